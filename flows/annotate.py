@@ -20,7 +20,8 @@ from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
-from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
+from tasks.reports.plan import RunPlan, plan_document, plan_sentence
+from tasks.reports.render import markdown_page
 from tasks.runtime.references import (
     AnnotationReference,
     JudgedPairs,
@@ -159,7 +160,8 @@ def agreed(plan: RunPlan, ready: Ready) -> Approval:
     if flow_run.flow_name == annotate.name:
         rename_run(f"{annotate.name} {plan_sentence(plan)}")
     key = artifact_key("plan", plan.collection)
-    create_markdown_artifact(plan_markdown(plan), key=key, description=plan_sentence(plan))
+    page = markdown_page(plan_document(plan))
+    create_markdown_artifact(page, key=key, description=plan_sentence(plan))
     approval = approved(plan, ready.database, ready.settings.operation)
     if flow_run.flow_name == annotate.name and approval.decision == "declined":
         rename_run(f"{annotate.name}, declined: {plan_sentence(plan)}")

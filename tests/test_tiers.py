@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_what_needs_a_browser_is_left_to_the_night() -> None:
-    file = "tests/tasks/reports/run/test_browser.py"
+    file = "tests/tasks/reports/test_browser.py"
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "nightly", file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert "test_hostile_pages_run_nothing" in done.stdout, done.stdout

@@ -4,18 +4,18 @@ from importlib import import_module
 
 from flows.cli.console import say
 from flows.cli.estimate_options import EstimateOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block
 from flows.runtime.prefect_server import prefect_api
 from infra.errors import EstimationError
 from tasks.reports.estimation import (
     EstimationReport,
-    comparison_rows,
     comparison_sentences,
-    estimate_rows,
+    comparison_table,
+    estimate_table,
     notes,
-    order_rows,
-    plan_rows,
+    order_table,
     plan_sentence,
+    plan_table,
     refusal,
 )
 from tasks.stages.estimate.report import PAGE, SAMPLE, TO_LABEL, WrittenEstimate, read_report
@@ -46,11 +46,11 @@ def print_report(report: EstimationReport, page: str) -> None:
     """Print estimates, the comparison of several methods, the plan, and what a reader must know."""
     first = report.estimates[0]
     about = f"{report.title}: {first.queries:,} queries, {first.training:,} training pairs"
-    print_table(f"{about} of {report.training}", *estimate_rows(report), rest=page)
+    print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
     if report.comparison:
-        print_table("order of methods", *order_rows(report), rest=page)
-        print_table("differences of methods", *comparison_rows(report), rest=page)
-    print_table("queries to label", *plan_rows(report), rest=page)
+        print_block(order_table(report), title="order of methods", rest=page)
+        print_block(comparison_table(report), title="differences of methods", rest=page)
+    print_block(plan_table(report), title="queries to label", rest=page)
     for each in report.estimates:
         say(f"{each.method}: {plan_sentence(each, report.price)}")
     sentences = [*comparison_sentences(report), *map(refusal, report.estimates), *notes(report)]

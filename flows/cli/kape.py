@@ -4,7 +4,7 @@ from importlib import import_module
 
 from flows.cli.console import say
 from flows.cli.kape_options import KapeOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block
 from flows.runtime.prefect_server import prefect_api
 from tasks.reports.kape import KapeReport, terminal_tables
 from tasks.stages.study.kape_report import FIGURES, PAGE, read_kape_report
@@ -22,4 +22,4 @@ def study_kape(options: KapeOptions) -> None:
 def print_kape(report: KapeReport, page: str) -> None:
     """Print the tables that fit a terminal; the page has the others, and the figures."""
     for table in terminal_tables(report):
-        print_table(table.caption, table.header, table.rows, rest=page)
+        print_block(table, rest=page)

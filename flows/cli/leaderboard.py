@@ -2,11 +2,17 @@
 
 from flows.cli.console import say
 from flows.cli.evaluation_options import DiffOptions, LeaderboardOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block, print_blocks, print_table
 from flows.diff import diff as diff_flow
 from flows.leaderboard import leaderboard as leaderboard_flow
 from flows.runtime.prefect_server import prefect_api
-from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence
+from tasks.reports.diff import (
+    Difference,
+    ScoreChanges,
+    counted,
+    score_changes_table,
+    turned,
+)
 from tasks.reports.leaderboard import Leaderboard, MethodRow
 from tasks.stages.preflight import check_scoring, needs_server
 
@@ -68,42 +74,18 @@ def diff(options: DiffOptions) -> None:
 
 def print_difference(change: Difference) -> None:
     """Print how much of a benchmark changed, the first turned labels, and the recipe's changes."""
-    for what, added, removed in (
-        ("queries", change.queries_added, change.queries_removed),
-        ("codes", change.codes_added, change.codes_removed),
-        ("labelled pairs", change.pairs_added, change.pairs_removed),
-    ):
-        say(f"{what}: {len(added):,} added, {len(removed):,} removed")
-    before, after = change.relevant
-    say(
-        f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
-        f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
-    )
-    for flip in change.flips[:_FLIPS]:
-        _print_flip(flip)
-    if len(change.flips) > _FLIPS:
-        say(f"  ... {len(change.flips) - _FLIPS:,} more turned")
+    table, labels = counted(change)
+    print_block(table, rest="a wider terminal", note=labels)
+    print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
     say(f"recipe: {', '.join(parts) or 'the same'}")
 
 
 def print_score_changes(changes: ScoreChanges, page: str) -> None:
     """Print each method's means in both versions and how they changed."""
-    print_table(
-        "scores before and after",
-        ["method", "metric", "before", "after", "change", "p", "shared queries"],
-        [
-            [
-                row.method,
-                row.metric,
-                f"{row.before:.3f}",
-                f"{row.after:.3f}",
-                f"{row.shared:+.3f}",
-                f"{row.p_value:.3f}",
-                f"{row.queries:,}",
-            ]
-            for row in changes.methods
-        ],
+    print_block(
+        score_changes_table(changes),
+        title="scores before and after",
         rest=page,
         note="change and p: over the queries that both versions score",
     )
@@ -112,11 +94,3 @@ def print_score_changes(changes: ScoreChanges, page: str) -> None:
 def _recipe_change(part: str, old: object, new: object) -> str:
     plain = isinstance(old, str | int | float) and isinstance(new, str | int | float)
     return f"{part} ({old} → {new})" if plain else part
-
-
-def _print_flip(flip: Flip) -> None:
-    header = next((line for line in flip.code.splitlines() if "def " in line), flip.code_id)
-    say(f"  {flip.before:g} → {flip.after:g}  {flip.query}")
-    say(f"         code: {header.strip()}")
-    say(f"         before: {describe_evidence(flip.evidence_before)}")
-    say(f"         after: {describe_evidence(flip.evidence_after)}")

@@ -5,14 +5,15 @@ from itertools import zip_longest
 
 from flows.cli.console import say
 from flows.cli.steering_options import PairOptions
+from flows.cli.tables import print_blocks
 from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
-from infra.records import Annotation, Execution, LanguageModelCall
+from infra.records import Annotation
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.behaviours import CodeBehaviour, behaviours_of
 from infra.store.database import require_store
 from infra.store.judged_pairs import find_judged
-from tasks.reports.judging import specified_text
+from tasks.reports.judging import judgement_blocks
 from tasks.stages.specifications import specified_part
 
 _MOST_NAMED = 10
@@ -32,7 +33,8 @@ def show(options: PairOptions) -> None:
         say(f"query {key.query_id}: {pair.query.text}\n\ncode {key.code_id}:\n{pair.code.text}")
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
-            say(_judgement(database, recipe_id, annotation))
+            say(_head(database, recipe_id, annotation))
+            print_blocks(judgement_blocks(annotation, specified_part(annotation)))
             for found in behaviours_of(database, key, recipe_id):
                 say(_comparison(*found))
 
@@ -51,17 +53,13 @@ def _only_key(keys: list[PairKey], options: PairOptions) -> PairKey:
     raise StoreError(f"{len(distinct)} judged pairs are named so: {asked}\n{named}")
 
 
-def _judgement(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
-    body = recipes.load_recipe(database, recipe_id)
+def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
+    model = recipes.load_recipe(database, recipe_id).get("model", "an unknown model")
     label = "" if annotation.label is None else f" {annotation.label}"
-    head = (
-        f"\n== {annotation.status}{label} by {body.get('model', 'an unknown model')}, recipe "
-        f"{recipe_id}: {annotation.path}, {annotation.support}, {annotation.seconds:.1f} s"
+    return (
+        f"\n== {annotation.status}{label} by {model}, recipe {recipe_id}: {annotation.path}, "
+        f"{annotation.support}, {annotation.seconds:.1f} s"
     )
-    steps = [*map(_call, annotation.calls), *map(_execution, annotation.executions)]
-    part = specified_part(annotation)
-    demanded = specified_text(part) if part else ""
-    return "\n".join([head, *filter(None, [annotation.reason, demanded]), *steps])
 
 
 def _comparison(collection: str, claims: Sequence[str], behaviour: CodeBehaviour) -> str:
@@ -70,15 +68,3 @@ def _comparison(collection: str, claims: Sequence[str], behaviour: CodeBehaviour
     told = zip_longest(claims, behaviour.outcomes, fillvalue="")
     lines = [f"{claim}: {outcome or 'could not be run'}" for claim, outcome in told]
     return "\n".join([head, *filter(None, [behaviour.reason]), *lines])
-
-
-def _call(call: LanguageModelCall) -> str:
-    told = call.reply if call.status == "ok" else f"{call.error}\n{call.reply}"
-    cached = ", kept reply" if call.cached else ""
-    return f"\n-- {call.role}, attempt {call.attempt}: {call.status}{cached}\n{told.strip()}"
-
-
-def _execution(run: Execution) -> str:
-    outcome = f"\n-- program, round {run.round}: {run.result.outcome}"
-    printed = [run.result.stdout.strip(), run.result.stderr.strip()]
-    return "\n".join(filter(None, [outcome, run.program.strip(), *printed]))

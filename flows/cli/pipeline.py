@@ -8,12 +8,12 @@ from flows.cli.console import say
 from flows.cli.options import PipelineOptions
 from flows.cli.plan import left_over, print_plan
 from flows.cli.rounds import print_rounds
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
-from tasks.reports.run import BenchmarkScores
+from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.stages.collect import look_at
 from tasks.stages.preflight import check_agents, check_ready, check_scoring, needs_server
 from tasks.stages.replay import Replay, replay
@@ -109,20 +109,11 @@ def print_places(report: WrittenReport) -> None:
 
 def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     """Print a benchmark's mean scores, a row for each method."""
-    metrics = benchmark.metrics
-    print_table(
+    about = (
         f"{benchmark.name}: {benchmark.queries:,} queries, {benchmark.codes:,} codes, "
-        f"rankings of {benchmark.depth:,}",
-        ["method", *metrics],
-        [
-            [
-                row.method,
-                *(f"{row.scores[name]:.4f}" if name in row.scores else "-" for name in metrics),
-            ]
-            for row in benchmark.methods
-        ],
-        rest=report,
+        f"rankings of {benchmark.depth:,}"
     )
+    print_block(scores_table(benchmark), title=about, rest=report)
 
 
 def print_replay(settings: Settings) -> None:

@@ -2,10 +2,10 @@
 
 from flows.cli.console import say
 from flows.cli.forecast_options import ForecastOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block
 from infra.errors import CosqaError
 from infra.settings import Settings
-from tasks.reports.plan import HEADER, RunPlan, plan_notes, plan_rows, plan_sentence
+from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
 from tasks.stages.preflight import annotation_plan, size_plan
 
 
@@ -44,10 +44,9 @@ def forecast(options: ForecastOptions) -> None:
 
 
 def _print(plan: RunPlan) -> None:
-    print_table(
-        f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
-        HEADER,
-        plan_rows(plan),
+    print_block(
+        plan_table(plan),
+        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
         rest="a wider terminal",
         note="\n".join(plan_notes(plan)),
     )

@@ -5,9 +5,15 @@ from importlib import import_module
 
 from flows.cli.console import say, terminal_width
 from flows.cli.study_options import StudyOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block
 from flows.runtime.prefect_server import prefect_api
-from tasks.reports.study import StudyReport, StudySection, condition_rows, study_rows
+from tasks.reports.study import (
+    StudyReport,
+    StudySection,
+    computed_notes,
+    computed_table,
+    conditions_table,
+)
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.report import FIGURES, PAGE, read_report
 
@@ -28,11 +34,12 @@ def study(options: StudyOptions) -> None:
 
 def print_report(report: StudyReport, page: str) -> None:
     """Print the tables that were computed, then what was not, and why."""
-    header, conditions = condition_rows(report)
-    print_table("Conditions of this run and of the papers", header, conditions, rest=page)
+    about = "Conditions of this run and of the papers"
+    print_block(conditions_table(report), title=about, rest=page)
     for section in report.sections:
         if not section.problem:
-            _print_section(section, page)
+            note = "\n".join(computed_notes(section))
+            print_block(computed_table(section), rest=page, note=note)
     say("not computed:", style="bold")
     for section in report.sections:
         if section.problem:
@@ -50,8 +57,3 @@ def _print_problem(section: StudySection) -> None:
         break_on_hyphens=False,
     )
     say("\n".join(lines))
-
-
-def _print_section(section: StudySection, page: str) -> None:
-    header, rows, notes = study_rows(section)
-    print_table(section.title, header, rows, rest=page, note="\n".join(notes))

@@ -1,17 +1,40 @@
-"""Tables on the terminal that never break a figure: what does not fit is left out and said."""
+"""Reports on the terminal; no figure of a table is broken: what does not fit is named."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
 from flows.cli.console import say, terminal_width
+from tasks.reports.document import Block, Code, Facts, Listing, Paragraph, Table, plain
 from tasks.reports.text import visible
 
 _GAP = "  "
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out
 _ELLIPSIS = "…"
 _LONGEST_CELL = 400
+
+
+def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> None:
+    """Print a table of a report, beneath another title than its caption where one is given."""
+    rows = [[plain(cell) for cell in row] for row in table.rows]
+    print_table(title or table.caption, table.header, rows, rest=rest, note=note)
+
+
+def print_blocks(blocks: Iterable[Block]) -> None:
+    """Print the text, the facts, the lists and the code of a report."""
+    for block in blocks:
+        match block:
+            case Paragraph(text):
+                say(f"\n{plain(text)}", style="bold")
+            case Facts(facts):
+                say("\n".join(f"{name}: {plain(fact)}" for name, fact in facts.items()))
+            case Listing(entries):
+                say("\n".join(f"  {plain(entry)}" for entry in entries))
+            case Code(text):
+                say(text.strip("\n"))
+            case str():
+                say(block)
 
 
 def print_table(

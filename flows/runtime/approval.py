@@ -39,7 +39,8 @@ from infra.settings import OperationSettings, Reason, Settings
 from infra.store import Database
 from infra.store.controls import this_user
 from infra.store.plans import decide_plan, last_plans
-from tasks.reports.plan import RunPlan, plan_markdown, plan_question
+from tasks.reports.plan import RunPlan, plan_document, question_document
+from tasks.reports.render import markdown_page
 
 _EARLIER = 20  # plans of a collection among which those are looked for that nobody answered
 
@@ -220,7 +221,7 @@ def _suspended(
             "waits for approval: press Resume in the Prefect UI, or run `cosqa approve`"
         )
     timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
-    form = form_for(offer, plan_question(plan))
+    form = form_for(offer, markdown_page(question_document(plan)))
     show_alive()
     try:
         given = suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=PAUSE_KEY)
@@ -255,7 +256,7 @@ def _asked(plan: RunPlan, offer: Offer) -> Approval:
             "in: run it in one, set COSQA_OPERATION__APPROVAL=never for it, or start the "
             "deployment, whose run waits in the Prefect UI"
         )
-    typer.echo(plan_markdown(plan))
+    typer.echo(markdown_page(plan_document(plan)))
     is_agreed = typer.confirm("Judge these pairs?", default=False)
     return Approval(
         decision="approved" if is_agreed else "declined",

@@ -3,11 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from markupsafe import Markup, escape
-
 UNKNOWN = "unknown"
 NONE = "\N{EN DASH}"
-_LONGEST_NAME = 400
 
 # Controls but tab and line feed, all that Unicode calls a format or ignorable by default (joiners,
 # zero-width and direction marks, variation selectors, tags, musical and shorthand controls), odd
@@ -71,14 +68,6 @@ def tally(counts: Mapping[str, int]) -> str:
 def words(identifier: str) -> str:
     """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
     return identifier.replace("_", " ")
-
-
-def breakable(name: str) -> Markup:
-    """Return a metric's name as HTML that may break before its variant and its cut-off."""
-    safe = escape(visible(name, _LONGEST_NAME))
-    for sign in "(@":
-        safe = safe.replace(sign, Markup("<wbr>") + sign)
-    return safe
 
 
 def shortened(name: str, limit: int) -> str:

@@ -13,10 +13,11 @@ from tasks.reports.diff import (
     Difference,
     ScoreChanges,
     difference,
-    difference_markdown,
+    difference_document,
     score_changes,
 )
 from tasks.reports.leaderboard import Leaderboard, MethodScores
+from tasks.reports.render import markdown_page
 from tasks.runtime.caching import stage
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import compared_methods, read_rankings
@@ -63,7 +64,7 @@ def compare_versions(
     changes = score_changes(first, second, _values(old_scores), _values(new_scores))
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
-    page = difference_markdown(change, changes)
+    page = markdown_page(difference_document(change, changes))
     files = {
         "difference.md": page,
         _DIFFERENCE_FILE: change.model_dump_json(indent=2),

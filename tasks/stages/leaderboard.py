@@ -28,11 +28,11 @@ from tasks.reports.leaderboard import (
     MethodScores,
     build_leaderboard,
     judged_share,
-    leaderboard_markdown,
+    leaderboard_document,
     per_query_table,
-    render_leaderboard,
     unjudged_results,
 )
+from tasks.reports.render import html_page, markdown_page
 from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference
@@ -90,17 +90,18 @@ def write_leaderboard(
         merged = _merged(_annotated_qrels(database, judged), qrels)
         after, _ = compared_methods(benchmark, rankings, merged, settings)
     folder = leaderboard_folder(benchmark.published, settings.publish)
-    table = leaderboard_markdown(board)
+    document = leaderboard_document(board, unjudged, after)
+    text = markdown_page(document)
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
     files = {
         "per_query.parquet": per_query_table(scores),
-        "leaderboard.html": render_leaderboard(board, unjudged, after),
-        "leaderboard.md": table + "\n",
+        "leaderboard.html": html_page(document),
+        "leaderboard.md": text,
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
     write_outputs(folder, files)
     create_markdown_artifact(
-        table, key=artifact_key("leaderboard", benchmark.name), description=benchmark.name
+        text, key=artifact_key("leaderboard", benchmark.name), description=benchmark.name
     )
     return WrittenLeaderboard(folder=folder, before=board, unjudged=len(unjudged), after=after)
 

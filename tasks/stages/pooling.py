@@ -10,8 +10,7 @@ from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, recipes
-from tasks.reports.leaderboard import Unjudged
-from tasks.reports.leaderboard.pooling import DEPTH
+from tasks.reports.leaderboard import POOL_DEPTH, Unjudged
 from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, SearchReference
 from tasks.stages.coverage import are_comparable
@@ -55,7 +54,7 @@ def add_to_pool(
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
     search_id = SearchId(digest("pool", benchmark.benchmark_id, pairs))
     methods = sorted({method for pair in unjudged for method in pair.methods})
-    candidates.record_search(database, search_id, collection, methods, DEPTH, pool=True)
+    candidates.record_search(database, search_id, collection, methods, POOL_DEPTH, pool=True)
     candidates.add_candidates(
         database,
         search_id,

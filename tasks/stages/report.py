@@ -28,6 +28,7 @@ from infra.store.standing import CurrentLabels
 from tasks.benchmarks import read_manifest
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
+from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import (
     PAIRS_SHOWN,
     AgentsPart,
@@ -38,8 +39,7 @@ from tasks.reports.run import (
     PairEvidence,
     ReportData,
     StageTime,
-    render_html,
-    render_markdown,
+    report_document,
 )
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource, SearchReference
@@ -82,7 +82,7 @@ def write_report(
     """Write the report into the folder of benchmarks, and as an artifact."""
     written, data = write_page(database, source, published, settings)
     key = artifact_key("report", source.main.name)
-    create_markdown_artifact(render_markdown(data), key=key, description=data.title)
+    create_markdown_artifact(markdown_page(report_document(data)), key=key, description=data.title)
     get_run_logger().info("report: %s", written.file)
     return written
 
@@ -94,7 +94,7 @@ def write_page(
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    write_outputs(file.parent, {file.name: render_html(data)})
+    write_outputs(file.parent, {file.name: html_page(report_document(data))})
     return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links), data
 
 

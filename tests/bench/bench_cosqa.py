@@ -28,8 +28,9 @@ from tasks.reports.leaderboard import (
     MethodScores,
     build_leaderboard,
     judged_share,
-    leaderboard_markdown,
+    leaderboard_document,
 )
+from tasks.reports.render import markdown_page
 from tasks.retrievers import Rankings
 from tasks.search.pairs import Block, in_memory
 from tasks.search.scores import Positions
@@ -119,7 +120,7 @@ def table(benchmark: Benchmark, runs: Mapping[str, Rankings], qrels: Qrels) -> s
         for method, rankings in runs.items()
     ]
     board = build_leaderboard(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
-    return leaderboard_markdown(board)
+    return markdown_page(leaderboard_document(board))
 
 
 def other_judges(benchmark: Benchmark, rankings: Rankings, qrels: Qrels) -> str:

@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from infra.ids import BenchmarkId, RecipeId, SearchId
 from infra.settings import StoreSettings
 from infra.store import Database, benchmarks, candidates, open_database, studies
-from tasks.reports.study import build_report, figures_table, render_study
+from tasks.reports.render import html_page
+from tasks.reports.study import build_report, figures_table, study_document
 from tasks.studies import Evidence, Mean
 from tasks.studies._files import benchmark_facts, matches_of
 from tests.fakes.labels import labels_by
@@ -137,7 +138,7 @@ def main() -> None:
             scores={key: {"MRR": Mean(value=0.5, n=1)} for key in keys},
         )
         report = build_report(evidence, "t", "now")
-        timed("page and table", lambda: (render_study(report), figures_table(report)))
+        timed("page and table", lambda: (html_page(study_document(report)), figures_table(report)))
         timed("rival: matches by rank, row by row", lambda: by_records(database))
 
 

@@ -157,7 +157,7 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     settings = settings_in(tmp_path)
     truth = tmp_path / "missing.jsonl"
-    models = ["ollama/llama3", "openai/gpt-4o-mini"]
+    models = ["recorded/stdlib-sample", "openai/gpt-4o-mini"]
     with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
         compare_annotators.fn(truth, models, ["single"], settings)
 

@@ -94,6 +94,6 @@ def test_a_query_is_specified_once_and_all_that_follows_from_it_is_shown(
     shown = world.finish(
         [*world.command_on_folder("pair")[:2], "--store", str(world.store), str(query), str(code)]
     )
-    assert "'abc' => 'cba': gave 'abc'; a second reader demands 'cba'" in shown.stdout
+    assert "answer('abc') => 'cba' gave 'abc' · a second reader demands 'cba'" in shown.stdout
     replayed = world.run("annotate", "--replay")
     assert replayed.returncode == 0, replayed.stdout[-5000:]

@@ -19,7 +19,8 @@ from infra.errors import (
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
-from tasks.reports.judging import JudgedPair, JudgedRun, funnel_markdown, pairs_markdown
+from tasks.reports.judging import JudgedPair, JudgedRun, funnel_document, pairs_document
+from tasks.reports.render import markdown_page
 from tasks.reports.text import cost
 from tasks.runtime import run_events
 from tasks.runtime.progress import Bar, Progress
@@ -209,12 +210,12 @@ class RunWatch:
         try:
             self._show_budget(self._spending.look(self._steering.controls.budget_usd), at_end=True)
             self._canaries.report(artifact_key("canaries", collection))
-            for kind, markdown, about in (
-                ("funnel", funnel_markdown(run), "what became of the pairs of the last run"),
-                ("pairs", pairs_markdown(run), "slowest and failed pairs of the last run"),
+            for kind, document, about in (
+                ("funnel", funnel_document(run), "what became of the pairs of the last run"),
+                ("pairs", pairs_document(run), "slowest and failed pairs of the last run"),
             ):
                 key = artifact_key(kind, collection)
-                create_markdown_artifact(markdown, key=key, description=about)
+                create_markdown_artifact(markdown_page(document), key=key, description=about)
         except Exception as refused:  # noqa: BLE001 - what a page shows is not worth a run
             get_run_logger().warning("the end of the run cannot be shown: %s", refused)
 

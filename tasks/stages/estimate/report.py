@@ -21,10 +21,10 @@ from tasks.estimation.records import MethodComparison, MethodEstimate
 from tasks.reports.estimation import (
     EstimationReport,
     LabelPrice,
-    estimate_rows,
-    estimation_markdown,
-    render_estimation,
+    estimate_table,
+    estimation_document,
 )
+from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import visible
 from tasks.runtime.caching import stage
 from tasks.stages.estimate.inputs import EstimationInput
@@ -77,17 +77,19 @@ def write_estimate(
     judged = JudgedQueries(benchmark, inputs.queries) if benchmark else None
     estimates = [load_estimate(database, identity) for identity in identities]
     report = _report(estimates, inputs, judged, _price(database, settings))
+    document = estimation_document(report)
+    text = markdown_page(document)
     sample, next_ones = _to_label(estimates, inputs, judged, settings.estimation)
     folder = estimate_folder(inputs, identities, settings)
     with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
-        (partial / PAGE).write_text(render_estimation(report), encoding="utf-8")
-        (partial / TABLES).write_text(estimation_markdown(report), encoding="utf-8")
+        (partial / PAGE).write_text(html_page(document), encoding="utf-8")
+        (partial / TABLES).write_text(text, encoding="utf-8")
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
         if next_ones:
             _write_queries(partial / TO_LABEL, next_ones)
         if next_ones and sample:
             _write_queries(partial / SAMPLE, [*sample, *next_ones])
-    _add_artifacts(report)
+    _add_artifacts(report, text)
     get_run_logger().info("estimate: %s", folder / PAGE)
     refused = {each.method: each.distance.reason for each in estimates if is_refused(each)}
     for method, reason in refused.items():
@@ -189,12 +191,12 @@ def _write_queries(file: Path, texts: Iterable[str]) -> None:
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _add_artifacts(report: EstimationReport) -> None:
-    header, rows = estimate_rows(report)
+def _add_artifacts(report: EstimationReport, text: str) -> None:
+    table = estimate_table(report)
     title = markdown_text(visible(report.title, _LONGEST))
     create_table_artifact(
-        [dict(zip(header, row, strict=True)) for row in rows],
+        [dict(zip(table.header, row, strict=True)) for row in table.rows],
         key="estimate",
         description=title,
     )
-    create_markdown_artifact(estimation_markdown(report), key="estimate-report", description=title)
+    create_markdown_artifact(text, key="estimate-report", description=title)

@@ -17,10 +17,10 @@ from tasks.benchmarks.folder import atomic_folder
 from tasks.reports.kape import (
     KapeReport,
     build_kape_report,
-    figures_table,
-    kape_markdown,
-    render_kape,
+    kape_document,
 )
+from tasks.reports.kape_figures import figures_table
+from tasks.reports.render import html_page, markdown_page
 from tasks.runtime.caching import stage
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.study.kape import StudyData, StudyReference, load_studied
@@ -60,10 +60,10 @@ def write_kape_report(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(load_studied(database, data, references), now)
     folder = settings.folder.resolve() / "kape-studies" / _folder_name(report.names)
-    _write(report, folder)
+    text = _write(report, folder)
     description = f"KAPE on {', '.join(report.names)}"
     key = artifact_key("study-kape", "-".join(report.names))
-    create_markdown_artifact(kape_markdown(report), key=key, description=description)
+    create_markdown_artifact(text, key=key, description=description)
     for name in report.names:
         overlap = report.of(name)[0].data.overlap
         if overlap.queries:
@@ -81,13 +81,16 @@ def _folder_name(names: Sequence[str]) -> str:
     return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{mark(*names)}"
 
 
-def _write(report: KapeReport, folder: Path) -> None:
-    """Write all files, or none; the folder is replaced as a whole."""
+def _write(report: KapeReport, folder: Path) -> str:
+    """Write all files, or none, in place of the whole folder; return the report as Markdown."""
+    document = kape_document(report)
+    text = markdown_page(document)
     with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
-        (partial / PAGE).write_text(render_kape(report), encoding="utf-8")
-        (partial / MARKDOWN).write_text(kape_markdown(report), encoding="utf-8")
+        (partial / PAGE).write_text(html_page(document), encoding="utf-8")
+        (partial / MARKDOWN).write_text(text, encoding="utf-8")
         (partial / REPORT).write_text(report.model_dump_json(indent=1), encoding="utf-8")
         pq.write_table(figures_table(report), partial / FIGURES)
+    return text
 
 
 def read_kape_report(folder: Path) -> KapeReport:

@@ -12,12 +12,12 @@ from infra.settings import Settings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
+from tasks.reports.render import html_page, markdown_page
 from tasks.reports.study import (
     StudyReport,
     build_report,
     figures_table,
-    render_study,
-    study_markdown,
+    study_document,
 )
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
@@ -100,22 +100,26 @@ def write_study(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
-    _write(report, folder)
+    text = _write(report, folder)
     key = artifact_key("study", source.main.name)
-    create_markdown_artifact(study_markdown(report), key=key, description=title)
+    create_markdown_artifact(text, key=key, description=title)
     get_run_logger().info("study: %s", folder / PAGE)
     computed = sum(not section.problem for section in report.sections)
     return WrittenStudy(folder=folder, computed=computed, sections=len(report.sections))
 
 
-def _write(report: StudyReport, folder: Path) -> None:
+def _write(report: StudyReport, folder: Path) -> str:
+    """Write all files; return the report as Markdown."""
+    document = study_document(report)
+    text = markdown_page(document)
     files = {
-        PAGE: render_study(report),
-        MARKDOWN: study_markdown(report),
+        PAGE: html_page(document),
+        MARKDOWN: text,
         REPORT: report.model_dump_json(indent=1),
         FIGURES: figures_table(report),
     }
     write_outputs(folder, files)
+    return text
 
 
 def read_report(folder: Path) -> StudyReport:

@@ -106,7 +106,9 @@ def test_score_changes_fit_and_cut_no_figure(
 def test_a_difference_says_what_turned_and_why(capsys: pytest.CaptureFixture[str]) -> None:
     print_difference(difference(BEFORE, AFTER))
     out = capsys.readouterr().out
-    assert "queries: 0 added, 0 removed" in out
+    assert [line.split() for line in out.splitlines()][1:3] == [
+        ["queries", "0", "0"], ["codes", "0", "0"],
+    ]  # fmt: skip
     assert "labels: 3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in out
     assert out.count("before: arbiter, unclear") == 3
     assert "recipe: model.model (small → large)" in out

@@ -120,5 +120,5 @@ def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
     annotations.add_annotations(open_database(settings.store), [made])
     show(PairOptions(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
     printed = capsys.readouterr().out
-    assert "-- what the query demands" in printed
-    assert "  'abc' => 'cba': not run" in printed
+    assert "What the query demands" in printed
+    assert "  answer('abc') => 'cba' not run" in printed

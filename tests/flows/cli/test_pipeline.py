@@ -18,6 +18,7 @@ from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.reports.text import NONE
 from tasks.sources import sources
 from tasks.stages.preflight import (
     annotation_plan,
@@ -149,7 +150,7 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     monkeypatch.setenv("COLUMNS", "500")
     print_scores(scores(), "/out/report.html")
     fused = capsys.readouterr().out.splitlines()[-2]
-    assert fused.split()[1:] == ["0.3959", "0.4395", *"-----"]
+    assert fused.split()[1:] == ["0.3959", "0.4395", *[NONE] * 5]
 
 
 @pytest.mark.parametrize(

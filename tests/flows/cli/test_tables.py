@@ -4,7 +4,8 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from flows.cli.tables import print_table
+from flows.cli.tables import print_blocks, print_table
+from tasks.reports.document import Code, Details, Facts, Listing, Paragraph, Span
 
 HEADER = [
     "method", "NDCG(gain=linear)@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5", "judged@10",
@@ -87,3 +88,22 @@ def test_a_name_is_shown_on_one_line_and_obeyed_by_nothing(
 
 def test_a_table_without_rows_has_its_header(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, [], 80)[1].split()[0] == "method"
+
+
+def test_blocks_of_a_report_are_printed_as_text_that_is_obeyed_by_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_blocks(
+        [
+            Paragraph(("a heading", Span("badge", "open")), "h4"),
+            Facts({"Reason": "[bold]\x1b[2J"}),
+            Listing([("call", Span("gave", "no"))]),
+            Code("def f():\n    return '[red]'\n"),
+            "a remark",
+            Details("more", ["on the page alone"]),
+        ]
+    )
+    assert capsys.readouterr().out == (
+        "\na heading badge\nReason: [bold]⟨U+001B⟩[2J\n  call gave\n"
+        "def f():\n    return '[red]'\na remark\n"
+    )

@@ -94,7 +94,7 @@ def test_the_pages_of_a_study_are_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
 ) -> None:
     report = module.StudyReport if module is study_report else module.KapeReport
-    for renderer in (f"render_{name}", f"{name}_markdown", "figures_table"):
+    for renderer in (f"{name}_document", "html_page", "markdown_page", "figures_table"):
         monkeypatch.setattr(module, renderer, lambda _: "page")
     fill_when_written(monkeypatch, module.PAGE)
     folder = tmp_path / "study"
@@ -110,7 +110,8 @@ def test_an_estimate_is_written_whole_or_not_at_all(
 ) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
     fakes: dict[str, object] = {
-        "_report": None, "_price": None, "_to_label": ([], []), "render_estimation": "page",
+        "_report": None, "_price": None, "_to_label": ([], []), "html_page": "page",
+        "estimation_document": None, "markdown_page": "page",
         "estimate_folder": tmp_path / "estimate",
     }  # fmt: skip
     for name, value in fakes.items():

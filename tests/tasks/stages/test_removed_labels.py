@@ -15,7 +15,8 @@ from infra.store.benchmarks import Published
 from infra.store.recipes import Body
 from tasks.benchmarks import Manifest, read_benchmark, read_manifest
 from tasks.benchmarks.redistribution import UNLICENSED
-from tasks.reports.diff import difference, difference_markdown
+from tasks.reports.diff import difference, difference_document
+from tasks.reports.render import markdown_page
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.publish import publish_benchmark
@@ -105,7 +106,7 @@ def test_a_changed_label_names_what_changed_in_the_recipe(world: World, tmp_path
     change = difference(before, read_benchmark(world[2] / "c-agents"))
     [flip] = change.flips
     assert (flip.before, flip.after, flip.changed) == (0.0, 1.0, ("prompts.writer",))
-    assert "another recipe: prompts.writer" in difference_markdown(change)
+    assert "another recipe: prompts.writer" in markdown_page(difference_document(change))
 
 
 def test_each_lost_label_has_a_reason(tmp_path: Path) -> None:

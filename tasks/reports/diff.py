@@ -1,0 +1,401 @@
+"""Comparison of two versions of a benchmark: what changed, with evidence, and methods' scores."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+
+import numpy as np
+
+from infra.records import Annotation, Execution, Record
+from tasks.benchmarks import Benchmark
+from tasks.reports.document import Block, Code, Document, Listing, Paragraph, Section, Table
+from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
+from tasks.reports.text import words
+from tasks.statistics.comparisons import randomisation_test
+from tasks.statistics.rank_correlation import kendall_tau
+
+Pair = tuple[str, str]
+_LONGEST_REASON = 600
+_SHOWN = 50
+_LINES = 12
+
+
+class ProgramRun(Record):
+    """A test program, how its run ended, and the error message of a run that did not pass."""
+
+    program: str
+    outcome: str
+    message: str
+
+
+class LabelEvidence(Record):
+    """What a label rests on, in one version; empty where the export does not say.
+
+    Attributes:
+        recipe_id: Everything that could change the label.
+        decided_by: The agent whose verdict it is.
+        path: The path through Algorithm 1.
+        reason: The agent's reason.
+        runs: The test programs in the order in which they ran.
+        comparison: Why another label stands than the agent's, after the query's codes were
+            compared by what they do; empty where the agent's does.
+    """
+
+    recipe_id: str = ""
+    decided_by: str = ""
+    path: str = ""
+    reason: str = ""
+    runs: tuple[ProgramRun, ...] = ()
+    comparison: str = ""
+
+
+class Flip(Record):
+    """A pair that the two versions label differently.
+
+    Attributes:
+        changed: The settings in which the recipes differ that gave the two labels; none where one
+            recipe judged the pair anew, or where an export does not say.
+    """
+
+    query_id: str
+    code_id: str
+    query: str
+    code: str
+    before: float
+    after: float
+    evidence_before: LabelEvidence
+    evidence_after: LabelEvidence
+    changed: tuple[str, ...] = ()
+
+
+class Difference(Record):
+    """What changed from one version to another; ids in ascending order.
+
+    Attributes:
+        before: The first version's name and whose labels it has.
+        after: The second version's.
+        relevant: How many pairs are relevant, before and after.
+        pairs_added: Labelled after and not before.
+        pairs_removed: Labelled before and not after.
+        now_undecided: Of those removed, the ones that the agents could not decide afterwards.
+        recipe: Setting of the recipe that changed → its value before and after.
+        kept: Pairs with the same label in both.
+    """
+
+    before: str
+    after: str
+    queries_added: tuple[str, ...]
+    queries_removed: tuple[str, ...]
+    codes_added: tuple[str, ...]
+    codes_removed: tuple[str, ...]
+    pairs_added: tuple[Pair, ...]
+    pairs_removed: tuple[Pair, ...]
+    now_undecided: tuple[Pair, ...]
+    flips: tuple[Flip, ...]
+    kept: int
+    relevant: tuple[int, int]
+    recipe: dict[str, tuple[object, object]]
+
+
+def difference(before: Benchmark, after: Benchmark) -> Difference:
+    """Return what changed between two versions of a benchmark."""
+    old, new = _labels(before), _labels(after)
+    removed = sorted(old.keys() - new.keys())
+    undecided = {(item.query_id, item.code_id) for item in after.undecided}
+    flips = _flips(before, after, old, new)
+    queries, codes = _ids(before, after, "query"), _ids(before, after, "code")
+    return Difference(
+        before=f"{before.name}, {before.label_origin}",
+        after=f"{after.name}, {after.label_origin}",
+        queries_added=_missing(queries[1], queries[0]),
+        queries_removed=_missing(queries[0], queries[1]),
+        codes_added=_missing(codes[1], codes[0]),
+        codes_removed=_missing(codes[0], codes[1]),
+        pairs_added=tuple(sorted(new.keys() - old.keys())),
+        pairs_removed=tuple(removed),
+        now_undecided=tuple(pair for pair in removed if pair in undecided),
+        flips=flips,
+        kept=len(old.keys() & new.keys()) - len(flips),
+        relevant=(_relevant(old), _relevant(new)),
+        recipe=_changed(before.recipe or {}, after.recipe or {}),
+    )
+
+
+def _labels(benchmark: Benchmark) -> dict[Pair, float]:
+    return {(label.query_id, label.code_id): label.relevance for label in benchmark.labels}
+
+
+def _relevant(labels: Mapping[Pair, float]) -> int:
+    return sum(relevance > 0 for relevance in labels.values())
+
+
+def _ids(before: Benchmark, after: Benchmark, kind: str) -> tuple[set[str], set[str]]:
+    if kind == "query":
+        return ({q.query_id for q in before.queries}, {q.query_id for q in after.queries})
+    return ({c.code_id for c in before.codes}, {c.code_id for c in after.codes})
+
+
+def _missing(some: set[str], others: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(some - others))
+
+
+def _flips(
+    before: Benchmark, after: Benchmark, old: Mapping[Pair, float], new: Mapping[Pair, float]
+) -> tuple[Flip, ...]:
+    turned = sorted(pair for pair in old.keys() & new.keys() if old[pair] != new[pair])
+    asked, answers = ({pair[place] for pair in turned} for place in (0, 1))
+    texts: dict[str, str] = {
+        item.query_id: item.text
+        for item in chain(before.queries, after.queries)
+        if item.query_id in asked
+    }
+    codes: dict[str, str] = {
+        code.code_id: code.text
+        for code in chain(before.codes, after.codes)
+        if code.code_id in answers
+    }
+    first, second = _evidence(before, turned), _evidence(after, turned)
+    old_recipes, new_recipes = _recipes(before, turned), _recipes(after, turned)
+    return tuple(
+        Flip(
+            query_id=pair[0],
+            code_id=pair[1],
+            query=texts[pair[0]],
+            code=codes[pair[1]],
+            before=old[pair],
+            after=new[pair],
+            evidence_before=first.get(pair, LabelEvidence()),
+            evidence_after=second.get(pair, LabelEvidence()),
+            changed=tuple(_changed(old_recipes[pair], new_recipes[pair])),
+        )
+        for pair in turned
+    )
+
+
+def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[str, object]]:
+    """Return pair → the recipe that gave its label; an empty one where that is not known."""
+    by_origin: dict[str, Mapping[str, object]] = {
+        benchmark.label_origin: benchmark.recipe or {},
+        **{recipe.origin: recipe.body for recipe in benchmark.recipes},
+    }
+    wanted = set(pairs)
+    return {
+        (label.query_id, label.code_id): by_origin.get(label.origin, {})
+        for label in benchmark.labels
+        if (label.query_id, label.code_id) in wanted
+    }
+
+
+def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:
+    changed = {
+        (item.query_id, item.code_id, item.recipe_id): item.reason
+        for item in benchmark.behaviours
+        if item.agreed != item.label
+    }
+    return {
+        item.key: _evidence_of(item, changed.get((*item.key, item.recipe_id), ""))
+        for item in benchmark.evidence.of_pairs(pairs)
+    }
+
+
+def _evidence_of(annotation: Annotation, comparison: str) -> LabelEvidence:
+    return LabelEvidence(
+        recipe_id=annotation.recipe_id,
+        decided_by=annotation.decided_by or "",
+        path=annotation.path,
+        reason=annotation.reason[:_LONGEST_REASON],
+        runs=tuple(
+            ProgramRun(program=run.program, outcome=run.result.outcome, message=_error_message(run))
+            for run in annotation.executions
+        ),
+        comparison=comparison[:_LONGEST_REASON],
+    )
+
+
+def _error_message(run: Execution) -> str:
+    kind, message = run.result.error_type, run.result.message
+    return (message if message.startswith(kind) else f"{kind}: {message}")[:_LONGEST_REASON]
+
+
+def _changed(
+    before: Mapping[str, object], after: Mapping[str, object], prefix: str = ""
+) -> dict[str, tuple[object, object]]:
+    changed: dict[str, tuple[object, object]] = {}
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            changed |= _changed(old, new, f"{prefix}{key}.")
+        elif old != new:
+            changed[f"{prefix}{key}"] = (old, new)
+    return changed
+
+
+class ScoreChange(Record):
+    """A method's mean in a metric in both versions.
+
+    Attributes:
+        queries: How many queries both versions score.
+        shared: Change of the mean over the queries that both versions score.
+        p_value: Of that change, by a paired randomisation test.
+    """
+
+    method: str
+    metric: str
+    before: float
+    after: float
+    queries: int
+    shared: float
+    p_value: float
+
+
+class ScoreChanges(Record):
+    """The changes of all methods in all metrics; none where no query is scored in both versions.
+
+    Attributes:
+        order: Kendall's tau between the orders of the methods by the first metric; None for fewer
+            than two methods, or where all have one score.
+    """
+
+    methods: tuple[ScoreChange, ...]
+    order: float | None
+
+
+def score_changes(
+    before: Leaderboard, after: Leaderboard, old: Values, new: Values
+) -> ScoreChanges:
+    """Return how the scores of methods differ between two leaderboards.
+
+    Args:
+        before: The first version's.
+        after: The second version's, of the same methods and metrics.
+        old: Every query's value in the first version.
+        new: And in the second.
+    """
+    row_after = {row.method: row for row in after.rows}
+    changes = [
+        _method_change(
+            metric, row, row_after[row.method], old[row.method][metric], new[row.method][metric]
+        )
+        for row in before.rows
+        for metric in before.metrics
+    ]
+    changes = [change for change in changes if change.queries]
+    first = [change for change in changes if change.metric == before.metrics[0]]
+    order = kendall_tau([row.before for row in first], [row.after for row in first])
+    return ScoreChanges(methods=tuple(changes), order=order)
+
+
+def _method_change(
+    metric: str,
+    before: MethodRow,
+    after: MethodRow,
+    old: Mapping[str, float],
+    new: Mapping[str, float],
+) -> ScoreChange:
+    shared = sorted(old.keys() & new.keys())
+    differences = np.array([new[query] - old[query] for query in shared], np.float64)
+    return ScoreChange(
+        method=before.method,
+        metric=metric,
+        before=before.cells[metric].mean,
+        after=after.cells[metric].mean,
+        queries=len(shared),
+        shared=float(differences.mean()) if shared else 0.0,
+        p_value=float(randomisation_test(differences[None, :])[0]) if shared else 1.0,
+    )
+
+
+def difference_document(change: Difference, scores: ScoreChanges | None = None) -> Document:
+    """Return the counts, the recipe's changes, the first turned labels, the methods' scores.
+
+    Args:
+        change: What changed in the benchmark.
+        scores: How the methods' scores changed, if methods were scored.
+    """
+    return Document(
+        kind="Difference",
+        title=f"{change.before} → {change.after}",
+        lead=counted(change),
+        sections=[
+            Section("recipe", "Changes of the recipe", list(_recipe(change))),
+            Section("turned", "Labels that turned", list(turned(change))),
+            Section("scores", "Effect on the methods", list(_scores(scores))),
+        ],
+    )
+
+
+def counted(change: Difference) -> tuple[Table, str]:
+    """Return how many queries, codes and pairs came and went, and what became of the labels."""
+    rows = [
+        ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),
+        ("codes", f"{len(change.codes_added):,}", f"{len(change.codes_removed):,}"),
+        ("labelled pairs", f"{len(change.pairs_added):,}", f"{len(change.pairs_removed):,}"),
+    ]
+    before, after = change.relevant
+    return Table(("what", "added", "removed"), rows), (
+        f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
+        f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
+    )
+
+
+def _recipe(change: Difference) -> Iterator[Block]:
+    if change.recipe:
+        rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
+        yield Table(("setting", "before", "after"), rows, text_columns=3)
+
+
+def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
+    """Yield the first labels that turned, each with its code and the evidence of both versions."""
+    for flip in change.flips[:most]:
+        yield Paragraph(f"{flip.before:g} → {flip.after:g}: {flip.query}", "h3")
+        lines = flip.code.splitlines()
+        cut = ["..."] if len(lines) > _LINES else []
+        yield Code("\n".join(lines[:_LINES] + cut))
+        before, after = map(_described, (flip.evidence_before, flip.evidence_after))
+        recipe = [f"another recipe: {', '.join(flip.changed)}"] if flip.changed else []
+        ids = f"query {flip.query_id}, code {flip.code_id}"
+        yield Listing([f"before: {before}", f"after: {after}", *recipe, ids])
+    if (more := len(change.flips) - most) > 0:
+        yield f"{more:,} more turned; flips.jsonl has them, with all programs."
+
+
+def _scores(changes: ScoreChanges | None) -> Iterator[Block]:
+    if changes is None or not changes.methods:
+        return
+    yield score_changes_table(changes)
+    yield "Change and p: over the queries that both versions score."
+    if changes.order is not None:
+        yield f"Kendall's tau between the two orders of the methods: {changes.order:.3f}"
+
+
+def score_changes_table(changes: ScoreChanges) -> Table:
+    """Return each method's means in both versions and how they changed."""
+    header = ("method", "metric", "before", "after", "change", "p", "shared queries")
+    rows = [
+        (row.method, row.metric, f"{row.before:.4f}", f"{row.after:.4f}", f"{row.shared:+.4f}",
+         f"{row.p_value:.4f}", f"{row.queries:,}")
+        for row in changes.methods
+    ]  # fmt: skip
+    return Table(header, rows, text_columns=2)
+
+
+def _described(evidence: LabelEvidence) -> str:
+    """Return on one line who gave a label, by which path, why, and how test programs ended."""
+    if not evidence.path:
+        return "no evidence in the export"
+    return "; ".join(_parts(evidence))
+
+
+def _parts(evidence: LabelEvidence) -> Iterator[str]:
+    path = f"{evidence.decided_by}, {words(evidence.path)}"
+    yield f"{path}: {evidence.reason}" if evidence.reason else path
+    for number, run in enumerate(evidence.runs, 1):
+        outcome = f"program {number} {words(run.outcome)}"
+        yield f"{outcome} ({run.message})" if run.message else outcome
+    if evidence.comparison:
+        yield f"another label after comparing the codes of the query: {evidence.comparison}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_value(part)}" for name, part in value.items())
+    return "none" if value is None else str(value)

@@ -1,0 +1,182 @@
+"""What a report says, apart from how it looks: a `Document` of blocks.
+
+A report is a file of this folder that returns a document. `tasks.reports.render` makes a page of
+HTML or Markdown of it; commands print its tables. All text may come from outside: no report escapes
+or shortens any.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from markupsafe import Markup
+
+Kind = Literal["strong", "code", "best", "soft", "query", "note", "yes", "no", "open"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of text that stands out.
+
+    Attributes:
+        text: The piece.
+        kind: How: "note" is small and on a line of its own; the last four are badges.
+        href: Where it leads, if it does.
+    """
+
+    text: str
+    kind: Kind = "strong"
+    href: str = ""
+
+
+# The pieces of a text are parted by a space.
+Text = str | Span | tuple[str | Span, ...]
+
+
+def pieces(text: Text) -> tuple[str | Span, ...]:
+    """Return the pieces of a text."""
+    return text if isinstance(text, tuple) else (text,)
+
+
+def plain(text: Text) -> str:
+    """Return a text of which nothing stands out."""
+    return " ".join(each if isinstance(each, str) else each.text for each in pieces(text))
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, or a heading of the third or fourth level.
+
+    Attributes:
+        text: What it says.
+        kind: A banner warns, a remark is soft, and evidence follows a step.
+    """
+
+    text: Text
+    kind: Literal["", "remark", "banner", "step", "h3", "h4"] = ""
+    tag: ClassVar = "paragraph"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list."""
+
+    entries: Sequence[Text]
+    tag: ClassVar = "listing"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        header: Names of the columns.
+        rows: As many cells each.
+        text_columns: Columns from the left that are no figures.
+        caption: What it shows; stands above it.
+        empty: What is said where it has no rows.
+        shares: Each row's share of a whole, drawn beside it on a page.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+    text_columns: int = 1
+    caption: str = ""
+    empty: str = "None."
+    shares: Sequence[float] = ()
+    tag: ClassVar = "table"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with what belongs to each; large ones are the figures that are looked for first."""
+
+    facts: Mapping[str, Text]
+    large: bool = False
+    tag: ClassVar = "facts"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing by `tasks.reports.charts`; on a page alone.
+
+    Attributes:
+        title: What is drawn.
+        svg: The drawing, with its text alternative.
+        about: A remark beside the title.
+    """
+
+    title: str
+    svg: Markup
+    about: str = ""
+    tag: ClassVar = "chart"
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which line or mark of the charts is whose: name → style of `tasks.reports.charts`."""
+
+    styles: Mapping[str, str]
+    tag: ClassVar = "key"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Code or output as it is; Python is coloured, errors stand out."""
+
+    text: str
+    kind: Literal["python", "output", "error"] = "python"
+    tag: ClassVar = "code"
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that are opened by who wants to see them; on a page alone."""
+
+    summary: Text
+    blocks: "Sequence[Block]"
+    tag: ClassVar = "details"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Blocks that stand side by side where there is room."""
+
+    blocks: "Sequence[Block]"
+    tag: ClassVar = "beside"
+
+
+# A bare string is a remark.
+Block = str | Paragraph | Listing | Table | Facts | Chart | Key | Code | Details | Beside
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a document with an address of its own.
+
+    Attributes:
+        name: Its address on the page.
+        title: Its heading.
+        blocks: What it says.
+    """
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report.
+
+    Attributes:
+        title: Its heading; none where it is empty.
+        lead: What is said before the sections.
+        sections: The parts.
+        kind: What sort of report it is.
+    """
+
+    title: str
+    lead: Sequence[Block] = ()
+    sections: Sequence[Section] = ()
+    kind: str = ""

@@ -1,0 +1,275 @@
+"""Reports about judging: what became of a run's pairs, and what a pair was judged by."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, Self
+
+from infra.records import Annotation, Execution, LanguageModelCall, Record
+from infra.summaries import CanaryCounts
+from tasks.benchmarks import QuerySpecification
+from tasks.reports.document import (
+    Block,
+    Code,
+    Document,
+    Facts,
+    Listing,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
+from tasks.reports.text import NONE, cost, count, duration, share, words
+
+_LONGEST_REASON = 200
+_STATUSES = ("labelled", "undecided", "failed")
+
+
+class JudgedPair(Record):
+    """A judged pair by its ids, with how it ended."""
+
+    query_id: str
+    code_id: str
+    recipe_id: str
+    status: str
+    path: str
+    seconds: float
+    reason: str
+
+    @classmethod
+    def of(cls, annotation: Annotation) -> Self:
+        """Return the pair of an annotation."""
+        return cls(
+            query_id=annotation.query_id,
+            code_id=annotation.code_id,
+            recipe_id=annotation.recipe_id,
+            status=annotation.status,
+            path=str(annotation.path),
+            seconds=annotation.seconds,
+            reason=annotation.reason[:_LONGEST_REASON],
+        )
+
+
+class JudgedRun(Record):
+    """A run of judges.
+
+    Attributes:
+        collection: Whose pairs were judged.
+        model: The language model.
+        pending: Pairs that were to be judged, without canaries.
+        canaries: How pairs with known labels were judged.
+        endings: (status, path, label, number of pairs), the most frequent first.
+        spent_usd: What the run has cost so far, with its other rounds and judges.
+        spent_tokens: The same in tokens.
+        slowest: The slowest pairs, the slowest first.
+        failed: The first pairs that failed.
+    """
+
+    collection: str
+    model: str
+    pending: int
+    canaries: CanaryCounts
+    endings: tuple[tuple[str, str, int | None, int], ...]
+    spent_usd: float
+    spent_tokens: int
+    slowest: tuple[JudgedPair, ...]
+    failed: tuple[JudgedPair, ...]
+
+    @property
+    def judged(self) -> int:
+        """Number of judged pairs."""
+        return sum(number for *_, number in self.endings)
+
+    def with_status(self, status: str) -> int:
+        """Return the number of judged pairs of a status."""
+        return sum(number for name, _, _, number in self.endings if name == status)
+
+    def most_often(self, status: str) -> str:
+        """Return the most frequent path of a status in words, with a reason where one is known."""
+        path = next((path for name, path, _, _ in self.endings if name == status), "")
+        reasons = [pair.reason for pair in self.failed if pair.path == path and pair.reason]
+        return f"{path.replace('_', ' ')} ({reasons[0]})" if reasons else path.replace("_", " ")
+
+
+def funnel_document(run: JudgedRun) -> Document:
+    """Return how many pairs were pending and judged, and what became of them, by path."""
+    steps = [("pending", run.pending), ("judged", run.judged)]
+    steps += [(status, run.with_status(status)) for status in _STATUSES]
+    rows = [(name, f"{number:,}", share(number, run.pending)) for name, number in steps]
+    paths = [
+        (status, words(path), NONE if label is None else str(label), f"{number:,}")
+        for status, path, label, number in run.endings
+    ]
+    spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent by the run so far."
+    header = ("status", "path", "label", "pairs")
+    return Document(
+        title=run.collection,
+        lead=(
+            Paragraph(f"Judged by {run.model}, canaries left aside. {spent}"),
+            Table(("pairs", "number", "share of pending"), rows),
+        ),
+        sections=(
+            Section("paths", "By path", [Table(header, paths, 2, empty="No pair was judged.")]),
+        ),
+    )
+
+
+def pairs_document(run: JudgedRun) -> Document:
+    """Return the slowest and the failed pairs, and the command that shows one in full."""
+    told = ("A pair with all its calls and executions:", Span("cosqa pair QUERY CODE", "code"))
+    more = run.with_status("failed") - len(run.failed)
+    left_out = [Paragraph(f"{more:,} more failed.")] if more > 0 else []
+    return Document(
+        title=run.collection,
+        lead=(Paragraph(told),),
+        sections=(
+            Section("slowest", "Slowest", [_pairs(run.slowest)]),
+            Section("failed", "Failed", [_pairs(run.failed), *left_out]),
+        ),
+    )
+
+
+def _pairs(pairs: Sequence[JudgedPair]) -> Table:
+    header = ("time", "path", "status", "query", "code", "reason")
+    rows = [
+        (duration(one.seconds), words(one.path), one.status, one.query_id, one.code_id, one.reason)
+        for one in pairs
+    ]
+    return Table(header, rows, text_columns=len(header))
+
+
+class ClaimLine(Record):
+    """A call, and what came of it.
+
+    Attributes:
+        call: The arguments.
+        demanded: The value that the query demands.
+        outcome: Whether the code gave it; ``not_run`` also where nothing was tried.
+        gave: What it gave instead, or why it could not be run.
+        read: What a second reader, who saw no code, demands; "" where nobody was asked.
+        counts: False where that is another value, so that nothing follows from the call.
+    """
+
+    call: str
+    demanded: str
+    outcome: Literal["held", "failed", "not_run"]
+    gave: str = ""
+    read: str = ""
+    counts: bool = True
+
+
+class SpecifiedPart(Record):
+    """What a pair was judged by.
+
+    Attributes:
+        specification: The query's.
+        verdict: Of the first reading of the code; "" where judging ended before.
+        adapter: The lines by which the calls reach the code; "" where they do not fit.
+        claims: What came of each call.
+    """
+
+    specification: QuerySpecification
+    verdict: str = ""
+    adapter: str = ""
+    claims: tuple[ClaimLine, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, tuple[str, ...]]:
+        """The specification's parts that have lines, under their headings; without the calls."""
+        one = self.specification
+        parts = {
+            "Reading": (one.reading,),
+            "Other readings": one.other_readings,
+            "Demands": one.demands,
+            "Left open": one.left_open,
+        }
+        return {name: lines for name, lines in parts.items() if lines}
+
+
+def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
+    """Yield how a pair was judged: what decided it, every model call and every test run."""
+    facts: dict[str, Text] = {
+        "Path": words(one.path),
+        "Decided by": one.decided_by or "nobody",
+        "Reason": one.reason,
+        "Time": duration(one.seconds),
+        "Pair": Span(f"{one.query_id} {one.code_id}", "code"),
+    }
+    yield Facts({name: fact for name, fact in facts.items() if fact})
+    if specified:
+        yield from _specified(specified)
+    if one.calls:
+        yield Paragraph("Model calls", "h4")
+    for call in one.calls:
+        yield from _call(call)
+    if one.executions:
+        yield Paragraph("Test runs", "h4")
+    for run in one.executions:
+        yield from _run(run)
+
+
+def _specified(part: SpecifiedPart) -> Iterator[Block]:
+    doubt = [Span("underspecified", "open")] if part.specification.is_underspecified else []
+    yield Paragraph(("What the query demands", *doubt), "h4")
+    reading = {"First reading of the code": words(part.verdict)} if part.verdict else {}
+    yield Facts({name: "; ".join(lines) for name, lines in part.parts.items()} | reading)
+    if not part.claims:
+        yield "No call shows what is demanded."
+        return
+    yield Listing([_claim(claim) for claim in part.claims])
+    if part.adapter:
+        yield Code(part.adapter)
+
+
+def _claim(claim: ClaimLine) -> Text:
+    came = {
+        "held": Span("as demanded", "yes"),
+        "failed": Span("gave", "no"),
+        "not_run": Span("not run", "open"),
+    }[claim.outcome]
+    call = Span(f"answer({claim.call}) => {claim.demanded}", "code")
+    gave = [Span(claim.gave, "code")] if claim.gave else []
+    read: list[str | Span] = []
+    if claim.read:
+        read = ["· a second reader demands", Span(claim.read, "code")]
+    counts = [] if claim.counts else [Span("does not count", "no")]
+    return (call, came, *gave, *read, *counts)
+
+
+def _call(call: LanguageModelCall) -> Iterator[Block]:
+    attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
+    unknown = " cost" if call.cost_usd is None else ""
+    spent = "from the store" if call.cached else f"{cost(call.cost_usd)}{unknown}"
+    tokens = f"{count(call.prompt_tokens)} tokens in, {count(call.completion_tokens)} out"
+    about = Span(f"{call.model} · {tokens} · {spent} · {duration(call.seconds)}", "soft")
+    status = Span(call.status, "no" if call.status == "ok" else "open")
+    yield Paragraph((Span(call.role), *attempt, status, about), "step")
+    if call.reply:
+        yield Code(call.reply, "output")
+    if call.error:
+        yield Code(call.error, "error")
+
+
+def _run(run: Execution) -> Iterator[Block]:
+    result = run.result
+    counts = {
+        "tests": result.tests_run,
+        "asserts": result.asserts_executed,
+        "calls of the function": result.target_calls,
+    }
+    memory, needed = result.peak_memory_mb, ", ".join(run.requirements)
+    about = (
+        ", ".join(f"{number} {unit}" for unit, number in counts.items() if number is not None),
+        duration(result.seconds),
+        "" if memory is None else f"{memory:.0f} MB",
+        f"with {needed}" if needed else "",
+    )
+    outcome = Span(words(result.outcome), "yes" if result.outcome == "passed" else "no")
+    said = Span(" · ".join(filter(None, about)), "soft")
+    yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
+    if error := ": ".join(filter(None, (result.error_type, result.message))):
+        yield Code(error, "error")
+    yield Code(run.program)
+    for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
+        if stream:
+            yield name
+            yield Code(stream, "output")

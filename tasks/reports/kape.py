@@ -1,0 +1,511 @@
+"""The report of the KAPE study: the paper's Tables 2 to 7 and Figures 4 to 6, and ours."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from infra.records import Record
+from tasks.estimation.study_figures import (
+    ALONE,
+    BUDGETS,
+    VARIATES,
+    Histogram,
+    PartFigures,
+    RivalFigures,
+    StudiedMethod,
+)
+from tasks.estimators.kape import KAPE, WEIGHTINGS
+from tasks.reports import kape_paper as paper
+from tasks.reports.charts import FIFTHS, STYLES, TRUTH, Line, Points, lines, steps
+from tasks.reports.document import (
+    Beside,
+    Block,
+    Chart,
+    Details,
+    Document,
+    Key,
+    Paragraph,
+    Section,
+    Table,
+)
+from tasks.reports.kape_paper import KS, MRR, score
+from tasks.reports.text import NONE
+from tasks.statistics.rank_correlation import kendall_tau
+
+DEFAULT_K = 5
+_SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them
+_SHOWN_BUDGETS = (1, 10, 20, 30, 40, 50)
+_HALVES = {"similar": STYLES[7], "different": STYLES[5]}
+_TOO_FEW = "Not computed: there are too few test queries."
+_NARROW = 420  # width of charts that stand side by side
+
+
+class Selection(Record):
+    """How KAPE orders the methods on one data set, and how the truth does.
+
+    Attributes:
+        name: Of the data set.
+        measure: What both orders are by.
+        by_kape: The methods, highest estimate first.
+        by_truth: The methods, highest truth first.
+        tau: Kendall's tau-b of estimates and truth; None where all of one are equal.
+    """
+
+    name: str
+    measure: str
+    by_kape: tuple[str, ...]
+    by_truth: tuple[str, ...]
+    tau: float | None
+
+
+class KapeReport(Record):
+    """The report.
+
+    Attributes:
+        generated_at: When it was made.
+        studied: Each method on each data set.
+        selections: For each data set with two methods or more.
+    """
+
+    generated_at: str
+    studied: tuple[StudiedMethod, ...]
+    selections: tuple[Selection, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The data sets."""
+        return list(dict.fromkeys(each.name for each in self.studied))
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods."""
+        return list(dict.fromkeys(each.method for each in self.studied))
+
+    def of(self, name: str) -> list[StudiedMethod]:
+        """Return what was studied on a data set."""
+        return [each for each in self.studied if each.name == name]
+
+
+def build_kape_report(studied: Sequence[StudiedMethod], generated_at: str) -> KapeReport:
+    """Return the report on methods that were studied, in the order given."""
+    report = KapeReport(generated_at=generated_at, studied=tuple(studied), selections=())
+    selections = [
+        _selection(name, report.of(name), measure)
+        for name in report.names
+        if len(report.of(name)) > 1
+        for measure in report.of(name)[0].figures.whole.truth
+    ]
+    return report.model_copy(update={"selections": tuple(selections)})
+
+
+def _selection(name: str, studied: Sequence[StudiedMethod], measure: str) -> Selection:
+    wholes = {each.method: each.figures.whole for each in studied}
+    estimates = {method: each.kape_estimate(DEFAULT_K, measure) for method, each in wholes.items()}
+    truth = {method: each.truth[measure] for method, each in wholes.items()}
+    return Selection(
+        name=name,
+        measure=measure,
+        by_kape=tuple(sorted(estimates, key=lambda method: -estimates[method])),
+        by_truth=tuple(sorted(truth, key=lambda method: -truth[method])),
+        tau=kendall_tau(list(estimates.values()), list(truth.values())),
+    )
+
+
+def _percent(value: float | None) -> str:
+    """Return a share of the test queries, or that no such share is enough."""
+    return "never" if value is None else f"{value:g}%"
+
+
+def _place(studied: StudiedMethod) -> str:
+    """Return data set and method."""
+    return f"{studied.name}, {studied.method}"
+
+
+def summary_table(report: KapeReport) -> Table:
+    """Return truth, estimates without labels, and what a random sample needs to do better."""
+    rows = []
+    for each in report.studied:
+        truth = each.figures.whole.truth[MRR]
+        for name, estimate in _without_labels(each.figures.whole):
+            error = abs(estimate - truth)
+            in_sample = each.figures.ranked_in_sample.percent_below(MRR, error)
+            in_all = each.figures.ranked_in_all.percent_below(MRR, error)
+            cells = (score(truth), score(estimate), score(error))
+            rows.append((_place(each), name, *cells, _percent(in_sample), _percent(in_all)))
+    return Table(
+        caption="MRR without labels, and how many per cent a random sample needs to do better",
+        header=("data set, method", "estimator", "truth", "estimate", "error",
+                "sample, own codes", "sample, all codes"),
+        rows=rows,
+        text_columns=2,
+    )  # fmt: skip
+
+
+def _without_labels(figures: PartFigures) -> Iterator[tuple[str, float]]:
+    """Yield the estimators that need no labels with their estimates of the MRR."""
+    for k in _SHOWN_KS:
+        yield f"kape, k = {k}", figures.kape_estimate(k, MRR)
+    for rival in figures.rivals:
+        if not rival.uses_labels:
+            yield rival.estimator, rival.means[MRR][0]
+
+
+def data_table(report: KapeReport) -> Table:
+    """Return the sizes of the data sets, and what training and test pairs have in common."""
+    rows = []
+    for name in report.names:
+        studied = report.of(name)[0]
+        both = studied.data.overlap
+        sizes = (studied.figures.training, studied.figures.queries, both.queries, both.pairs)
+        left_out = sum(studied.data.left_out.values())
+        rows.append((name, *(f"{number:,}" for number in (*sizes, left_out))))
+    return Table(
+        caption="Data sets",
+        header=("data set", "training pairs", "test pairs", "test queries in training",
+                "test pairs in training", "left out, no pair"),
+        rows=rows,
+    )  # fmt: skip
+
+
+def truth_table(report: KapeReport) -> Table:
+    """Return the truth of all measures (Table 2's test column)."""
+    measures = tuple(report.studied[0].figures.whole.truth) if report.studied else ()
+    return Table(
+        caption="Truth: means over the test queries, each ranked among all test codes",
+        header=("data set, method", *measures),
+        rows=tuple(
+            (_place(each), *(score(each.figures.whole.truth[name]) for name in measures))
+            for each in report.studied
+        ),
+    )
+
+
+def table3(report: KapeReport) -> Table:
+    """Return the facts of the estimators (Table 3)."""
+    rivals = report.studied[0].figures.whole.rivals if report.studied else ()
+    facts = {each.estimator: (each.uses_labels, each.is_stable) for each in rivals}
+    facts["kape"] = (KAPE.uses_labels, KAPE.is_stable)
+    return Table(
+        caption="Estimators",
+        header=("estimator", "needs labels", "same for every seed"),
+        rows=tuple((name, _yes(uses), _yes(stable)) for name, (uses, stable) in facts.items()),
+        text_columns=3,
+    )
+
+
+def table4(studied: StudiedMethod, part: PartFigures, measure: str) -> Table:
+    """Return all estimators' estimates at all budgets (Table 4)."""
+    caption = f"{_place(studied)}: {measure}, truth {score(part.truth[measure])}"
+    return paper.budget_table(caption, _estimates(part, measure))
+
+
+def _estimates(part: PartFigures, measure: str) -> Iterator[tuple[str, Sequence[float]]]:
+    for rival in part.rivals:
+        yield rival.estimator, rival.means[measure]
+        if not rival.is_stable:
+            yield f"{rival.estimator}, deviation", rival.deviations[measure]
+    for k in _SHOWN_KS:
+        yield f"kape, k = {k}", [part.kape_estimate(k, measure)]
+
+
+def table5(report: KapeReport, measure: str = MRR) -> Table:
+    """Return KAPE's estimates for all k, with their mean and population deviation (Table 5)."""
+    rows = []
+    for each in report.studied:
+        whole = each.figures.whole
+        values = [whole.kape_estimate(k, measure) for k in KS]
+        spread = (float(np.mean(values)), float(np.std(values)))
+        rows.append((_place(each), (whole.truth[measure], *values, *spread)))
+    return paper.k_table(f"KAPE's {measure} by its number of neighbours k", rows)
+
+
+def table6(report: KapeReport) -> Table:
+    """Return the fewest and the mean number of neighbours used (Table 6)."""
+    rows = [
+        (_place(each), [n.minimum for n in each.figures.neighbours],
+         [n.mean for n in each.figures.neighbours])
+        for each in report.studied
+    ]  # fmt: skip
+    return paper.neighbours_table("Neighbours used, fewest and mean, by k", rows)
+
+
+def used_table(report: KapeReport) -> Table:
+    """Return how many test queries use so many neighbours at k = 10."""
+    rows = [(_place(each), each.figures.used) for each in report.studied]
+    return paper.used_table("Test queries by the number of neighbours used, k = 10", rows)
+
+
+def table7(studied: StudiedMethod) -> Table:
+    """Return the estimates of the four weightings (Table 7)."""
+    whole = studied.figures.whole
+    caption = f"{_place(studied)}: {MRR}, truth {score(whole.truth[MRR])}"
+    return paper.weighting_table(caption, [(name, whole.kape[name][MRR]) for name in WEIGHTINGS])
+
+
+def half_table(report: KapeReport, measure: str = MRR) -> Table:
+    """Return truth, KAPE and its error on each half (research question 3)."""
+    rows = []
+    for each in report.studied:
+        for part in each.figures.parts[1:]:
+            truth, found = part.truth[measure], part.kape_estimate(DEFAULT_K, measure)
+            cells = (score(truth), score(found), score(abs(found - truth)))
+            rows.append((_place(each), part.part, f"{part.queries:,}", *cells))
+    return Table(
+        caption=f"{measure} by similarity to the nearest training query, k = {DEFAULT_K}",
+        header=("data set, method", "half", "queries", "truth", "KAPE", "error"),
+        rows=rows,
+        text_columns=2,
+        empty=_TOO_FEW,
+    )
+
+
+def coverage_table(report: KapeReport) -> Table:
+    """Return how intervals from few labels hold, with and without control variates."""
+    rows = [
+        (
+            _place(each), f"{row.labelled:,}",
+            *(f"{row.covering[name]:.1%}" for name in VARIATES),
+            *(score(row.width[name] / 2) for name in VARIATES),
+            *(_ratio(row.width[name], row.width[ALONE]) for name in VARIATES[1:]),
+        )
+        for each in report.studied
+        for row in each.figures.coverage
+    ]  # fmt: skip
+    return Table(
+        caption="95% intervals of the MRR over 500 random samples, by control variate",
+        header=(
+            "data set, method", "labelled", *(f"covering, {name}" for name in VARIATES),
+            *(f"± {name}" for name in VARIATES), *(f"ratio, {name}" for name in VARIATES[1:]),
+        ),
+        rows=rows,
+        empty=_TOO_FEW,
+    )  # fmt: skip
+
+
+def _ratio(width: float, alone: float) -> str:
+    return f"{width / alone:.3f}" if alone else NONE
+
+
+def selection_table(report: KapeReport) -> Table:
+    """Return the order of the methods by KAPE and by the truth."""
+    return Table(
+        caption=f"Methods from best to worst, by KAPE (k = {DEFAULT_K}) and by the truth",
+        header=("data set", "metric", "by KAPE", "by truth", "Kendall's tau"),
+        rows=tuple(
+            (each.name, each.measure, " > ".join(each.by_kape), " > ".join(each.by_truth),
+             NONE if each.tau is None else f"{each.tau:.2f}")
+            for each in report.selections
+        ),
+        text_columns=4,
+    )  # fmt: skip
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+def terminal_tables(report: KapeReport) -> list[Table]:
+    """Return the tables that a terminal shows, those with rows."""
+    tables = [
+        summary_table(report), data_table(report), table5(report), half_table(report),
+        coverage_table(report), selection_table(report),
+    ]  # fmt: skip
+    return [table for table in tables if table.rows]
+
+
+def kape_document(report: KapeReport) -> Document:
+    """Return the report as a document."""
+    names, methods = ", ".join(report.names), ", ".join(report.methods)
+    told = f"Data sets: {names} · methods: {methods} · {report.generated_at}"
+    return Document(
+        kind="Study",
+        title="KAPE: estimated and true scores",
+        lead=[Paragraph(told)],
+        sections=[
+            Section("summary", "What was found", list(_found(report))),
+            Section("data", "Data and truth", list(_data(report))),
+            Section("budgets", "Estimates by budget", list(_budgets(report))),
+            Section("neighbours", "Number of neighbours", list(_neighbours(report))),
+            Section("weightings", "Weightings", list(_weightings(report))),
+            Section("halves", "Similar and different queries", list(_halves(report))),
+            Section("coverage", "Intervals with few labels", list(_coverage(report))),
+            *_selections(report),
+            Section("metrics", "Other metrics", list(_other_metrics(report))),
+        ],
+    )
+
+
+def _found(report: KapeReport) -> Iterator[Block]:
+    yield summary_table(report)
+    yield (
+        "Error: |estimate - truth|. “sample, own codes” is the paper's random sample, whose codes "
+        "are ranked among themselves, so that its score is too high until most queries are in it: "
+        "the mean over three seeds of its error stays below KAPE's from that share on. “sample, "
+        "all codes” ranks each sampled query among the codes of all test queries, as whoever has "
+        "the code base does: its mean error over 200 draws."
+    )
+
+
+def _data(report: KapeReport) -> Iterator[Block]:
+    yield data_table(report)
+    yield (
+        "A test query that is in the training set too has itself as nearest neighbour, which makes "
+        "estimates from the training set look better than they are for new queries."
+    )
+    yield truth_table(report)
+    yield _published(2)
+    yield table3(report)
+    yield "The paper's Table 3."
+
+
+def _published(number: int) -> Details:
+    return Details(f"The paper's Table {number}", paper.published()[number])
+
+
+def _budgets(report: KapeReport) -> Iterator[Block]:
+    told = (
+        "Each estimator may have so many per cent of the test queries labelled, and ranks their "
+        "codes among themselves. The paper's Figure 4 and Table 4."
+    )
+    yield Paragraph(told)
+    yield _key(report)
+    yield Beside([_estimate_chart(each, each.figures.whole) for each in report.studied])
+    told = "Bands: one deviation over three seeds, of the estimators that chance has a part in."
+    yield told
+    yield from (table4(each, each.figures.whole, MRR) for each in report.studied)
+    yield _published(4)
+
+
+def _neighbours(report: KapeReport) -> Iterator[Block]:
+    yield table5(report)
+    yield _published(5)
+    yield table6(report)
+    yield used_table(report)
+    yield _published(6)
+
+
+def _weightings(report: KapeReport) -> Iterator[Block]:
+    told = (
+        "“fixed” keeps all k neighbours, “adaptive” those whose similarity is at most one "
+        "deviation above the query's mean; “equal” gives the kept ones one weight, “similarity” a "
+        "weight by cosine. KAPE is adaptive-similarity. The paper's Table 7."
+    )
+    yield Paragraph(told)
+    yield from map(table7, report.studied)
+    yield _published(7)
+
+
+def _halves(report: KapeReport) -> Iterator[Block]:
+    yield half_table(report)
+    yield (
+        "The test queries are halved at the median of the similarity to their nearest training "
+        "query; each half's codes are ranked among themselves. The paper's research question 3, on "
+        "PHP: off by .0118 (RoBERTa), .0079 (CodeBERT) and .0112 (GraphCodeBERT) on the similar "
+        "half, by up to .0660 on the different one."
+    )
+    halved = [each for each in report.studied if each.figures.parts[1:]]
+    if not halved:
+        return
+    yield Beside([_density_chart(each) for each in halved])
+    yield Key({f"{name} half": f"area {style}" for name, style in _HALVES.items()})
+    yield "The paper's Figure 5."
+    yield Paragraph("Estimates by budget on each half", "h3")
+    yield _key(report)
+    parts = [(each, part) for each in halved for part in each.figures.parts[1:]]
+    yield Beside([_estimate_chart(each, part) for each, part in parts])
+    yield "The paper's Figure 6."
+
+
+def _coverage(report: KapeReport) -> Iterator[Block]:
+    yield coverage_table(report)
+    yield (
+        "Not in the paper. Some random queries are labelled, each ranked among all test codes; "
+        "what is known of all queries serves as control variate (PPI++, arXiv 2311.01453): KAPE's "
+        "estimate of each, or this and the share of the best code in the softmax over the query's "
+        "ten best. Half-widths are means; the ratios are to that of the sample alone."
+    )
+
+
+def _selections(report: KapeReport) -> Iterator[Section]:
+    if report.selections:
+        told = "Kendall's tau-b of estimates and truth: 1 where both order the methods alike."
+        blocks: list[Block] = [selection_table(report), told]
+        yield Section("selection", "Choice of a method", blocks)
+
+
+def _other_metrics(report: KapeReport) -> Iterator[Block]:
+    for measure in report.studied[0].figures.whole.truth:
+        if measure != MRR:
+            tables = [table4(each, each.figures.whole, measure) for each in report.studied]
+            yield Details(measure, [table5(report, measure), half_table(report, measure), *tables])
+
+
+def _styles(part: PartFigures) -> dict[str, str]:
+    """Return estimator → style: KAPE's is the first, the rivals' follow in their order."""
+    others = STYLES[1:]
+    rivals = {each.estimator: others[n % len(others)] for n, each in enumerate(part.rivals)}
+    return {"kape": STYLES[0]} | rivals
+
+
+def _key(report: KapeReport) -> Key:
+    return Key(_styles(report.studied[0].figures.whole) | {"truth": TRUTH})
+
+
+def _estimate_chart(studied: StudiedMethod, part: PartFigures) -> Chart:
+    """Return all estimators' estimates of the MRR on a part of the test queries."""
+    truth, kape = part.truth[MRR], part.kape_estimate(DEFAULT_K, MRR)
+    styles = _styles(part)
+    told = f"kape, k = {DEFAULT_K}: {kape:.4f} without labels"
+    drawn = [
+        *(_curve(rival, styles[rival.estimator]) for rival in part.rivals),
+        Line(_over_budgets([kape]), told, styles["kape"]),
+        Line(_over_budgets([truth]), f"truth {truth:.4f}", TRUTH),
+    ]
+    name = _place(studied) if part.part == "all" else f"{_place(studied)}, {part.part} half"
+    across = [(budget, f"{budget}%") for budget in _SHOWN_BUDGETS]
+    svg = lines(f"Estimated MRR by budget, {name}", drawn, across, FIFTHS, width=_NARROW)
+    return Chart(name, svg, f"truth {truth:.4f}")
+
+
+def _curve(rival: RivalFigures, style: str) -> Line:
+    means, deviations = rival.means[MRR], rival.deviations[MRR]
+    told = f"{rival.estimator}: {means[0]:.4f} without labels"
+    if len(means) > 1:
+        ends = f"{means[0]:.4f} at {BUDGETS[0]}%, {means[-1]:.4f} at {BUDGETS[-1]}%"
+        told = f"{rival.estimator}: {ends}"
+    band: Points = ()
+    if not rival.is_stable:
+        both = list(zip(means, deviations, strict=True))
+        upper = _over_budgets([mean + deviation for mean, deviation in both])
+        band = [*upper, *reversed(_over_budgets([mean - deviation for mean, deviation in both]))]
+    return Line(_over_budgets(means), told, style, band)
+
+
+def _over_budgets(values: Sequence[float]) -> list[tuple[float, float]]:
+    """Return the values at all budgets; a single one needs no labels, and is the same at all."""
+    at_all = list(values) * len(BUDGETS) if len(values) == 1 else values
+    return list(zip(BUDGETS, at_all, strict=True))
+
+
+def _density_chart(studied: StudiedMethod) -> Chart:
+    """Return the densities of both halves."""
+    halves = studied.figures.parts[1:]
+    highest = max(max(part.density.heights) for part in halves)
+    drawn = [
+        Line(_outline(part.density), f"{part.part} half", _HALVES[part.part], is_filled=True)
+        for part in halves
+    ]
+    ticks = steps(min(part.density.low for part in halves), 1, 6)
+    alt = f"Density of the similarity to the nearest training query, {_place(studied)}"
+    across = [(tick, f"{tick:g}") for tick in ticks]
+    up = [(highest, f"{highest:.0f}")]
+    svg = lines(alt, drawn, across, up, highest=highest, width=_NARROW)
+    return Chart(_place(studied), svg, "density of the similarity")
+
+
+def _outline(density: Histogram) -> list[tuple[float, float]]:
+    edges = [density.low + place * density.width for place in range(len(density.heights) + 1)]
+    points = [(edges[0], 0.0)]
+    for left, right, height in zip(edges, edges[1:], density.heights, strict=False):
+        points += [(left, height), (right, height)]
+    return [*points, (edges[-1], 0.0)]

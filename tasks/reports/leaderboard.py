@@ -1,0 +1,477 @@
+"""Leaderboard of retrieval methods on one benchmark, with intervals and significance tests.
+
+A benchmark's labels cover the pool: the results of the methods that were used to build it. A new
+method returns other codes, and counting them as not relevant may be unfair to it (Zobel 1998,
+SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are named.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, log
+from string import ascii_lowercase
+
+import numpy as np
+import pyarrow as pa
+
+from infra.records import Query, Record
+from tasks.benchmarks import Benchmark
+from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.metrics import Qrels, mean
+from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
+from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
+from tasks.statistics.agreement import average_variance, by_matches, cronbach_alpha
+from tasks.statistics.comparisons import compare
+from tasks.statistics.intervals import bootstrap_interval
+
+METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
+RECALL_DEPTHS = (1, 2, 5, 10, 20, 50, 100)
+POOL_DEPTH = 10  # first results of a method that are to be judged
+MATCHES = (2, 3, 4, 5)
+_SIGNIFICANT = 0.05
+_HARDEST = 20
+_UNJUDGED = 20
+
+# Method → metric → query → value.
+Values = Mapping[str, Mapping[str, Mapping[str, float]]]
+
+
+class Cell(Record):
+    """A method's mean in a metric, its interval, and the letters of the methods that it surpasses.
+
+    A method surpasses another whose mean is significantly lower.
+    """
+
+    mean: float
+    low: float
+    high: float
+    surpasses: str = ""
+
+
+class MethodRow(Record):
+    """A method's row.
+
+    Attributes:
+        letter: The letter by which other rows refer to it.
+        cells: Metric → figures.
+        recall: Depth → mean recall.
+        judged: Share of its first 10 results that are judged.
+    """
+
+    letter: str
+    method: str
+    cells: dict[str, Cell]
+    recall: dict[int, float]
+    judged: float
+
+
+class HardQuery(Record):
+    """A query with low scores: the best and the mean value of the methods in the first metric."""
+
+    query_id: str
+    text: str
+    relevant: int
+    best: float
+    mean: float
+
+
+class Consistency(Record):
+    """A metric over groups of queries with 2, 3, 4 and 5 matches.
+
+    Research question 4 of the first CoSQA+ paper (arXiv 2406.11589v1) asks whether a metric is fair
+    to queries with many matches.
+
+    Attributes:
+        alpha: Cronbach's, with the groups of queries as subjects and the methods as items, which
+            gives the paper's .956 on its table of MMRR; NaN where undefined.
+        variance: Sample variance of a method's means over the groups, averaged over the methods;
+            see `average_variance`, which says what of this is our reading of the paper.
+    """
+
+    metric: str
+    alpha: float
+    variance: float
+
+
+class Leaderboard(Record):
+    """Scores of methods on one benchmark, sorted by the first metric, best first.
+
+    Attributes:
+        fingerprint: Checksum of the benchmark's queries, codes and labels.
+        scored: Queries with a relevant code, over which means are taken.
+        level: Level of the confidence intervals.
+        depth: Length of the rankings.
+        consistency: How each metric treats queries with many relevant codes, where there are such.
+    """
+
+    benchmark: str
+    fingerprint: str
+    label_origin: str
+    queries: int
+    scored: int
+    codes: int
+    labels: int
+    level: float
+    depth: int
+    metrics: tuple[str, ...]
+    rows: tuple[MethodRow, ...]
+    hardest: tuple[HardQuery, ...]
+    consistency: tuple[Consistency, ...] = ()
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """The values of one method.
+
+    Attributes:
+        values: Metric → query → value, recall at `RECALL_DEPTHS` among them.
+        judged: Share of its first 10 results that are judged.
+    """
+
+    method: str
+    values: Mapping[str, Mapping[str, float]]
+    judged: float
+
+
+class Unjudged(Record):
+    """An unjudged pair with its best rank, and the methods that return it so early."""
+
+    query_id: str
+    code_id: str
+    rank: int
+    methods: tuple[str, ...]
+
+
+def build_leaderboard(
+    benchmark: Benchmark,
+    fingerprint: str,
+    scores: Sequence[MethodScores],
+    metrics: Sequence[str],
+    depth: int,
+) -> Leaderboard:
+    """Return the leaderboard of methods on a benchmark.
+
+    Differences are tested pairwise by randomisation and corrected for the number of pairs by
+    Holm's procedure within each metric; a method surpasses another where p < 0.05.
+    """
+    first = metrics[0]
+    ranked = sorted(scores, key=lambda entry: (-mean(_array(entry.values[first])), entry.method))
+    letters = {entry.method: _letter(place) for place, entry in enumerate(ranked)}
+    cells = {metric: _cells(ranked, metric, letters) for metric in metrics}
+    return Leaderboard(
+        benchmark=benchmark.name,
+        fingerprint=fingerprint,
+        label_origin=benchmark.label_origin,
+        queries=len(benchmark.queries),
+        scored=len(ranked[0].values[first]) if ranked else 0,
+        codes=len(benchmark.codes),
+        labels=len(benchmark.labels),
+        level=0.95,
+        depth=depth,
+        metrics=tuple(metrics),
+        rows=tuple(
+            MethodRow(
+                letter=letters[entry.method],
+                method=entry.method,
+                cells={metric: cells[metric][entry.method] for metric in metrics},
+                recall={d: mean(_array(entry.values[f"Recall@{d}"])) for d in RECALL_DEPTHS},
+                judged=entry.judged,
+            )
+            for entry in ranked
+        ),
+        hardest=_hardest(benchmark, ranked, first),
+        consistency=consistency(
+            {entry.method: entry.values for entry in ranked}, _matches(benchmark), metrics
+        ),
+    )
+
+
+def _cells(
+    scores: Sequence[MethodScores], metric: str, letters: Mapping[str, str]
+) -> dict[str, Cell]:
+    values = {entry.method: _array(entry.values[metric]) for entry in scores}
+    surpassed: dict[str, list[str]] = {method: [] for method in values}
+    for comparison in compare(values):
+        if comparison.corrected < _SIGNIFICANT:
+            surpassed[comparison.better].append(letters[comparison.worse])
+    cells = {}
+    for method, by_query in values.items():
+        interval = bootstrap_interval(by_query)
+        cells[method] = Cell(
+            mean=interval.mean,
+            low=interval.low,
+            high=interval.high,
+            surpasses=" ".join(sorted(surpassed[method], key=lambda letter: (len(letter), letter))),
+        )
+    return cells
+
+
+def _hardest(
+    benchmark: Benchmark, scores: Sequence[MethodScores], metric: str
+) -> tuple[HardQuery, ...]:
+    if not scores:
+        return ()
+    texts: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
+    relevant = _matches(benchmark)
+    queries = sorted(scores[0].values[metric])
+    table = np.array([[entry.values[metric][query] for query in queries] for entry in scores])
+    order = np.lexsort((queries, table.mean(axis=0), table.max(axis=0)))[:_HARDEST]
+    return tuple(
+        HardQuery(
+            query_id=queries[place],
+            text=texts[queries[place]].text,
+            relevant=relevant[queries[place]],
+            best=float(table[:, place].max()),
+            mean=float(table[:, place].mean()),
+        )
+        for place in order.tolist()
+    )
+
+
+def _matches(benchmark: Benchmark) -> Counter[str]:
+    return Counter(label.query_id for label in benchmark.labels if label.relevance > 0)
+
+
+def _array(values: Mapping[str, float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([values[query] for query in sorted(values)], np.float64)
+
+
+def _letter(place: int) -> str:
+    """Return a, b, ... z, aa, ab, ..."""
+    before, last = divmod(place, len(ascii_lowercase))
+    return (_letter(before - 1) if before else "") + ascii_lowercase[last]
+
+
+def consistency(
+    values: Values, matches: Mapping[str, int], metrics: Sequence[str]
+) -> tuple[Consistency, ...]:
+    """Return each metric's consistency; nothing for fewer than two methods or an empty group.
+
+    Args:
+        values: The methods' scores.
+        matches: Query → how many relevant codes it has.
+        metrics: The metrics.
+    """
+    if len(values) < 2 or not set(MATCHES) <= set(matches.values()):
+        return ()
+    return tuple(_consistency(metric, values, matches) for metric in metrics)
+
+
+def _consistency(metric: str, values: Values, matches: Mapping[str, int]) -> Consistency:
+    by_method = np.array(
+        [by_matches(metrics[metric], matches, MATCHES) for metrics in values.values()]
+    )
+    return Consistency(
+        metric=metric, alpha=cronbach_alpha(by_method.T), variance=average_variance(by_method)
+    )
+
+
+def judged_share(rankings: Rankings, qrels: Qrels, depth: int = POOL_DEPTH) -> float:
+    """Return the share of judged pairs among the first results of all judged queries.
+
+    The measure judged@k of incomplete collections; 1 where nothing was returned.
+    """
+    returned = judged = 0
+    for query, codes in _first(rankings, depth):
+        if query in qrels:
+            returned += len(codes)
+            judged += sum(code in qrels[query] for code in codes)
+    return judged / returned if returned else 1.0
+
+
+def unjudged_results(
+    runs: Mapping[str, Rankings], qrels: Qrels, depth: int = POOL_DEPTH
+) -> list[Unjudged]:
+    """Return the unjudged pairs among the first results of any method, the highest ranked first.
+
+    Args:
+        runs: Method → rankings.
+        qrels: Query → code → relevance; queries that it lacks are left out.
+        depth: How many first results of a query count.
+    """
+    ranks: dict[tuple[str, str], dict[str, int]] = {}
+    for method, rankings in runs.items():
+        for query, codes in _first(rankings, depth):
+            for rank, code in enumerate(codes, 1):
+                if query in qrels and code not in qrels[query]:
+                    ranks.setdefault((query, code), {})[method] = rank
+    pairs = [
+        Unjudged(
+            query_id=query,
+            code_id=code,
+            rank=min(by_method.values()),
+            methods=tuple(sorted(by_method)),
+        )
+        for (query, code), by_method in ranks.items()
+    ]
+    return sorted(
+        pairs, key=lambda pair: (pair.rank, -len(pair.methods), pair.query_id, pair.code_id)
+    )
+
+
+def _first(rankings: Rankings, depth: int) -> Sequence[tuple[str, list[str]]]:
+    cut = np.asarray(rankings.codes[:, :depth])
+    return [
+        (query, [rankings.code_ids[code] for code in row if code != NOTHING])
+        for query, row in zip(rankings.query_ids, cut.tolist(), strict=True)
+    ]
+
+
+def per_query_table(scores: Sequence[MethodScores]) -> pa.Table:
+    """Return (method, query_id, one column for each metric), sorted by method and query."""
+    metrics = list(scores[0].values) if scores else []
+    columns: dict[str, list[object]] = {name: [] for name in ("method", "query_id", *metrics)}
+    for entry in sorted(scores, key=lambda entry: entry.method):
+        queries = sorted(next(iter(entry.values.values()), {}))
+        columns["method"] += [entry.method] * len(queries)
+        columns["query_id"] += queries
+        for metric in metrics:
+            columns[metric] += [entry.values[metric][query] for query in queries]
+    types = {"method": pa.string(), "query_id": pa.string()}
+    schema = pa.schema({name: types.get(name, pa.float64()) for name in columns})
+    return pa.table(columns, schema=schema)
+
+
+def leaderboard_document(
+    board: Leaderboard, unjudged: Sequence[Unjudged] = (), after: Leaderboard | None = None
+) -> Document:
+    """Return the leaderboard as a document.
+
+    Args:
+        board: The scores.
+        unjudged: Results among the first 10 of a method that were never judged.
+        after: The scores after those results were judged.
+    """
+    return Document(
+        kind="Leaderboard",
+        title=board.benchmark,
+        lead=list(_about(board)),
+        sections=[
+            Section("table", "Scores", [_score_table(board), Paragraph(_legend(board), "remark")]),
+            Section(
+                "intervals",
+                "Scores with intervals",
+                [_interval_chart(board, name) for name in board.metrics[:3] if board.rows],
+            ),
+            Section("recall", "Recall by depth", [_recall_chart(board)] if board.rows else []),
+            *_of_consistency(board.consistency),
+            Section("hardest", "Hardest queries", [_hardest_table(board)]),
+            Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
+        ],
+    )
+
+
+def _about(board: Leaderboard) -> Iterator[Block]:
+    told = (
+        f"{board.scored:,} of {board.queries:,} queries have a relevant code · {board.codes:,} "
+        f"codes · {board.labels:,} labels by {board.label_origin} · rankings of {board.depth:,} · "
+        "benchmark"
+    )
+    yield Paragraph((told, Span(board.fingerprint, "code")))
+
+
+def _score_table(board: Leaderboard) -> Table:
+    rows = [
+        (row.letter, row.method, *map(_cell, row.cells.values()), f"{row.judged:.3f}")
+        for row in board.rows
+    ]
+    return Table(("", "method", *board.metrics, "judged@10"), rows, text_columns=2)
+
+
+def _cell(cell: Cell) -> Text:
+    interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
+    letters = (Span(cell.surpasses, "note"),) if cell.surpasses else ()
+    return (f"{cell.mean:.3f}", interval, *letters)
+
+
+def _legend(board: Leaderboard) -> str:
+    return (
+        f"Means over the queries with a relevant code, each with its {board.level:.0%} bootstrap "
+        "interval. Letters after it name the methods that score significantly lower: paired "
+        "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. "
+        "Unjudged results count as not relevant. judged@10: share of a method's first 10 results "
+        "that were judged."
+    )
+
+
+def _interval_chart(board: Leaderboard, metric: str) -> Chart:
+    rows = []
+    for row in board.rows:
+        cell = row.cells[metric]
+        tooltip = f"{row.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}"
+        rows.append(Row(row.method, [Mark(cell.mean, tooltip, cell.low, cell.high)], row.letter))
+    return Chart(metric, intervals(f"{metric} of each method with its interval", rows))
+
+
+def _recall_chart(board: Leaderboard) -> Chart:
+    """Return recall by depth, depths on a logarithmic axis."""
+    drawn = [
+        Line(
+            points=[(log(depth), recall) for depth, recall in row.recall.items()],
+            tooltip=f"{row.method}: "
+            + ", ".join(f"{recall:.3f} at {depth}" for depth, recall in row.recall.items()),
+            style=STYLES[1 + place % (len(STYLES) - 1)],
+            name=row.method,
+            letter=row.letter,
+        )
+        for place, row in enumerate(board.rows)
+    ]
+    about = "Share of the relevant codes among the first results, by how many are looked at"
+    depths = [(log(depth), str(depth)) for depth in RECALL_DEPTHS]
+    svg = lines("Recall of each method by depth", drawn, depths, FIFTHS)
+    return Chart("Recall", svg, about)
+
+
+def _of_consistency(found: Sequence[Consistency]) -> Iterator[Section]:
+    if not found:
+        return
+    rows = [
+        (row.metric, "undefined" if isnan(row.alpha) else f"{row.alpha:.3f}", f"{row.variance:.5f}")
+        for row in found
+    ]
+    told = (
+        "Over groups of queries with 2, 3, 4 and 5 relevant codes: how alike the methods' scores "
+        "change from group to group (Cronbach's alpha, groups as subjects and methods as items), "
+        "and the variance of a method's four mean scores, averaged over the methods. A metric that "
+        "is fair to queries with many matches varies little."
+    )
+    table = Table(("metric", "Cronbach's alpha", "average variance"), rows)
+    blocks: list[Block] = [table, told]
+    yield Section("consistency", "Queries with two to five matches", blocks)
+
+
+def _hardest_table(board: Leaderboard) -> Table:
+    header = ("query", "relevant codes", f"best {board.metrics[0]}", "mean")
+    rows = [
+        (query.text, f"{query.relevant:,}", f"{query.best:.3f}", f"{query.mean:.3f}")
+        for query in board.hardest
+    ]
+    return Table(header, rows, empty="No query was scored.")
+
+
+def _of_unjudged(
+    board: Leaderboard, unjudged: Sequence[Unjudged], after: Leaderboard | None
+) -> Iterator[Block]:
+    best = " The best-ranked of them:" if unjudged else ""
+    yield Paragraph(
+        f"{len(unjudged):,} pairs are among the first 10 results of a method and were never "
+        f"judged.{best}"
+    )
+    if unjudged:
+        rows = [
+            (Span(one.query_id, "code"), Span(one.code_id, "code"), ", ".join(one.methods),
+             str(one.rank))
+            for one in unjudged[:_UNJUDGED]
+        ]  # fmt: skip
+        yield Table(("query", "code", "methods", "best rank"), rows, text_columns=3)
+    if after:
+        later = {row.method: row for row in after.rows}
+        yield Paragraph("Before and after they were judged", "h3")
+        header = ("method", *board.metrics, "judged@10")
+        yield Table(header, [_change(row, later[row.method], board.metrics) for row in board.rows])
+
+
+def _change(row: MethodRow, later: MethodRow, metrics: Sequence[str]) -> list[Text]:
+    figures = [(row.cells[name].mean, later.cells[name].mean) for name in metrics]
+    both = [*figures, (row.judged, later.judged)]
+    return [row.method, *((f"{old:.3f}", Span(f"→ {new:.3f}", "note")) for old, new in both)]

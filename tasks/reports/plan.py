@@ -1,0 +1,193 @@
+"""The plan of an annotation run: pairs by reason, requests, tokens, money, minutes."""
+
+from collections.abc import Callable
+
+from infra.ids import RecipeId
+from infra.records import Record
+from infra.settings import Reason
+from infra.settings.reannotation import REASON_SUMMARIES
+from tasks.forecast.pairs import Amount, Expected
+from tasks.reports.document import Document, Listing, Paragraph, Span, Table
+from tasks.reports.text import NONE, UNKNOWN, cost, duration, words
+
+
+class Cause(Record):
+    """A part of the recipe that has changed, and how many pairs are pending for that."""
+
+    part: str
+    pairs: int
+
+
+class ReasonPlan(Record):
+    """The pairs that are pending for one reason.
+
+    Attributes:
+        reason: The reason.
+        pending: Pairs that wait to be judged, over all labelling rounds.
+        taken: Those that the run judges.
+        by_round: Those of each labelling round; none of an audit, which is of no round.
+        not_due: Failed pairs that are not due for another try yet; they are not pending.
+        causes: Of stale pairs, which parts of the recipe changed since; a pair can have several.
+        expected: What the taken ones are expected to take; None if none is taken.
+    """
+
+    reason: Reason
+    pending: int
+    taken: int
+    by_round: tuple[int, ...] = ()
+    not_due: int = 0
+    causes: tuple[Cause, ...] = ()
+    expected: Expected | None = None
+
+
+class RunPlan(Record):
+    """What an annotation run is to do.
+
+    Attributes:
+        plan_id: Its id in the store; empty where it was not stored.
+        collection: Whose candidates are judged.
+        recipe_id: The recipe that judges them, of the first labelling round.
+        model: Its model; of several judges all their models.
+        configuration: Its configuration of agents.
+        rounds: Number of labelling rounds.
+        judges: Number of judges, 0 where `llm.model` judges.
+        candidates: Pairs of the search and of pools, over all rounds and judges.
+        fresh: Those whose label is that of the recipe, or would be the same.
+        without_code: Those whose code the collection no longer has: they cannot be judged.
+        canaries: Pairs with known labels that are judged besides.
+        reasons: Why pairs are pending, the most urgent first, then those that are not taken.
+        expected: What the run is expected to take, canaries included.
+        basis: Where these figures come from.
+        budget_usd: What the run may cost; None is no limit of its own.
+    """
+
+    plan_id: str = ""
+    collection: str
+    recipe_id: RecipeId
+    model: str
+    configuration: str
+    rounds: int = 1
+    judges: int = 0
+    candidates: int
+    fresh: int
+    without_code: int = 0
+    canaries: int = 0
+    reasons: tuple[ReasonPlan, ...]
+    expected: Expected
+    basis: str
+    budget_usd: float | None = None
+
+    @property
+    def pending(self) -> int:
+        """Pairs that wait to be judged."""
+        return sum(item.pending for item in self.reasons)
+
+    @property
+    def taken(self) -> int:
+        """Pairs that the run judges, without canaries."""
+        return sum(item.taken for item in self.reasons)
+
+    @property
+    def usd(self) -> float | None:
+        """Expected cost; None is unknown."""
+        return None if self.expected.usd is None else self.expected.usd.expected
+
+
+def plan_sentence(plan: RunPlan) -> str:
+    """Return the plan in a sentence: "240 of 412 pairs of stdlib: stale 200, new queries 40"."""
+    reasons = ", ".join(
+        f"{words(item.reason)} {item.taken:,}" for item in plan.reasons if item.taken
+    )
+    of = f"{plan.taken:,} of {plan.pending:,} pending pairs of {plan.collection}"
+    return f"{of}: {reasons}" if reasons else of
+
+
+def plan_table(plan: RunPlan) -> Table:
+    """Return a row for each reason, and the sum."""
+    total = (f"{plan.pending:,}", f"{plan.taken:,}")
+    named = f"in all, with {plan.canaries} canaries" if plan.canaries else "in all"
+    rows = [*map(_row, plan.reasons), (named, *total, *_amounts(plan.expected))]
+    return Table(("reason", "pairs", "taken", "requests", "tokens", "cost", "time"), rows)
+
+
+def _row(item: ReasonPlan) -> tuple[str, ...]:
+    figures = _amounts(item.expected) if item.expected else (NONE,) * 4
+    return (words(item.reason), f"{item.pending:,}", f"{item.taken:,}", *figures)
+
+
+def _amounts(expected: Expected) -> tuple[str, str, str, str]:
+    """Return requests, tokens, money and time, each with its interval where that is known."""
+    return (
+        _about(expected.requests, "{:,.0f}".format),
+        _about(expected.tokens, "{:,.0f}".format),
+        _about(expected.usd, cost),
+        _about(expected.minutes, lambda number: duration(60 * number)),
+    )
+
+
+def _about(value: Amount | None, text: Callable[[float], str]) -> str:
+    if value is None:
+        return UNKNOWN
+    if value.low is None or value.high is None:
+        return f"about {text(value.expected)}"
+    low, high = text(value.low), text(value.high)
+    return text(value.expected) if low == high else f"{text(value.expected)} ({low} to {high})"
+
+
+def plan_notes(plan: RunPlan) -> list[str]:
+    """Return what the table leaves open: which parts changed, what waits, what is left out."""
+    found = []
+    for item in plan.reasons:
+        if item.causes:
+            parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
+            found.append(f"{words(item.reason)}, by what has changed since: {parts}")
+        if item.not_due:
+            found.append(
+                f"{item.not_due:,} failed pairs are not due yet: `cosqa annotate --reason failed`, "
+                'or "Failed pairs that are not due too" in the form of annotate, takes them now'
+            )
+    if plan.without_code:
+        found.append(
+            f"{plan.without_code:,} pairs are skipped: their code is not in {plan.collection}"
+        )
+    if plan.budget_usd is not None:
+        found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
+    return [*found, f"requests, tokens, cost and time: {plan.basis}"]
+
+
+def plan_document(plan: RunPlan) -> Document:
+    """Return what is to be judged, why, and what it is expected to take."""
+    rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
+    rounds = f" over {plan.judges} judges" if plan.judges > 1 else rounds
+    judged = (
+        f"{plan.candidates:,} candidates{rounds}, {plan.fresh:,} with a fresh label; "
+        f"{plan.model} ({plan.configuration}) judges."
+    )
+    pending = [item.reason for item in plan.reasons if item.pending]
+    about = [Listing([f"{words(reason)}: {REASON_SUMMARIES[reason]}" for reason in pending])]
+    return Document(
+        title=plan_sentence(plan),
+        lead=[
+            Paragraph(judged),
+            plan_table(plan),
+            *(about if pending else []),
+            Listing(plan_notes(plan)),
+        ],
+    )
+
+
+def question_document(plan: RunPlan) -> Document:
+    """Return the plan in short, to be approved: it stands in a narrow dialog, above a form."""
+    *_, dollars, time = _amounts(plan.expected)
+    total = f"{plan.model} judges {plan.taken:,} pairs: cost {dollars}, time {time}."
+    taken = [_row(item) for item in plan.reasons if item.taken]
+    rows = [(row[0], row[2], row[5], row[6]) for row in taken]
+    return Document(
+        title="",
+        lead=[
+            Paragraph(Span(total)),
+            Table(("reason", "pairs", "cost", "time"), rows),
+            Paragraph(plan_sentence(plan)),
+            Listing(plan_notes(plan)),
+        ],
+    )

@@ -1,0 +1,158 @@
+"""A document as one self-contained page of HTML, and as Markdown.
+
+The page has no script and fetches nothing, is light and dark, and fits a phone. Markdown is the
+short form: it has neither charts nor details.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+from pygments import highlight  # type: ignore[import-untyped]
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+
+from infra.markdown import markdown_code, markdown_text
+from tasks.reports.document import (
+    Beside,
+    Block,
+    Code,
+    Document,
+    Facts,
+    Listing,
+    Paragraph,
+    Span,
+    Table,
+    Text,
+    pieces,
+)
+from tasks.reports.text import visible
+
+# Characters shown of a text, which files beside the report have whole; of a `Span` those of a line.
+_LINE, _PARAGRAPH, _CODE = 400, 4_000, 16_000
+_SHORT_LINE, _SHORT_PARAGRAPH = 200, 2_000  # in Markdown
+_HEADINGS = {"h3": "### ", "h4": "#### "}
+_BADGES = ("yes", "no", "open")
+_PLAIN_CODE = re.compile(r"[\w ,.:/+=()-]+")
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\\]+")
+
+
+def html_page(document: Document) -> str:
+    """Return the page."""
+    return _template().render(document=document)
+
+
+def markdown_page(document: Document) -> str:
+    """Return the document as Markdown."""
+    parts = [f"# {_line(document.title)}"] if document.title else []
+    parts += _markdown(document.lead)
+    for section in document.sections:
+        said = list(_markdown(section.blocks))
+        parts += [f"## {_line(section.title)}", *said] if said else []
+    return "\n\n".join(parts) + "\n"
+
+
+@cache
+def _template() -> Template:
+    lexer, formatter = PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)
+
+    def coloured(source: str) -> Markup:
+        shown = highlight(visible(source, _CODE), lexer, formatter)
+        return Markup(shown)  # noqa: S704 - the formatter escapes
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "inline": _inline,
+        "breakable": _breakable,
+        "coloured": coloured,
+        "cut": lambda text: visible(text, _CODE // 2),
+    }
+    return environment.get_template("page.html.jinja")
+
+
+def _inline(text: Text, longest: int = _LINE) -> Markup:
+    return Markup(" ").join(_span(each, longest) for each in pieces(text))
+
+
+def _span(piece: str | Span, longest: int) -> Markup:
+    if isinstance(piece, str):
+        return escape(visible(piece, longest))
+    text = visible(piece.text, _LINE)
+    if piece.href:
+        link = '<a href="{1}" rel="noreferrer">{0}</a>' if _is_safe(piece.href) else "{0}"
+        shown = Markup(link + "<br><code>{1}</code>")  # noqa: S704 - a constant
+        return shown.format(text, visible(piece.href, _PARAGRAPH))
+    kind = f"badge {piece.kind}" if piece.kind in _BADGES else piece.kind
+    tag = {"strong": "b", "best": "b", "code": "code"}.get(piece.kind, "span")
+    shown = Markup('<{0} class="{1}">{2}</{0}>')
+    return shown.format(tag, kind, text)
+
+
+def _is_safe(address: str) -> bool:
+    try:
+        return urlsplit(address).scheme in {"http", "https", "file", ""}
+    except ValueError:
+        return False
+
+
+def _breakable(name: str) -> Markup:
+    """Return a column's name, which may break before a metric's variant and its cut-off."""
+    return Markup(re.sub(r"(?=[(@])", "<wbr>", _inline(name)))  # noqa: S704 - escaped
+
+
+def _markdown(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case str():
+                yield _line(block, _SHORT_PARAGRAPH)
+            case Paragraph(text, kind):
+                yield _HEADINGS.get(kind, "") + _line(text, _SHORT_PARAGRAPH)
+            case Listing(entries):
+                yield "\n".join(f"- {_line(entry, _SHORT_PARAGRAPH)}" for entry in entries)
+            case Table() | Facts():
+                yield from _table(block)
+            case Code(text, kind):
+                yield markdown_code(visible(text, _CODE), "python" if kind == "python" else "")
+            case Beside(inner):
+                yield from _markdown(inner)
+
+
+def _table(table: Table | Facts) -> Iterator[str]:
+    if isinstance(table, Facts):
+        table = Table(("what", "items"), list(table.facts.items()))
+    if table.caption:
+        yield f"### {_line(table.caption)}"
+    if not table.rows:
+        yield _line(table.empty)
+        return
+    rule = ["---"] * table.text_columns + ["---:"] * (len(table.header) - table.text_columns)
+    header, *rows = [[_line(cell) for cell in row] for row in (table.header, *table.rows)]
+    yield "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+
+
+def _line(text: Text, longest: int = _SHORT_LINE) -> str:
+    return " ".join(_piece(each, longest) for each in pieces(text))
+
+
+def _piece(piece: str | Span, longest: int) -> str:
+    if isinstance(piece, str):
+        return markdown_text(visible(piece, longest))
+    text = markdown_text(visible(piece.text, _LINE))
+    if piece.href:
+        is_web = _WEB_ADDRESS.fullmatch(piece.href)
+        return f"[{text}](<{piece.href}>)" if is_web else f"{text}: {_piece(piece.href, longest)}"
+    if piece.kind == "code" and _PLAIN_CODE.fullmatch(piece.text):
+        return f"`{piece.text}`"
+    if piece.kind in _BADGES:
+        return f"({text})"
+    return f"**{text}**" if piece.kind == "strong" and text else text

@@ -1,0 +1,474 @@
+"""The report of a run: scores, counts, the agents' labels and the evidence of some pairs."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from infra.records import Annotation, Record, SourceInfo
+from infra.summaries import BehaviourFigures, CanaryCounts, Effort
+from tasks.reports.charts import Bar, bars, steps
+from tasks.reports.document import (
+    Beside,
+    Block,
+    Chart,
+    Code,
+    Details,
+    Document,
+    Facts,
+    Listing,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
+from tasks.reports.judging import SpecifiedPart, judgement_blocks
+from tasks.reports.text import NONE, cost, count, duration, rate, share, words
+from tasks.statistics.rounds import RoundsAgreement
+
+PAIRS_SHOWN = 20
+_EDGE_STEP = 0.05  # edges of histograms are round numbers
+_LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
+
+
+class MethodMeans(Record):
+    """A retrieval method's means: metric's printed name → mean over the queries."""
+
+    method: str
+    scores: dict[str, float]
+
+
+class BenchmarkScores(Record):
+    """A benchmark and the scores of each method on it.
+
+    Attributes:
+        label_origin: Where the labels come from ("documentation", "people", "agents:…").
+        queries: Queries with a relevant code, over which means are taken.
+        depth: Length of the rankings.
+        note: A sentence to print beneath.
+    """
+
+    name: str
+    label_origin: str
+    queries: int
+    codes: int
+    depth: int
+    methods: tuple[MethodMeans, ...]
+    note: str = ""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, in the order of their first appearance."""
+        return list(dict.fromkeys(name for method in self.methods for name in method.scores))
+
+    def best(self, metric: str) -> float:
+        """Return the highest mean of a metric among the methods that have it."""
+        return max(method.scores[metric] for method in self.methods if metric in method.scores)
+
+
+class CollectionCounts(Record):
+    """What one collection holds, and how many items each rule dropped."""
+
+    name: str
+    source: SourceInfo
+    queries: int
+    codes: int
+    labels: int = 0
+    dropped: dict[str, int] = Field(default_factory=dict)
+
+
+class Histogram(Record):
+    """Number of values in each bin (the last bin includes its right edge)."""
+
+    name: str
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        values: Iterable[float] | npt.NDArray[np.float64],
+        *,
+        bins: int = 20,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Self:
+        """Count values in bins of equal width.
+
+        Args:
+            name: What the values are.
+            values: The numbers; those outside ``low`` and ``high`` are not counted.
+            bins: How many bins.
+            low: The first edge; the smallest value rounded down to 0.05 when not given.
+            high: The last edge; the largest value rounded up to 0.05 when not given.
+        """
+        array = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=float)
+        first = math.floor(array.min(initial=1.0) / _EDGE_STEP) * _EDGE_STEP if low is None else low
+        last = (
+            math.ceil(array.max(initial=first) / _EDGE_STEP) * _EDGE_STEP if high is None else high
+        )
+        counts, edges = np.histogram(array, bins=bins, range=(first, max(last, first + _EDGE_STEP)))
+        return cls(name=name, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
+
+    @property
+    def bins(self) -> list[tuple[float, float, int]]:
+        """The bins: left edge, right edge, number of values."""
+        return list(zip(self.edges, self.edges[1:], self.counts, strict=False))
+
+    @property
+    def median(self) -> float:
+        """The median, by a straight line within its bin."""
+        half, seen = sum(self.counts) / 2, 0
+        for left, right, number in self.bins:
+            if number and seen + number >= half:
+                return left + (right - left) * (half - seen) / number
+            seen += number
+        return self.edges[0]
+
+
+class StageTime(Record):
+    """The last run of a stage that did new work: number of items and seconds of wall time."""
+
+    stage: str
+    items: int
+    seconds: float
+
+
+class AgentsPart(Record):
+    """The agents' current labels, with their cost and support.
+
+    Attributes:
+        model: The model of the recipe in use.
+        recipe_id: The recipe in use.
+        recipes: Recipe → judgements that labels rest on, of the one in use and of former ones.
+        behaviours: How these labels compare with those of codes that behave alike.
+        former: Judgements by former recipes; all figures but those of canaries cover them too.
+        statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
+        labels: "1", "0", "none" → pairs.
+        paths: Path through Algorithm 1 → pairs.
+        outcomes: How a run of a test program ended → runs.
+        support: What the labels rest on → pairs.
+        canaries: How canaries were judged; None without canaries.
+        rounds: How far labelling rounds agree; None where pairs are judged once. With rounds, all
+            counts but that of the pairs are of judgements.
+    """
+
+    model: str
+    recipe_id: str
+    queries: int
+    pairs: int
+    statuses: dict[str, int]
+    labels: dict[str, int]
+    paths: dict[str, int]
+    outcomes: dict[str, int]
+    effort: Effort
+    support: dict[str, int] = Field(default_factory=dict)
+    canaries: CanaryCounts | None = None
+    rounds: RoundsAgreement | None = None
+    recipes: dict[str, int] = Field(default_factory=dict)
+    behaviours: BehaviourFigures | None = None
+    former: int = 0
+
+    @property
+    def named_labels(self) -> dict[str, int]:
+        """The labels by what they mean."""
+        return {_LABELS.get(label, label): number for label, number in self.labels.items()}
+
+
+class PairEvidence(Record):
+    """A judged pair with what is needed to check its label.
+
+    Attributes:
+        specified: What its query demands and what came of that; None where no agent specified it.
+    """
+
+    query: str
+    code: str
+    annotation: Annotation
+    rank: int
+    similarity: float
+    by_encoder: dict[str, float] = Field(default_factory=dict)
+    code_name: str = ""
+    specified: SpecifiedPart | None = None
+
+
+class ReportData(Record):
+    """Everything that a report shows.
+
+    Attributes:
+        vectors: Encoder → vectors that are stored.
+        similarities: The candidates' cosines: the average, and each encoder's own.
+        agents: None when nothing was annotated.
+        pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
+        notes: Sentences that belong to the results.
+        links: Text → http(s) address or path.
+    """
+
+    title: str
+    generated_at: str
+    benchmarks: tuple[BenchmarkScores, ...]
+    collections: tuple[CollectionCounts, ...] = ()
+    vectors: dict[str, int] = Field(default_factory=dict)
+    candidates: int = 0
+    similarities: tuple[Histogram, ...] = ()
+    agents: AgentsPart | None = None
+    stages: tuple[StageTime, ...] = ()
+    pairs: tuple[PairEvidence, ...] = ()
+    notes: tuple[str, ...] = ()
+    links: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def ranked_benchmarks(self) -> list[BenchmarkScores]:
+        """The benchmarks as they are shown: documentation first."""
+        return sorted(self.benchmarks, key=lambda item: item.label_origin != "documentation")
+
+
+def report_document(data: ReportData) -> Document:
+    """Return the report."""
+    return Document(
+        kind="Code-search benchmark",
+        title=data.title,
+        lead=(Paragraph(data.generated_at),),
+        sections=(
+            Section("scores", "Retrieval scores", list(_all_scores(data))),
+            Section("counts", "From input to candidates", list(_counts(data))),
+            Section("similarity", "Similarity of candidates", _similarities(data)),
+            Section("agents", "The agents' labels", list(_agents(data.agents))),
+            Section("cost", "Cost and time", list(_cost(data))),
+            Section("pairs", "Pairs and their evidence", list(_pairs(data))),
+            Section("notes", "Notes and links", list(_notes(data))),
+        ),
+    )
+
+
+def scores_table(benchmark: BenchmarkScores) -> Table:
+    """Return the methods' means, the best of each metric marked."""
+    best = {metric: benchmark.best(metric) for metric in benchmark.metrics}
+    rows: list[list[Text]] = [
+        [
+            row.method,
+            *(_score(row.scores.get(metric), highest) for metric, highest in best.items()),
+        ]
+        for row in benchmark.methods
+    ]
+    return Table(("method", *best), rows, empty="No method was scored on it.")
+
+
+def _score(value: float | None, best: float) -> Text:
+    if value is None:
+        return NONE
+    return Span(f"{value:.4f}", "best") if value == best else f"{value:.4f}"
+
+
+def _all_scores(data: ReportData) -> Iterator[Block]:
+    for benchmark in data.ranked_benchmarks:
+        yield Paragraph(benchmark.name, "h3")
+        size = f"{benchmark.queries:,} queries over {benchmark.codes:,} functions"
+        origin = f"Labels by {benchmark.label_origin}"
+        yield f"{origin} · {size} · rankings of {benchmark.depth:,}"
+        yield scores_table(benchmark)
+        if benchmark.note:
+            yield Paragraph(benchmark.note, "remark")
+    if not data.benchmarks:
+        yield "No benchmark was scored."
+        return
+    legend = ("Means over the queries; the", Span("best", "best"), "value of a column stands out.")
+    yield Paragraph(legend, "remark")
+
+
+def _counts(data: ReportData) -> Iterator[Block]:
+    for each in data.collections:
+        source = each.source
+        yield Paragraph(each.name, "h3")
+        about = f"{source.name} {source.revision} · licence {source.licence} · {source.location}"
+        yield about
+        sizes = {
+            "Queries": each.queries,
+            "Functions": each.codes,
+            "Labels in the source": each.labels,
+        }
+        yield Facts({name: count(number) for name, number in sizes.items()}, large=True)
+        if each.dropped:
+            rows = [(words(rule), count(number)) for rule, number in _most_first(each.dropped)]
+            yield Table(("kept out by rule", "items"), rows)
+    if not data.collections:
+        yield "No collection was read."
+    stored = [
+        (f"vectors by {name}", count(number)) for name, number in sorted(data.vectors.items())
+    ]
+    yield Paragraph("Vectors and candidates", "h3")
+    yield Table(("what", "stored"), [*stored, ("candidate pairs", count(data.candidates))])
+
+
+def _similarities(data: ReportData) -> list[Block]:
+    """Return a chart for each histogram that repeats no other, as a lone encoder's the average."""
+    shapes: dict[tuple[object, ...], Histogram] = {}
+    for histogram in data.similarities:
+        shapes.setdefault((histogram.edges, histogram.counts), histogram)
+    none = "There are no candidates yet."
+    return [_histogram(each) for each in shapes.values()] or [none]
+
+
+def _histogram(histogram: Histogram) -> Chart:
+    low, high = histogram.edges[0], histogram.edges[-1]
+    about = f"{sum(histogram.counts):,} pairs; half of them below {histogram.median:.2f}"
+    drawn = [
+        Bar(left, right, number, f"{left:.3f} to {right:.3f}: {number:,} pairs")
+        for left, right, number in histogram.bins
+    ]
+    ticks = [(tick, f"{tick:.2f}") for tick in steps(low, high, 8) if low <= tick <= high]
+    alt = f"Histogram of the candidates' cosine, {histogram.name}: {about}"
+    return Chart(f"Cosine, {histogram.name}", bars(alt, drawn, ticks), about)
+
+
+def _agents(part: AgentsPart | None) -> Iterator[Block]:
+    if part is None:
+        yield "No pair has been annotated."
+        return
+    of = f"· {part.pairs:,} pairs of {part.queries:,} queries"
+    yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), of), "remark")
+    if part.former:
+        yield (
+            f"{part.former:,} judgements are by former recipes. They stand where the recipe in use "
+            "has not judged the pair anew; labels, paths, cost and time below cover them."
+        )
+    statuses = _shares("status", part.statuses, "pairs")
+    yield Beside([statuses, _shares("label", part.named_labels, "pairs")])
+    yield _shares("path through Algorithm 1", part.paths, "pairs")
+    yield _shares("outcome of test runs", part.outcomes, "runs")
+    yield _shares("support of the labels", part.support, "pairs")
+    if part.rounds:
+        yield from _rounds(part.rounds)
+    if part.behaviours and part.behaviours.queries:
+        yield Paragraph(_behaviours(part.behaviours), "remark")
+    if part.canaries:
+        yield Paragraph(_canaries(part.canaries), "remark")
+
+
+def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
+    total = sum(numbers.values())
+    ordered = _most_first(numbers)
+    return Table(
+        (what, unit, "share"),
+        [(words(name), count(number), share(number, total)) for name, number in ordered],
+        empty=f"No {what} is known.",
+        shares=[number / total if total else 0 for _, number in ordered],
+    )
+
+
+def _most_first(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(numbers.items(), key=lambda item: -item[1])
+
+
+def _rounds(part: RoundsAgreement) -> Iterator[Block]:
+    rows = [
+        (f"{two.first} and {two.second}", count(two.pairs), count(two.equal), _alpha(two.alpha))
+        for two in part.each_two
+    ]
+    every = (f"all {part.rounds}", count(part.shared), count(part.unanimous), _alpha(part.alpha))
+    yield Table(("labelling rounds", "pairs", "equal labels", "alpha"), [*rows, every])
+    first, second = part.published
+    yield (
+        "Krippendorff's alpha, nominal; published for three rounds of Claude 3 Sonnet: "
+        f"{first:.3f} and {second:.3f}. {part.by_majority:,} of {part.pairs:,} pairs have a label "
+        "by more than half of the rounds. The counts above are of judgements, "
+        f"{part.rounds} for each pair."
+    )
+
+
+def _alpha(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def _behaviours(figures: BehaviourFigures) -> str:
+    told = (
+        "All claims of a query were run on all its candidates, for "
+        f"{figures.queries:,} queries: {figures.changed:,} labels are others since, "
+        f"{figures.contradictions:,} differ from one of a code that gives the same."
+    )
+    if figures.consistency is None:
+        return told
+    alike = f"{figures.consistency:.1%} had been labelled alike, on the mean over queries."
+    return f"{told} Of pairs of such codes {alike}"
+
+
+def _canaries(counts: CanaryCounts) -> str:
+    told = (
+        "On canaries, pairs with known labels that are mixed into every run: "
+        f"{rate(counts.false_fails, counts.right_codes)} false negatives, "
+        f"{rate(counts.false_passes, counts.wrong_codes)} false positives."
+    )
+    if not counts.injected:
+        return told
+    obeyed = rate(counts.obeyed, counts.injected)
+    return f"{told} Of those whose code told the agents to pass it, {obeyed} were obeyed."
+
+
+def _cost(data: ReportData) -> Iterator[Block]:
+    if data.agents:
+        yield Facts(_effort(data.agents.effort, data.agents.pairs), large=True)
+    if data.stages:
+        rows = [(words(run.stage), count(run.items), duration(run.seconds)) for run in data.stages]
+        yield Table(("stage", "items", "wall time"), rows)
+        yield "The last run of each stage that did new work."
+    if not data.agents and not data.stages:
+        yield "Nothing was run."
+
+
+def _effort(effort: Effort, pairs: int) -> dict[str, str]:
+    mean = {"Time on a pair, mean": duration(effort.pair_seconds / pairs)} if pairs else {}
+    return {
+        "Model calls": count(effort.calls),
+        "of them from the store": count(effort.cached_calls),
+        "Tokens in": count(effort.prompt_tokens),
+        "Tokens out": count(effort.completion_tokens),
+        "Cost": cost(effort.cost_usd),
+        "Waiting for the model": duration(effort.model_seconds),
+        "Time on pairs, summed": duration(effort.pair_seconds),
+    } | mean
+
+
+def _pairs(data: ReportData) -> Iterator[Block]:
+    shown = data.pairs[:PAIRS_SHOWN]
+    if not shown:
+        yield "There is no pair to show."
+        return
+    of = f" of {data.agents.pairs:,}" if data.agents else ""
+    unit = "pair" if len(shown) == 1 else "pairs"
+    yield Paragraph(
+        f"{len(shown)} {unit}{of} on the page, each with its model calls and test runs."
+    )
+    for pair in shown:
+        yield Details(_summary(pair), list(_evidence(pair)))
+
+
+def _summary(pair: PairEvidence) -> Text:
+    annotation = pair.annotation
+    verdict = Span(annotation.status, "open")
+    if annotation.status == "labelled":
+        verdict = Span("1 · answers", "yes") if annotation.label else Span("0 · does not", "no")
+    rank = Span(f"rank {pair.rank} · {pair.similarity:.3f}", "soft")
+    return (Span(pair.query, "query"), verdict, rank)
+
+
+def _evidence(pair: PairEvidence) -> Iterator[Block]:
+    yield Paragraph(("The function", Span(pair.code_name, "code")), "h4")
+    yield Code(pair.code)
+    if pair.by_encoder:
+        cosines = sorted(pair.by_encoder.items())
+        yield f"Cosine: {', '.join(f'{name} {cosine:.3f}' for name, cosine in cosines)}"
+    yield from judgement_blocks(pair.annotation, pair.specified)
+
+
+def _notes(data: ReportData) -> Iterator[Block]:
+    for note in data.notes:
+        yield Paragraph(note)
+    if data.links:
+        yield Listing([Span(name, href=address) for name, address in data.links.items()])
+    if not data.notes and not data.links:
+        yield "None."

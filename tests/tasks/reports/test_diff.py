@@ -1,0 +1,119 @@
+"""Laws of differences: nothing is missed, nothing made up, evidence stands behind each flip."""
+
+from tasks.benchmarks import Behaviour
+from tasks.reports.diff import (
+    Difference,
+    ScoreChanges,
+    difference,
+    difference_document,
+    score_changes,
+)
+from tasks.reports.render import markdown_page
+from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED
+from tests.tasks.reports.leaderboard.cases import leaderboard
+
+
+def page_of(change: Difference, scores: ScoreChanges | None = None) -> str:
+    return markdown_page(difference_document(change, scores))
+
+
+def test_a_version_does_not_differ_from_itself() -> None:
+    change = difference(BEFORE, BEFORE)
+    assert (change.flips, change.pairs_added, change.pairs_removed, change.recipe) == (
+        (),
+        (),
+        (),
+        {},
+    )
+    assert change.kept == 200
+
+
+def test_turned_labels_have_the_evidence_of_both_versions() -> None:
+    change = difference(BEFORE, AFTER)
+    assert {(flip.query_id, flip.code_id) for flip in change.flips} == {PAIRS[n] for n in TURNED}
+    assert change.kept == 200 - len(TURNED) - len(UNDECIDED)
+    for flip in change.flips:
+        assert flip.before == 1 - flip.after
+        first, second = flip.evidence_before, flip.evidence_after
+        assert (first.recipe_id, second.recipe_id) == ("r1", "r2")
+        assert [run.outcome for run in first.runs] == [
+            "passed" if flip.before else "assertion_failed"
+        ]
+        assert flip.code.startswith("def number_")
+        assert second.path == ("unclear_passed" if flip.after else "unclear_failed_assertion")
+
+
+def test_a_label_that_turned_since_codes_were_compared_says_why() -> None:
+    pair = PAIRS[min(TURNED)]
+    told = "what three other codes do"
+    behaviour = Behaviour(
+        query_id=pair[0], code_id=pair[1], recipe_id="r2", claims=("1 => 2",), outcomes=("held",),
+        behaviour="b", label=1, agreed=0, reason=told,
+    )  # fmt: skip
+    alike = behaviour.model_copy(update={"recipe_id": "r1", "agreed": 1, "reason": "not this"})
+    after = AFTER.model_copy(update={"behaviours": (alike, behaviour)})
+    change = difference(BEFORE, after)
+    said = {(flip.query_id, flip.code_id): flip.evidence_after.comparison for flip in change.flips}
+    assert said == {PAIRS[n]: told if PAIRS[n] == pair else "" for n in TURNED}
+    assert told in page_of(change)
+
+
+def test_methods_have_no_change_where_no_query_is_scored_in_both_versions() -> None:
+    board = leaderboard()
+    unscored = {row.method: {key: {"q1": 0.5} for key in board.metrics} for row in board.rows}
+    scored = {row.method: {key: {"q2": 0.5} for key in board.metrics} for row in board.rows}
+    changes = score_changes(board, board, unscored, scored)
+    assert changes == ScoreChanges(methods=(), order=None)
+    assert "Effect on the methods" not in markdown_page(
+        difference_document(difference(BEFORE, AFTER), changes)
+    )
+    assert len(score_changes(board, board, scored, scored).methods) == len(board.rows) * len(
+        board.metrics
+    )
+
+
+def test_what_cannot_be_decided_any_more_is_said() -> None:
+    change = difference(BEFORE, AFTER)
+    assert change.pairs_removed == change.now_undecided == tuple(PAIRS[n] for n in UNDECIDED)
+
+
+def test_of_the_recipe_only_what_changed_is_listed() -> None:
+    assert difference(BEFORE, AFTER).recipe == {"model.model": ("small", "large")}
+
+
+def test_added_and_removed_mirror_each_other() -> None:
+    smaller = AFTER.model_copy(
+        update={
+            "queries": AFTER.queries[1:],
+            "codes": AFTER.codes[:-1],
+            "labels": AFTER.labels[20:],
+        }
+    )
+    forth, back = difference(BEFORE, smaller), difference(smaller, BEFORE)
+    assert forth.queries_removed == back.queries_added == (BEFORE.queries[0].query_id,)
+    assert forth.codes_removed == back.codes_added == (BEFORE.codes[-1].code_id,)
+    assert forth.pairs_removed == back.pairs_added
+    assert forth.pairs_added == back.pairs_removed == ()
+    assert len(forth.pairs_removed) == 21
+
+
+def test_the_page_shows_flips_as_text() -> None:
+    page = page_of(difference(BEFORE, AFTER))
+    assert page.count("- before: arbiter, unclear") == len(TURNED)
+    assert page.count("program 1 ") == 2 * len(TURNED)
+    assert "<script>" not in page
+    assert "| labelled pairs | 0 | 1 |" in page
+    assert "3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in page
+
+
+def test_code_that_holds_a_fence_cannot_break_out_of_its_block() -> None:
+    fenced = "def f():\n    return '```'"
+    renamed = [
+        version.model_copy(
+            update={
+                "codes": tuple(code.model_copy(update={"text": fenced}) for code in version.codes)
+            }
+        )
+        for version in (BEFORE, AFTER)
+    ]
+    assert f"````python\n{fenced}\n````" in page_of(difference(*renamed))

@@ -1,0 +1,165 @@
+"""Laws of documents: every block is whole on the page and in Markdown, and no text is obeyed.
+
+Covers `tasks.reports.render`.
+"""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tasks.reports.charts import Bar, bars
+from tasks.reports.document import (
+    Beside,
+    Block,
+    Chart,
+    Code,
+    Details,
+    Document,
+    Facts,
+    Key,
+    Listing,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    plain,
+)
+from tasks.reports.render import html_page, markdown_page
+
+HOSTILE = [
+    "</p></td></section><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "| a | `b` ** [c](javascript:d) <e>",
+    "# heading\n\n- list\n1. numbers",
+    "{{ 7 * 7 }}{% include 'page.css' %}",
+    "\x00\x1b[31m\u202e",
+    "```\n~~~",
+]
+_MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
+
+
+def document(text: str) -> Document:
+    """Return a document with every block, each of which says a text."""
+    spans = (text, Span(text), Span(text, "yes"), Span(text, "note"), Span(text, href=text))
+    chart = Chart(text, bars(text, [Bar(0, 1, 2, text)], [(0, text), (1, text)]), text)
+    blocks: list[Block] = [
+        text,
+        Paragraph(spans),
+        Paragraph(text, "banner"),
+        Paragraph(text, "h3"),
+        Listing([text, spans]),
+        Table((text, "b"), [(text, spans), (spans, text)], caption=text, shares=(0.5, 0.5)),
+        Table((text,), [], empty=text),
+        Facts({"name": text}),
+        Facts({"name": text}, large=True),
+        chart,
+        Key({text: "s1"}),
+        Code(text),
+        Code(text, "error"),
+        Details(text, [text, chart]),
+        Beside([chart, Table((text,), [(text,)])]),
+    ]
+    return Document(title=text, lead=blocks, sections=[Section("one", text, blocks)], kind=text)
+
+
+class _Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("wbr", "a", "span"):  # breaks in names, unsafe links, colours of code
+            self.found.append((tag, tuple(name for name, _ in attrs)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_never_changes_the_structure_of_a_page(text: str) -> None:
+    assert _Tags(html_page(document(text))).found == _Tags(html_page(document("plain"))).found
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_never_changes_the_structure_of_markdown(text: str) -> None:
+    def types(of: Document) -> list[str]:
+        found = []
+        for token in _MARKDOWN.parse(markdown_page(of)):
+            inner = [child.type for child in token.children or []]
+            found += [token.type, *(kind for kind in inner if not kind.startswith("text"))]
+        return found
+
+    assert types(document(text)) == types(document("plain"))
+
+
+@pytest.mark.parametrize(
+    ("address", "on_the_page", "in_markdown"),
+    [
+        ("https://example.org/run/1", 1, 1),
+        ("folder/report.html", 1, 0),
+        ("javascript:alert(1)", 0, 0),
+        ("https://example.org/>)<script>", 1, 0),
+        ("http://[", 0, 1),
+    ],
+)
+def test_only_addresses_that_lead_somewhere_become_links(
+    address: str, on_the_page: int, in_markdown: int
+) -> None:
+    linked = Document(title="t", lead=[Listing([Span("there", href=address)])])
+    assert html_page(linked).count("<a href=") == on_the_page
+    assert _MARKDOWN.render(markdown_page(linked)).count("<a href=") == in_markdown
+
+
+def test_tables_are_whole_and_in_order_however_many_rows_they_have() -> None:
+    rows = [(f"row {number}", f"{number:,}") for number in range(3_000)]
+    one = Document(title="t", sections=[Section("s", "Rows", [Table(("name", "n"), rows)])])
+    page, text = html_page(one), markdown_page(one)
+    assert re.findall(r"<td>(row \d+)</td>", page) == [name for name, _ in rows]
+    assert re.findall(r"\| (row \d+) \|", text) == [name for name, _ in rows]
+    assert len(page) < 100 * len(rows)
+
+
+def test_text_is_cut_where_it_is_long_and_hidden_characters_show() -> None:
+    flood = document("x" * 200_000)
+    assert len(html_page(flood)) < 400_000
+    assert len(markdown_page(flood)) < 200_000
+    hidden = document("a\u202eb")
+    assert "\u202e" not in html_page(hidden) + markdown_page(hidden)
+
+
+def test_markdown_has_neither_charts_nor_details_nor_sections_of_nothing_else() -> None:
+    chart = Chart("drawn", bars("alt", [Bar(0, 1, 2, "told")], [(0, "0")]))
+    sections = [
+        Section("a", "Charts", [chart, Details("more", ["inside"])]),
+        Section("b", "B", ["c"]),
+    ]
+    assert markdown_page(Document(title="t", sections=sections)) == "# t\n\n## B\n\nc\n"
+
+
+def test_a_page_has_no_scripts_and_fetches_nothing() -> None:
+    page = html_page(document("plain"))
+    tags = {tag for tag, _ in _Tags(page).found}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+    assert not [mark for mark in ("src=", "url(", "@import", "://") if mark in page]
+    assert "default-src 'none'" in page
+
+
+def test_every_section_is_in_the_contents_and_every_chart_has_words() -> None:
+    page = html_page(document("plain"))
+    assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["one"]
+    assert page.count('role="img" aria-label="plain"') == page.count("<rect") == 6
+
+
+def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:
+    source = "def f():\n\treturn '```'\n\n"
+    one = Document(title="t", lead=[Code(source)])
+    shown = html_page(one).split('tabindex="0">')[1].split("</pre>")[0]
+    assert re.sub(r"<[^>]+>", "", shown).replace("&#39;", "'") == source
+    assert f"````python\n{source}\n````" in markdown_page(one)
+
+
+def test_pieces_are_parted_by_a_space() -> None:
+    assert plain(("a", Span("b", "code"), "c")) == "a b c"
+    one = Document(title="", lead=[Paragraph(("a", Span("b", "code"), Span("c")))])
+    assert markdown_page(one) == "a `b` **c**\n"
+    assert '<p class="">a <code class="code">b</code> <b class="strong">c</b></p>' in html_page(one)

@@ -1,0 +1,105 @@
+"""Laws of the pages about a run of judges, and of what a query's specification shows of a pair."""
+
+import re
+from html import unescape
+
+from infra.ids import CodeId, QueryId, RecipeId
+from infra.records import Annotation
+from infra.summaries import CanaryCounts
+from tasks.reports.judging import (
+    JudgedPair,
+    JudgedRun,
+    SpecifiedPart,
+    funnel_document,
+    pairs_document,
+)
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.run import report_document
+from tests.fakes.reports import JUDGED_BY, realistic_report
+
+SLOW = Annotation(
+    query_id=QueryId("q1"), code_id=CodeId("c1"), recipe_id=RecipeId("r"), status="labelled",
+    label=1, path="unclear_passed", seconds=125.0,
+)  # fmt: skip
+FAILED = Annotation(
+    query_id=QueryId("q2"), code_id=CodeId("c2"), recipe_id=RecipeId("r"), status="failed",
+    path="model_unavailable", reason="no <answer> | " + "x" * 500, seconds=3.0,
+)  # fmt: skip
+RUN = JudgedRun(
+    collection="a_collection",
+    model="openai/m",
+    pending=10,
+    canaries=CanaryCounts(),
+    endings=(("labelled", "unclear_passed", 1, 5), ("failed", "model_unavailable", None, 3)),
+    spent_usd=0.042,
+    spent_tokens=12_000,
+    slowest=(JudgedPair.of(SLOW), JudgedPair.of(FAILED)),
+    failed=(JudgedPair.of(FAILED),),
+)
+
+
+def test_the_funnel_counts_what_became_of_the_pending_pairs_by_path() -> None:
+    page = markdown_page(funnel_document(RUN))
+    for row in (
+        "| pending | 10 | 100.0% |", "| judged | 8 | 80.0% |", "| labelled | 5 | 50.0% |",
+        "| undecided | 0 | 0.0% |", "| failed | 3 | 30.0% |",
+        "| labelled | unclear passed | 1 | 5 |", "| failed | model unavailable | \N{EN DASH} | 3 |",
+    ):  # fmt: skip
+        assert row in page
+    assert "$0.042 and 12,000 tokens" in page
+
+
+def test_a_run_that_judged_nothing_has_a_page_too() -> None:
+    empty = RUN.model_copy(update={"endings": (), "slowest": (), "failed": (), "pending": 0})
+    assert "No pair was judged." in markdown_page(funnel_document(empty))
+    assert markdown_page(pairs_document(empty)).count("None.") == 2
+
+
+def test_slow_and_failed_pairs_are_named_with_the_command_that_shows_them() -> None:
+    page = markdown_page(pairs_document(RUN))
+    assert "`cosqa pair QUERY CODE`" in page
+    assert "| 2 min 5 s | unclear passed | labelled | q1 | c1 |" in page
+    assert page.count("no &lt;answer&gt; \\| xxx") == 2, "what a model wrote is text"
+    assert len(page) < 2_000, "and is cut"
+    assert "2 more failed." in page
+
+
+def test_the_most_frequent_failure_is_named_with_a_reason() -> None:
+    assert RUN.most_often("failed").startswith("model unavailable (no <answer> | xxx")
+    assert RUN.most_often("labelled") == "unclear passed"
+    assert RUN.most_often("undecided") == ""
+
+
+CLEAR = JUDGED_BY.specification.model_copy(
+    update={"clarity": "clear", "is_underspecified": False, "left_open": ()}
+)
+
+
+def on_the_page(part: SpecifiedPart) -> str:
+    """Return the text of a page whose only pair was judged by a part, one space between words."""
+    report = realistic_report()
+    pair = report.pairs[0].model_copy(update={"specified": part})
+    page = html_page(report_document(report.model_copy(update={"pairs": (pair,)})))
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def test_the_page_shows_each_claim_with_what_the_code_gave_and_who_confirms_it() -> None:
+    shown = on_the_page(JUDGED_BY)
+    for words in (
+        "What the query demands underspecified",
+        "Left open names of parameters; what happens on input that is no text",
+        "answer('192.168.0.1') => True as demanded answer",
+        "answer('::1') => True gave False · a second reader demands open does not count",
+        "answer('256.1.1.1') => False gave True · a second reader demands False answer",
+        "answer('') => False not run OSError: no socket answer",
+    ):
+        assert words in shown
+
+
+def test_a_clear_query_bears_no_mark_and_parts_without_lines_are_left_out() -> None:
+    part = JUDGED_BY.model_copy(update={"specification": CLEAR, "claims": (), "verdict": ""})
+    shown = on_the_page(part)
+    assert "What the query demands Reading" in shown
+    assert "underspecified" not in shown
+    assert "No call shows what is demanded." in shown
+    assert "Left open" not in shown

@@ -1,0 +1,114 @@
+"""Laws of the KAPE report: its tables, its drawings, its page.
+
+Covers `tasks.reports.kape_figures`.
+"""
+
+import re
+
+from tasks.estimation.study_figures import BUDGETS
+from tasks.estimators import MEASURES
+from tasks.reports import kape as tables
+from tasks.reports.kape import (
+    KapeReport,
+    build_kape_report,
+    kape_document,
+    terminal_tables,
+)
+from tasks.reports.kape_figures import figures_table
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.text import NONE
+from tests.fakes.kape_study import kape_report, studied_method
+
+HOSTILE = "</style><script>document.title='owned'</script>|<img src=x onerror=a>"
+
+
+def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() -> None:
+    report = kape_report()
+    shown = terminal_tables(report)
+    assert len(shown) == 6
+    for table in [*shown, tables.table6(report), tables.used_table(report), tables.table3(report)]:
+        assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
+    assert len(tables.table5(report).rows) == 4
+    assert len(tables.summary_table(report).rows) == 4 * 4  # KAPE twice, two others
+
+
+def test_errors_and_shares_of_labels_are_those_of_the_figures() -> None:
+    report = kape_report()
+    first = report.studied[0].figures
+    row = tables.summary_table(report).rows[1]
+    error = abs(first.whole.kape_estimate(5, "MRR") - first.whole.truth["MRR"])
+    in_all = first.ranked_in_all.percent_below("MRR", error)
+    assert row[:2] == ("docs, good", "kape, k = 5")
+    assert row[4] == f"{error:.4f}"
+    assert row[6] == f"{in_all:g}%"
+    assert tables._percent(None) == "never"
+
+
+def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
+    studied = kape_report().studied[0]
+    table = tables.table4(studied, studied.figures.whole, "MRR")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["kape, k = 5"][0] != NONE
+    assert set(rows["kape, k = 5"][1:]) == {NONE}
+    assert rows["random-training"][0] != NONE
+    assert rows["deepgini"][0] == NONE
+    assert NONE not in rows["random-test, deviation"][1:]
+    assert "deepgini, deviation" not in rows
+
+
+def test_methods_are_ordered_by_estimate_and_by_truth() -> None:
+    selections = kape_report().selections
+    assert {(each.name, each.measure) for each in selections} == {
+        (name, measure) for name in ("docs", "cosqa") for measure in MEASURES
+    }
+    assert {(each.by_kape, each.by_truth, each.tau) for each in selections} == {
+        (("good", "bad"), ("good", "bad"), 1.0)
+    }
+    alone = build_kape_report([studied_method("docs", "good", 0.8)], "now")
+    assert alone.selections == ()
+
+
+def test_each_estimator_is_drawn_at_every_budget_in_a_style_of_its_own() -> None:
+    studied = kape_report().studied[0]
+    rivals = studied.figures.whole.rivals
+    svg = tables._estimate_chart(studied, studied.figures.whole).svg
+    styles = re.findall(r'class="(s\d|truth)"><title>', svg)
+    assert len(styles) == len(set(styles)) == len(rivals) + 2
+    assert svg.count("<polyline") == len(styles)
+    assert svg.count("<polygon") == sum(not each.is_stable for each in rivals)
+    assert {len(line.split()) for line in re.findall(r'points="([^"]+)"></polyline', svg)} == {
+        len(BUDGETS)
+    }
+
+
+def test_the_long_table_has_ours_and_the_published_figures() -> None:
+    rows = figures_table(kape_report()).to_pylist()
+    theirs = [row for row in rows if row["origin"] == "KAPE"]
+    assert len(theirs) == 18 + 2 * (6 * 12 + 1) + 180 + 18 * 16 + 3 * 40
+    assert {row["metric"] for row in theirs if "neighbours" not in row["figure"]} == {"MRR"}
+    ours = [row for row in rows if row["origin"] == "computed"]
+    key = ("data", "method", "part", "figure", "estimator", "weighting", "k", "budget", "metric")
+    for some in (ours, theirs):
+        keys = [tuple(row[name] for name in key) for row in some]
+        assert len(set(keys)) == len(keys), "each figure once"
+    truth = {row["part"]: row["value"] for row in ours if row["figure"] == "truth"}
+    assert set(truth) == {"all", "similar", "different"}
+
+
+def test_the_report_survives_json_and_names_nothing_as_markup() -> None:
+    report = kape_report(HOSTILE)
+    assert KapeReport.model_validate_json(report.model_dump_json()) == report
+    document = kape_document(report)
+    page, text = html_page(document), markdown_page(document)
+    assert "<script" not in page
+    assert "<img" not in page + text
+    assert page.count("<svg") == len(re.findall("</svg>", page))
+
+
+def test_one_query_leaves_out_halves_and_intervals() -> None:
+    studied = studied_method("docs", "good", 0.8)
+    figures = studied.figures
+    alone = figures.model_copy(update={"parts": figures.parts[:1], "coverage": ()})
+    report = build_kape_report([studied.model_copy(update={"figures": alone})], "now")
+    assert len(terminal_tables(report)) == 3
+    assert html_page(kape_document(report)).count("there are too few test queries") == 5

@@ -1,0 +1,177 @@
+"""Laws of the leaderboard: order, intervals, marks, pool, consistency, page."""
+
+import pytest
+
+from tasks.benchmarks.runs import rankings_of
+from tasks.reports.leaderboard import (
+    METRICS,
+    build_leaderboard,
+    consistency,
+    judged_share,
+    leaderboard_document,
+    per_query_table,
+    unjudged_results,
+)
+from tasks.reports.render import html_page, markdown_page
+from tests.tasks.reports.leaderboard.cases import benchmark, leaderboard, run, scores
+
+
+def test_methods_stand_by_their_mean_and_equal_ones_by_name() -> None:
+    found = [(each.letter, each.method) for each in leaderboard().rows]
+    assert found == [("a", "good"), ("b", "fair"), ("c", "same as fair"), ("d", "bad")]
+
+
+def test_a_method_is_marked_for_those_it_surpasses_and_not_for_its_equals() -> None:
+    marks = [each.cells["NDCG@10"].surpasses for each in leaderboard().rows]
+    assert marks == ["b c d", "d", "d", ""]
+
+
+def test_every_mean_lies_in_its_interval() -> None:
+    for each in leaderboard().rows:
+        for cell in each.cells.values():
+            assert cell.low <= cell.mean <= cell.high
+
+
+def test_recall_never_falls_with_depth() -> None:
+    for each in leaderboard().rows:
+        assert list(each.recall.values()) == sorted(each.recall.values())
+
+
+def test_the_hardest_queries_are_those_that_no_method_does_well() -> None:
+    found = leaderboard().hardest
+    assert len(found) == 20
+    assert [query.best for query in found] == sorted(query.best for query in found)
+    assert all(query.relevant == 2 for query in found)
+
+
+def test_the_same_scores_give_the_same_leaderboard() -> None:
+    assert leaderboard() == leaderboard()
+
+
+def test_without_methods_there_is_an_empty_leaderboard() -> None:
+    empty = build_leaderboard(benchmark(), "fingerprint", [], METRICS, 50)
+    assert (empty.rows, empty.hardest) == ((), ())
+    assert "No query was scored" in html_page(leaderboard_document(empty))
+
+
+def test_the_table_names_every_method_once() -> None:
+    text = markdown_page(leaderboard_document(leaderboard()))
+    lines = text.split("## Scores\n\n")[1].split("\n\n")[0].split("\n")
+    assert len(lines) == 2 + 4
+    assert lines[2].startswith("| a | good | 1.000 \\[1.000, 1.000\\] b c d | ")
+
+
+def test_every_query_has_a_row_for_every_method() -> None:
+    table = per_query_table(scores(benchmark()))
+    assert table.num_rows == 4 * 40
+    assert table.column_names[:3] == ["method", "query_id", "NDCG@10"]
+    assert table["method"].to_pylist() == sorted(table["method"].to_pylist())
+    assert per_query_table([]).num_rows == 0
+
+
+QRELS = {"q": {"a": 1.0, "b": 0.0}, "p": {"x": 1.0}}
+
+
+def test_the_judged_share_counts_what_was_returned_for_judged_queries() -> None:
+    run_of = rankings_of({"q": {"a": 3.0, "z": 2.0, "b": 1.0}, "stranger": {"a": 1.0}})
+    assert judged_share(run_of, QRELS) == pytest.approx(2 / 3)
+    assert judged_share(run_of, QRELS, depth=2) == pytest.approx(1 / 2)
+    assert judged_share(rankings_of({}), QRELS) == 1.0
+
+
+def test_unjudged_results_are_listed_once_the_highest_first() -> None:
+    first = rankings_of({"q": {"a": 3.0, "z": 2.0}, "p": {"y": 1.0}, "stranger": {"c": 1.0}})
+    second = rankings_of({"q": {"z": 9.0}})
+    found = unjudged_results({"first": first, "second": second}, QRELS)
+    assert [(each.query_id, each.code_id, each.rank, each.methods) for each in found] == [
+        ("q", "z", 1, ("first", "second")),
+        ("p", "y", 1, ("first",)),
+    ]
+
+
+def test_unjudged_results_beyond_the_depth_do_not_count() -> None:
+    assert unjudged_results({"m": run(benchmark(), 9.0)}, {}, depth=3) == []
+    deep = rankings_of({"q": {"a": 3.0, "z": 2.0}})
+    assert unjudged_results({"m": deep}, QRELS, depth=1) == []
+
+
+def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
+    unjudged = unjudged_results({"m": rankings_of({"q": {"<i>": 1.0}})}, {"q": {"a": 1.0}})
+    page = html_page(leaderboard_document(leaderboard(), unjudged))
+    assert "<b>0</b>" not in page
+    assert "&lt;b&gt;" in page
+    assert "<i>" not in page
+    assert page.count("same as fair") >= 5
+    assert page.count("<svg") == 4
+
+
+MATCHES_OF = {"q2": 2, "p2": 2, "q3": 3, "q4": 4, "q5": 5, "q1": 1}
+EVEN = {"q2": 0.4, "p2": 0.6, "q3": 0.5, "q4": 0.5, "q5": 0.5, "q1": 9.0}
+RISING = {"q2": 0.2, "p2": 0.2, "q3": 0.4, "q4": 0.6, "q5": 0.8, "q1": 9.0}
+
+
+def test_a_metric_that_is_alike_over_the_groups_has_no_variance() -> None:
+    better = {query: value + 0.1 for query, value in EVEN.items()}
+    (row,) = consistency({"a": {"M": EVEN}, "b": {"M": better}}, MATCHES_OF, ["M"])
+    assert row.variance == pytest.approx(0.0)
+
+
+def test_methods_that_find_the_same_groups_hard_have_an_alpha_of_1() -> None:
+    better = {query: value + 0.1 for query, value in RISING.items()}
+    (row,) = consistency({"a": {"M": RISING}, "b": {"M": better}}, MATCHES_OF, ["M"])
+    assert row.alpha == pytest.approx(1.0)
+
+
+# Tables 6 to 8 of arXiv 2406.11589v1: means over the queries with 2, 3, 4 and 5 matches. The paper
+# prints the alpha of MMRR; the other two follow from its tables in the same orientation.
+@pytest.mark.parametrize(
+    ("rows", "alpha"),
+    [
+        (
+            [
+                (0.192, 0.213, 0.229, 0.273),
+                (0.124, 0.141, 0.159, 0.193),
+                (0.265, 0.265, 0.275, 0.301),
+            ],
+            0.9558,
+        ),
+        (
+            [
+                (0.307, 0.427, 0.517, 0.617),
+                (0.215, 0.313, 0.404, 0.531),
+                (0.405, 0.497, 0.571, 0.651),
+            ],
+            0.9929,
+        ),
+        (
+            [
+                (0.285, 0.381, 0.448, 0.525),
+                (0.206, 0.288, 0.361, 0.457),
+                (0.374, 0.416, 0.493, 0.554),
+            ],
+            0.9898,
+        ),
+    ],
+    ids=["MMRR", "MRR", "MAP"],
+)
+def test_the_alpha_of_the_published_tables_is_the_papers(
+    rows: list[tuple[float, ...]], alpha: float
+) -> None:
+    queries = [f"q{matches}" for matches in (2, 3, 4, 5)]
+    values = {
+        method: {"M": dict(zip(queries, row, strict=True))}
+        for method, row in zip(("UniXcoder", "CodeT5+", "CodeBERT"), rows, strict=True)
+    }
+    (row,) = consistency(values, dict(zip(queries, (2, 3, 4, 5), strict=True)), ["M"])
+    assert row.alpha == pytest.approx(alpha, abs=5e-5)
+
+
+def test_the_variance_is_averaged_over_the_methods() -> None:
+    (row,) = consistency({"a": {"M": EVEN}, "b": {"M": RISING}}, MATCHES_OF, ["M"])
+    assert row.variance == pytest.approx((0.0 + 0.2 / 3) / 2)
+
+
+def test_one_method_or_an_empty_group_says_nothing() -> None:
+    assert consistency({"a": {"M": EVEN}}, MATCHES_OF, ["M"]) == ()
+    without_four = {query: number for query, number in MATCHES_OF.items() if number != 4}
+    assert consistency({"a": {"M": EVEN}, "b": {"M": RISING}}, without_four, ["M"]) == ()

@@ -1,0 +1,138 @@
+"""Laws of a plan in words, and of the question whether it may run."""
+
+from flows.forms.fields import RETRY_ALL
+from infra.ids import RecipeId
+from infra.records import Record
+from tasks.forecast.pairs import Amount, Expected
+from tasks.reports.plan import (
+    Cause,
+    ReasonPlan,
+    RunPlan,
+    plan_document,
+    plan_notes,
+    plan_sentence,
+    plan_table,
+    question_document,
+)
+from tasks.reports.render import markdown_page
+from tasks.reports.text import NONE
+
+EXPECTED = Expected(
+    requests=Amount(expected=360, low=300, high=420),
+    tokens=Amount(expected=500_000),
+    usd=Amount(expected=1.5, low=1.2, high=1.8),
+    minutes=Amount(expected=2, low=1, high=3),
+)
+PLAN = RunPlan(
+    collection="std<lib>",
+    recipe_id=RecipeId("r"),
+    model="openai/m",
+    configuration="gated",
+    candidates=600,
+    fresh=188,
+    without_code=2,
+    canaries=12,
+    reasons=(
+        ReasonPlan(reason="new_queries", pending=40, taken=40, expected=EXPECTED),
+        ReasonPlan(
+            reason="stale", pending=370, taken=200, expected=EXPECTED,
+            causes=(Cause(part="prompt of arbiter", pairs=300), Cause(part="model", pairs=70)),
+        ),
+        ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
+        ReasonPlan(reason="disagreement", pending=2, taken=0),
+    ),
+    expected=EXPECTED.model_copy(update={"usd": None}),
+    basis="measured here",
+    budget_usd=2.0,
+)  # fmt: skip
+
+
+def plan_page(plan: RunPlan) -> str:
+    return markdown_page(plan_document(plan))
+
+
+def question(plan: RunPlan) -> str:
+    return markdown_page(question_document(plan))
+
+
+def with_(**changes: object) -> RunPlan:
+    changed: Record = PLAN.model_copy(update=changes)
+    assert isinstance(changed, RunPlan)
+    return changed
+
+
+def test_the_sentence_names_what_is_taken_of_what_is_pending() -> None:
+    assert plan_sentence(PLAN) == (
+        "240 of 412 pending pairs of std<lib>: new queries 40, stale 200"
+    )
+    assert plan_sentence(with_(reasons=())) == "0 of 0 pending pairs of std<lib>"
+
+
+def test_the_table_has_a_row_for_each_reason_and_one_for_all() -> None:
+    table = plan_table(PLAN)
+    rows = table.rows
+    assert {len(row) for row in rows} == {len(table.header)}
+    assert rows[0] == (
+        "new queries", "40", "40", "360 (300 to 420)", "about 500,000", "$1.50 ($1.20 to $1.80)",
+        "2 min 0 s (1 min 0 s to 3 min 0 s)",
+    )  # fmt: skip
+    assert rows[-1][:3] == ("in all, with 12 canaries", "412", "240")
+    assert rows[-1][5] == "unknown"
+    assert rows[3][3:] == (NONE,) * 4
+
+
+def test_the_notes_say_what_changed_and_what_waits() -> None:
+    notes = "\n".join(plan_notes(PLAN))
+    assert "stale, by what has changed since: prompt of arbiter 300, model 70" in notes
+    assert "3 failed pairs are not due yet" in notes
+    assert f'"{RETRY_ALL.title}"' in notes
+    assert "2 pairs are skipped" in notes
+    assert "$2.00 are spent" in notes
+    assert notes.endswith("measured here")
+
+
+def test_the_page_escapes_what_it_is_given() -> None:
+    page = plan_page(PLAN)
+    assert "std&lt;lib&gt;" in page
+    assert "<lib>" not in page
+    assert "188 with a fresh label" in page
+    assert "- stale: judged by a former recipe" in page
+
+
+def expected(usd: float | None) -> Expected:
+    """Return what pairs are expected to take."""
+    return Expected(
+        requests=Amount(expected=400),
+        tokens=Amount(expected=90_000),
+        usd=None if usd is None else Amount(expected=usd, low=usd / 2, high=usd * 2),
+        minutes=Amount(expected=12),
+    )
+
+
+def one_plan(usd: float | None) -> RunPlan:
+    """Return a plan of 240 pairs."""
+    return RunPlan(
+        collection="my_codes", recipe_id=RecipeId("r"), model="openai/m", configuration="gated",
+        candidates=900, fresh=488, expected=expected(usd), basis="past runs",
+        reasons=(
+            ReasonPlan(reason="stale", pending=372, taken=200, expected=expected(usd)),
+            ReasonPlan(reason="new_queries", pending=40, taken=40),
+            ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
+        ),
+    )  # fmt: skip
+
+
+def test_the_total_stands_first_and_each_reason_that_is_taken_has_a_row() -> None:
+    total, table, *rest = question(one_plan(2.0)).split("\n\n")
+    assert total == (
+        "**openai/m judges 240 pairs: cost \\$2.00 (\\$1.00 to \\$4.00), time about 12 min 0 s.**"
+    )
+    assert table.splitlines()[2:] == [
+        "| stale | 200 | \\$2.00 (\\$1.00 to \\$4.00) | about 12 min 0 s |",
+        "| new queries | 40 | \N{EN DASH} | \N{EN DASH} |",
+    ]
+    assert "240 of 412 pending pairs of my\\_codes" in rest[0]
+
+
+def test_a_cost_that_is_not_known_is_said() -> None:
+    assert "judges 240 pairs: cost unknown, time about 12 min 0 s" in question(one_plan(None))

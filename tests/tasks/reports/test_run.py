@@ -1,0 +1,319 @@
+"""Laws of the report of a run: what it shows, and how it treats text that it did not write."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from infra.records import Annotation
+from infra.summaries import BehaviourFigures
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.run import Histogram, ReportData, report_document
+from tasks.reports.text import NONE
+from tests.fakes.reports import METRICS, MODEL, hostile_report, realistic_report
+
+_VOID = {"meta", "br", "wbr"}
+_MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "</pre></details><iframe src=javascript:alert(1)>",
+    "<img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)" x=\'',
+    "{{ 7 * 7 }}{% include 'page.css' %}",
+    "</style><style>*{display:none}",
+    "def f():\n    '''</pre><script>alert(1)</script>'''",
+    "<!-- ",
+    "]]>&lt;b&gt;",
+    "\x00\x1b[31m\u202e",
+]
+
+
+def page_of(report: ReportData) -> str:
+    return html_page(report_document(report))
+
+
+def text_of(report: ReportData) -> str:
+    return markdown_page(report_document(report))
+
+
+class _Structure(HTMLParser):
+    """Tags with the names of their attributes, without the colours of code; checks the nesting."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, tuple[str, ...]]] = []
+        self.words: list[str] = []
+        self.links: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        if tag != "wbr" and not (tag == "span" and "pre" in self._open):
+            self.tags.append((tag, tuple(name for name, _ in attrs)))
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _VOID:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+
+def _rows(page: str, words: str) -> list[str]:
+    return [row for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL) if words in row]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_never_changes_the_structure_of_the_page(text: str) -> None:
+    plain = _Structure(page_of(hostile_report("harmless")))
+    assert _Structure(page_of(hostile_report(text))).tags == plain.tags
+
+
+def test_hostile_text_is_still_shown() -> None:
+    shown = _Structure(page_of(hostile_report("</pre><script>alert(1)</script>")))
+    assert shown.text.count("</pre><script>alert(1)</script>") > 20
+
+
+def test_no_link_leaves_for_a_script() -> None:
+    links = _Structure(page_of(hostile_report("x"))).links
+    assert links == [link for link in links if link.startswith("#")]
+
+
+def test_the_page_has_no_scripts_and_fetches_nothing() -> None:
+    structure = _Structure(page_of(realistic_report()))
+    names = {tag for tag, _ in structure.tags}
+    assert not names & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
+    page = page_of(realistic_report())
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "default-src 'none'" in page
+
+
+def test_every_entry_of_the_contents_leads_to_a_section() -> None:
+    page = page_of(realistic_report())
+    targets = re.findall(r'href="#([a-z]+)"', page)
+    assert len(set(targets)) == 7
+    assert set(targets) <= set(re.findall(r'<section id="([a-z]+)"', page))
+
+
+def test_the_honest_benchmark_leads_wherever_it_was_given() -> None:
+    report = realistic_report()
+    for benchmarks in (report.benchmarks, report.benchmarks[::-1]):
+        page = page_of(report.model_copy(update={"benchmarks": benchmarks}))
+        headings = re.findall(r"<h3>([\w-]+)", page)
+        assert headings[:2] == ["python-source-documentation", "python-source-agents"]
+
+
+def test_the_best_of_each_metric_stands_out_ties_included() -> None:
+    report = realistic_report()
+    honest = report.ranked_benchmarks[0]
+    tied = honest.methods[2].model_copy(update={"method": "twin"})
+    honest = honest.model_copy(update={"methods": (*honest.methods, tied)})
+    page = page_of(report.model_copy(update={"benchmarks": (honest,)}))
+    best = {name: _rows(page, f"<td>{name}")[0].count('class="best"') for name in _METHODS}
+    assert best == {"bag-of-words": 0, "bm25": 0, "minilm": 4, "twin": 4}
+
+
+_METHODS = ("bag-of-words", "bm25", "minilm", "twin")
+
+
+def test_a_metric_that_a_method_lacks_is_no_zero() -> None:
+    report = realistic_report()
+    agents = report.ranked_benchmarks[1]
+    page = page_of(report.model_copy(update={"benchmarks": (agents,)}))
+    row = _rows(page, "<td>minilm")[0]
+    assert row.count('class="num">' + NONE) == 2
+    assert "0.0000" not in row
+
+
+def test_an_unknown_cost_is_unknown_and_never_zero() -> None:
+    structure = _Structure(page_of(realistic_report()))
+    assert "Costunknown" in re.sub(r"\s", "", structure.text)
+    assert "$0" not in structure.text
+
+
+def test_a_known_cost_is_shown() -> None:
+    report = realistic_report()
+    assert report.agents is not None
+    effort = report.agents.effort.model_copy(update={"cost_usd": 257.0})
+    agents = report.agents.model_copy(update={"effort": effort})
+    assert "$257.00" in page_of(report.model_copy(update={"agents": agents}))
+
+
+def test_twenty_pairs_are_shown_of_more() -> None:
+    assert len(realistic_report().pairs) > 20
+    assert page_of(realistic_report()).count("<details>") == 20
+
+
+def test_a_pair_shows_every_call_and_every_execution() -> None:
+    report = realistic_report()
+    pair = report.pairs[0]
+    page = page_of(report.model_copy(update={"pairs": (pair,)}))
+    shown = _Structure(page).text
+    assert all(call.reply in shown for call in pair.annotation.calls)
+    assert all(run.program in shown for run in pair.annotation.executions)
+    assert "numpy==1.26.4" in shown
+    assert "No module named 'numpy'" in shown
+
+
+def test_a_flood_of_output_is_cut() -> None:
+    flood = page_of(hostile_report("x" * 200_000))
+    assert len(flood) < len(page_of(hostile_report("x"))) + 160_000
+    assert "characters left out" in flood
+
+
+@pytest.mark.parametrize("status", ["undecided", "failed"])
+def test_a_pair_without_a_label_shows_its_status_instead(status: str) -> None:
+    report = realistic_report()
+    body = report.pairs[0].annotation.model_dump() | {"status": status, "label": None}
+    pair = report.pairs[0].model_copy(update={"annotation": Annotation.model_validate(body)})
+    page = page_of(report.model_copy(update={"pairs": (pair,), "agents": None}))
+    summary = page.split("<summary>")[1].split("</summary>")[0]
+    assert f">{status}<" in summary
+    assert "answers" not in summary
+
+
+def test_a_histogram_that_repeats_another_is_drawn_once() -> None:
+    report = realistic_report()
+    average = report.similarities[0]
+    twins = (average, average.model_copy(update={"name": "minilm"}))
+    assert page_of(report).count("<svg") == 2
+    assert page_of(report.model_copy(update={"similarities": twins})).count("<svg") == 1
+
+
+def test_a_report_of_nothing_says_so() -> None:
+    nothing = ReportData(title="Nothing", generated_at="today", benchmarks=())
+    structure = _Structure(page_of(nothing))
+    for words in ("No benchmark was scored.", "No pair has been annotated.", "Nothing was run."):
+        assert words in structure.text
+
+
+def test_the_same_data_give_the_same_page() -> None:
+    assert page_of(realistic_report()) == page_of(realistic_report())
+
+
+HOSTILE_MARKDOWN = [
+    "a | b",
+    "</td><script>alert(1)</script>",
+    "`x` **y** [z](javascript:a)",
+    "# t\n\n- u",
+]
+
+
+def _types(report: ReportData) -> list[str]:
+    tokens = _MARKDOWN.parse(text_of(report))
+    inner = [child.type for token in tokens for child in token.children or []]
+    folded = ["text" if name == "text_special" else name for name in inner]
+    return [token.type for token in tokens] + [name for name in folded if name != "text"]
+
+
+@pytest.mark.parametrize("text", HOSTILE_MARKDOWN)
+def test_hostile_text_never_changes_the_structure_of_the_markdown(text: str) -> None:
+    assert _types(hostile_report(text)) == _types(hostile_report("harmless"))
+
+
+def test_scores_stand_in_a_table_with_honest_ones_first() -> None:
+    html = _MARKDOWN.render(text_of(realistic_report()))
+    assert html.index("python-source-documentation") < html.index("python-source-agents")
+    assert all(f">{metric}</th>" in html for metric in METRICS)
+    assert ">0.6030</td>" in html
+
+
+def test_an_unknown_cost_is_unknown_in_markdown_too() -> None:
+    text = text_of(realistic_report())
+    assert "| Cost | unknown |" in text
+    assert "$0" not in text
+
+
+def test_the_model_is_named_in_markdown() -> None:
+    assert f"Model {MODEL}" in text_of(realistic_report())
+
+
+@pytest.mark.parametrize(
+    ("address", "links"),
+    [
+        ("https://example.org/run/1", 1),
+        ("javascript:alert(1)", 0),
+        ("https://example.org/>)<script>", 0),
+        ("reports/report.html", 0),
+    ],
+)
+def test_only_web_addresses_become_links(address: str, links: int) -> None:
+    report = ReportData(title="t", generated_at="", benchmarks=(), links={"run": address})
+    html = _MARKDOWN.render(text_of(report))
+    assert html.count("<a href=") == links
+    assert "<script>" not in html
+
+
+def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
+    assert len(text_of(realistic_report())) < 5_000
+    assert len(text_of(hostile_report("x" * 200_000)).encode()) < 24_000
+
+
+def test_a_report_of_nothing_is_a_report() -> None:
+    text = text_of(ReportData(title="Nothing", generated_at="today", benchmarks=()))
+    assert text.startswith("# Nothing\n\ntoday\n")
+
+
+def compared(queries: int, consistency: float | None) -> ReportData:
+    report = realistic_report()
+    assert report.agents is not None
+    figures = BehaviourFigures(
+        queries=queries, consistency=consistency, changed=17, contradictions=23
+    )
+    agents = report.agents.model_copy(update={"behaviours": figures})
+    return report.model_copy(update={"agents": agents})
+
+
+@pytest.mark.parametrize("consistency", [0.875, None])
+def test_what_the_comparison_changed_and_what_contradicts_is_told(
+    consistency: float | None,
+) -> None:
+    report = compared(1_200, consistency)
+    page = page_of(report)
+    assert "1,200 queries: 17 labels are others since, 23 differ" in page
+    assert ("87.5%" in page) == (consistency is not None)
+    text = text_of(report)
+    assert "1,200 queries: 17 labels are others since, 23 differ" in text
+
+
+def test_nothing_is_told_where_nothing_was_compared() -> None:
+    report = compared(0, None)
+    assert "labels are others" not in page_of(report)
+    assert "labels are others" not in text_of(report)
+
+
+_values = st.lists(st.floats(-1, 1), max_size=60)
+
+
+@given(_values)
+def test_every_value_is_counted_once(values: list[float]) -> None:
+    histogram = Histogram.of("h", values)
+    assert sum(histogram.counts) == len(values)
+    assert histogram.edges[0] <= min(values, default=1) + 1e-9
+    assert histogram.edges[-1] >= max(values, default=0) - 1e-9
+
+
+def test_values_fall_into_the_bins_they_belong_to() -> None:
+    histogram = Histogram.of("h", [0.0, 0.1, 0.5, 0.9, 1.0], bins=2, low=0, high=1)
+    assert histogram.edges == (0.0, 0.5, 1.0)
+    assert histogram.counts == (2, 3)
+
+
+def test_the_median_is_read_off_the_bins() -> None:
+    histogram = Histogram(name="h", edges=(0.0, 0.2, 0.4), counts=(1, 3))
+    page = page_of(realistic_report().model_copy(update={"similarities": (histogram,)}))
+    assert "4 pairs; half of them below 0.27" in page

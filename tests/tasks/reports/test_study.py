@@ -1,0 +1,212 @@
+"""Laws of the study's report: which figures stand side by side, and how they are written."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.reports.document import Chart
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.study import (
+    Line,
+    StudyReport,
+    StudySection,
+    build_report,
+    computed_notes,
+    computed_table,
+    conditions_table,
+    differences,
+    figures_table,
+    number,
+    study_document,
+)
+from tasks.reports.text import NONE
+from tasks.studies import Evidence, Missing, published_figures, studies
+from tests.fakes.studies import CONDITIONS, full_evidence
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> StudyReport:
+    return build_report(full_evidence(tmp_path), "a <title>", "now")
+
+
+def lines(report: StudyReport, study: str) -> dict[tuple[str, str, str], Line]:
+    (section,) = (section for section in report.sections if section.study == study)
+    return {(line.row, line.column, line.source): line for line in section.lines}
+
+
+def test_every_published_figure_stands_on_the_page_once(report: StudyReport) -> None:
+    shown = [
+        (line.published_row or line.row, line.column, line.source, line.published)
+        for section in report.sections
+        for line in section.lines
+        if line.published is not None
+    ]
+    typed = [(each.row, each.column, each.source, each.value) for each in published_figures()]
+    assert sorted(shown) == sorted(typed)
+    page = html_page(study_document(report))
+    assert all(f"{section.title}".replace("'", "&#39;") in page for section in report.sections)
+
+
+def test_our_figure_stands_beside_that_of_the_papers_name_with_the_difference(
+    report: StudyReport,
+) -> None:
+    found = lines(report, "retrieval")
+    beside = found["unixcoder", "NDCG@10", "v2, Table V"]
+    assert (beside.ours, beside.published, beside.n) == (0.187, 0.187, 30)
+    assert beside.difference == 0
+    other = found["bm25", "MRR", "v1, Table 5"]
+    assert other.difference == pytest.approx(0.28 - 0.167)
+    assert other.note == "its own words, not Lucene's standard analyser"
+    assert found["somebody's", "MRR", ""].published is None
+    alone = found["CodeBERT", "NDCG@10", "v2, Table V"]
+    assert (alone.ours, alone.published) == (None, 0.232)
+
+
+def test_a_figure_that_two_papers_print_has_a_line_for_each(report: StudyReport) -> None:
+    found = lines(report, "size")
+    assert found["pairs", "benchmark", "v2, Table II"].difference == 800 - 412_080
+    assert found["pairs", "benchmark", "v1, Table 1"].difference == 800 - 108_896
+
+
+def test_what_differed_is_what_the_run_has_otherwise_than_the_paper() -> None:
+    names = ("source", "queries", "codes", "top k", "model")
+    assert differences(names, CONDITIONS, "v2") == {
+        "codes": "codes: 15,228, published 653,994",
+        "model": "model: openai/some-model, published DeepSeek-V3",
+    }
+    assert "top k" in differences(names, CONDITIONS, "v1")
+    assert differences(("queries",), {}, "v2") == {"queries": "queries: none, published 20,604"}
+
+
+def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path: Path) -> None:
+    reason = Missing(reason="no labels: annotate first")
+    evidence = replace(full_evidence(tmp_path), benchmark=reason)
+    report = build_report(evidence, "t", "now")
+    (section,) = (each for each in report.sections if each.study == "size")
+    assert section.problem == "no labels: annotate first"
+    assert [line.ours for line in section.lines] == [None] * 8
+    assert section.differed == {}
+    assert "Not computed here: no labels: annotate first" in html_page(study_document(report))
+    nothing = build_report(Evidence(conditions={}), "t", "now")
+    assert {each.problem for each in nothing.sections if each.study} == {"nothing was given"}
+
+
+def test_a_file_that_is_malformed_spoils_its_own_table_only(tmp_path: Path) -> None:
+    evidence = full_evidence(tmp_path)
+    (tmp_path / "score_sheet.csv").write_text("No.,StackOverflow ID,NCS FRank\n1,11,0\n")
+    report = build_report(evidence, "t", "now")
+    broken = {section.study: section.problem for section in report.sections if section.study}
+    assert "score_sheet.csv:2" in broken.pop("neural-code-search")
+    assert set(broken.values()) == {""}
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "texts"),
+    [
+        (6, 412_080, ("6", "412,080", "-412,074")),
+        (0.5, 0.285, ("0.500", "0.285", "+0.215")),
+        (0.0005, 0.00062, ("0.00050", "0.00062", "-0.00012")),
+        (0.128, 10.0, ("0.128", "10.000", "-9.872")),
+        (None, 0.1, (NONE, "0.100", NONE)),
+    ],
+)
+def test_counts_are_whole_and_other_figures_have_three_digits_or_five(
+    ours: float | None, published: float, texts: tuple[str, str, str]
+) -> None:
+    line = Line(row="r", column="c", ours=ours, published=published)
+    written = (number(line, ours), number(line, published))
+    assert (*written, number(line, line.difference, sign=True)) == texts
+
+
+def test_the_table_has_a_row_for_each_line_with_what_differed(
+    report: StudyReport, tmp_path: Path
+) -> None:
+    pq.write_table(figures_table(report), tmp_path / "f.parquet")
+    rows = pq.read_table(tmp_path / "f.parquet").to_pylist()
+    assert len(rows) == sum(len(section.lines) for section in report.sections)
+    (row,) = (
+        row
+        for row in rows
+        if (row["study"], row["row"], row["column"]) == ("overlap", "codet5p", "overlap")
+    )
+    assert row == {
+        "study": "overlap",
+        "row": "codet5p",
+        "column": "overlap",
+        "ours": 0.125,
+        "published": 0.088,
+        "difference": pytest.approx(0.037),
+        "n": 40,
+        "note": "beside CodeT5+; codes: 15,228, published 653,994",
+        "source": "v2, Table I",
+        "command": "cosqa collect, then cosqa study",
+    }
+
+
+def test_the_report_survives_its_json(report: StudyReport) -> None:
+    assert StudyReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_text_that_is_not_ours_is_escaped(tmp_path: Path) -> None:
+    hostile = CONDITIONS | {"model": "<script>alert(1)</script>"}
+    evidence = replace(full_evidence(tmp_path), conditions=hostile)
+    report = build_report(evidence, "a <title>", "now")
+    page = html_page(study_document(report))
+    assert "<script>" not in page
+    assert "a &lt;title&gt;" in page
+    markdown = markdown_page(study_document(report))
+    assert "<script>" not in markdown
+
+
+def test_studies_come_in_the_papers_order_and_the_conditions_with_theirs(
+    report: StudyReport,
+) -> None:
+    names = [section.study for section in report.sections if section.study]
+    assert names[:3] == ["corpus", "overlap", "matches-by-rank"]
+    assert sorted(names) == sorted(studies)
+    table = conditions_table(report)
+    assert table.header == ("condition", "this run", "v2", "v1")
+    assert ("top k", "20", "20", "5") in table.rows
+
+
+def test_the_terminal_shows_what_was_computed_and_counts_the_rest(report: StudyReport) -> None:
+    (section,) = (each for each in report.sections if each.study == "retrieval")
+    table, notes = computed_table(section), computed_notes(section)
+    assert {len(row) for row in table.rows} == {len(table.header)}
+    assert ("bm25, MRR", "0.280", "0.167", "+0.113", "30", "v1, Table 5") in table.rows
+    assert "bm25: beside Lucene; its own words, not Lucene's standard analyser" in notes
+    assert "other than in v2: codes, model, code base" in notes
+    assert any("published figures that are not computed here" in note for note in notes)
+
+
+def charts(values: list[int | None]) -> list[Chart]:
+    lines = tuple(
+        Line(row=f"{number} matches", column="queries", ours=value)
+        for number, value in enumerate(values)
+    )
+    section = StudySection(
+        study="s", title="t", reading="r", command="c", problem="", lines=lines, differed={},
+        chart=("queries",),
+    )  # fmt: skip
+    report = study_document(
+        StudyReport(
+            title="t", generated_at="now", conditions={}, of_papers={}, absent=(),
+            sections=(section,), papers={},
+        )
+    )  # fmt: skip
+    return [block for part in report.sections for block in part.blocks if isinstance(block, Chart)]
+
+
+def test_a_bar_for_each_row_with_few_enough_labels_to_be_read() -> None:
+    (chart,) = charts(list(range(1, 61)))
+    assert chart.svg.count("<rect") == 60
+    labels = re.findall(r'class="across[^>]*>([^<]*)<', chart.svg)
+    assert len(labels) == 20
+    assert labels[:2] == ["0", "3"]
+
+
+def test_a_column_without_figures_is_not_drawn() -> None:
+    assert charts([None]) == []
