@@ -23,7 +23,7 @@ _EXTENT = (
 )
 # What a form begins with where a run may cost money: a person sees the plan first.
 _ASK_FIRST = {"approval": "always"}
-_EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
+_EXPORT = (ask.OUTPUT, ask.UNLICENSED)
 
 
 def entrypoint_of(name: str) -> str:
@@ -141,7 +141,7 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         "evaluate",
         "Score retrieval methods on the exported benchmarks and write the report. Runs every "
         "Sunday at 06:00 UTC.",
-        *_INPUT, *_CANDIDATES, ask.MODEL, ask.METHODS, ask.OUTPUT, ask.ALLOW_DEMO,
+        *_INPUT, *_CANDIDATES, ask.MODEL, ask.METHODS, ask.OUTPUT,
         schedules=(Schedule("weekly", "0 6 * * 0"),),
         after="publish",
     ),
@@ -172,7 +172,7 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     _deployment(
         "study",
         "Compute the papers' tables and figures for a benchmark, beside the published ones.",
-        *_INPUT, *_CANDIDATES, ask.METHODS, ask.OUTPUT, ask.ALLOW_DEMO,
+        *_INPUT, *_CANDIDATES, ask.METHODS, ask.OUTPUT,
     ),
     _deployment(
         "study-kape",

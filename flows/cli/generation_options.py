@@ -38,8 +38,7 @@ Writer = Annotated[
         metavar="NAME",
         help="Language model that writes the answers and verifies them, by litellm's name "
         "(openai/gpt-4o); another one than the pairs were judged by, if you like. Its key is read "
-        "from COSQA_LLM__API_KEY. It must be given, here or in the settings: the embedded demo "
-        "model writes none.",
+        "from COSQA_LLM__API_KEY. It must be given, here or in the settings.",
         rich_help_panel=JUDGE,
     ),
 ]

@@ -84,7 +84,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("model", "judge", "limit", "batch", "method", "output"),
-                *("allow_demo", "unlicensed", *_RUN_LIMITS, "plan", "replay"),
+                *("unlicensed", *_RUN_LIMITS, "plan", "replay"),
             ),
             action="pipeline:run",
             examples=(
@@ -97,7 +97,7 @@ class _Cosqa(LazyGroup):
             "Let the agents judge every candidate without a fresh label.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "method", "output", "allow_demo", "unlicensed"),
+            hidden=("reread", "method", "output", "unlicensed"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first. A label "
             "is fresh until a part of the recipe changes that it depends on: `--plan` says what is "

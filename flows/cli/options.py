@@ -86,9 +86,7 @@ Model = Annotated[
     typer.Option(
         metavar="NAME",
         help="Language model that judges, by litellm's name (openai/gpt-4o-mini). Its key is read "
-        "from COSQA_LLM__API_KEY. Without one, the packaged sample is judged by recorded replies, "
-        "and other input by a model that only shows how the pipeline works: its labels are not "
-        "meaningful.",
+        "from COSQA_LLM__API_KEY. Without one, the packaged sample is judged by recorded replies.",
         show_default=default(LanguageModelSettings, "model"),
         rich_help_panel=JUDGE,
     ),
@@ -142,14 +140,6 @@ IncludeUnlicensed = Annotated[
     typer.Option(
         "--include-unlicensed",
         help="Export code too whose licence is unknown or does not permit redistribution.",
-        rich_help_panel=_OUTPUT,
-    ),
-]
-AllowDemo = Annotated[
-    bool | None,
-    typer.Option(
-        "--allow-demo",
-        help="Export labels by the embedded demo model too, marked as a demo.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -218,7 +208,6 @@ def pipeline(
     method: Methods = None,
     store: Store = None,
     output: Output = None,
-    allow_demo: AllowDemo = None,
     unlicensed: IncludeUnlicensed = None,
     reread: Reread = None,
     plan: Plan = False,
@@ -235,7 +224,7 @@ def pipeline(
         "llm": {"model": model},
         "annotation": {"judges": judge or (() if model else None)},
         "store": {"folder": store},
-        "publish": {"folder": output, "allow_demo": allow_demo, "include_unlicensed": unlicensed},
+        "publish": {"folder": output, "include_unlicensed": unlicensed},
         "evaluation": {"methods": method or None},
     }
     of_this_run = {

@@ -15,9 +15,6 @@ def left_over(settings: Settings) -> str:
         plan = annotation_plan(settings)
     except CosqaError:  # the run has said what there was to say
         return ""
-    if plan.demo:
-        unjudged = f"{plan.pending:,} candidates are unjudged, since the demo model judges few"
-        return f"{unjudged}: name a model with --model" if plan.pending else ""
     waiting = sum(item.not_due for item in plan.reasons)
     parts = [
         f"{waiting:,} failed pairs wait for another try (`--reason failed` takes them now)"

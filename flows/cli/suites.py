@@ -25,10 +25,6 @@ from tasks.suites import Figures, Suite, SuiteOptions, suites
 if TYPE_CHECKING:
     from typer._click import Command, Context
 
-# Names before suites were plug-ins; to be removed after the next release.
-_OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
-
-
 class _SuiteGroup(TyperGroup):
     """The commands: one for each registered suite beside those of this file."""
 
@@ -36,10 +32,6 @@ class _SuiteGroup(TyperGroup):
         return sorted({*super().list_commands(ctx), *suites.names()})
 
     def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
-        if cmd_name in _OLD_NAMES:
-            name = _OLD_NAMES[cmd_name]
-            say(f"warning: `cosqa suite {cmd_name}` is now `cosqa suite {name}`", progress=True)
-            return _command(name)
         return (
             _command(cmd_name) if cmd_name in suites.names() else super().get_command(ctx, cmd_name)
         )

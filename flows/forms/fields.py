@@ -5,13 +5,13 @@ from typing import Annotated
 from pydantic import Field
 
 from flows.forms.form import FormField, choice_of, setting_field
-from infra.settings import EMBEDDED_MODEL, Configuration
+from infra.settings import Configuration
 from infra.settings.presets import preset_names
 from tasks.encoders import encoders
 from tasks.sources import sources
 
 _COUNT = Annotated[int, Field(ge=1)]
-_MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o", EMBEDDED_MODEL)
+_MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o")
 
 PRESET = FormField(
     "preset", "Preset", "Settings of a published benchmark.", choice_of(tuple(preset_names()))
@@ -48,8 +48,7 @@ TOP_K = setting_field("top_k", "search.top_k", "Candidates for each query")
 MODEL = setting_field(
     "model", "llm.model", "Language model",
     description="litellm's name of the model. Its key is set where runs work "
-    "(COSQA_LLM__API_KEY), or in a Prefect Secret block (COSQA_LLM__API_KEY_BLOCK). The embedded "
-    "model needs none; its labels are not meaningful.",
+    "(COSQA_LLM__API_KEY), or in a Prefect Secret block (COSQA_LLM__API_KEY_BLOCK).",
     examples=_MODELS,
 )  # fmt: skip
 CONFIGURATION = setting_field(
@@ -78,7 +77,6 @@ APPROVAL_ABOVE = setting_field(
 )  # fmt: skip
 AUDIT_PAIRS = setting_field("audit_pairs", "reannotation.audit_pairs", "Pairs to judge again")
 OUTPUT = setting_field("output", "publish.folder", "Folder of benchmarks and reports")
-ALLOW_DEMO = setting_field("allow_demo", "publish.allow_demo", "Export the demo model's labels")
 UNLICENSED = setting_field("unlicensed", "publish.include_unlicensed", "Export unlicensed code")
 METHODS = setting_field(
     "methods", "evaluation.methods", "Retrieval methods",

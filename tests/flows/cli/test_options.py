@@ -164,7 +164,7 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
     [
         ("collect", ["--path", "--top-k", "--reread"], ["--model", "--batch", "--plan"]),
         ("annotate", ["--model", "--batch", "--replay"], ["--method", "--reread"]),
-        ("publish", ["--output", "--allow-demo"], ["--model", "--batch", "--reread"]),
+        ("publish", ["--output", "--include-unlicensed"], ["--model", "--batch", "--reread"]),
         ("evaluate", ["--method", "--output"], ["--limit", "--batch", "--reread"]),
         ("benchmark", ["--path", "--model", "--method", "--plan"], []),
         ("generate", ["--preset", "--codes", "--checkpoint", "--model"], ["--method"]),

@@ -58,26 +58,11 @@ def test_a_bad_file_is_an_error_of_ours(tmp_path: Path) -> None:
     assert "sheet.csv:2: NCS FRank is 'none'" in str(result.exception)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("challenge", "codesearchnet"), ("score-sheet", "neural-code-search")]
-)
-def test_old_names_of_suites_go_on_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
-    kind = suites.get(new)
-    arguments = []
-    for name, value in kind.write_example(tmp_path).items():
-        arguments += [str(value)] if name in kind.Options.arguments else [f"--{name}", str(value)]
-    result = CliRunner().invoke(suite, [old, *arguments])
-    assert result.exit_code == 0, result.output
-    assert f"warning: `cosqa suite {old}` is now `cosqa suite {new}`" in result.stderr
-    assert result.stdout == CliRunner().invoke(suite, [new, *arguments]).stdout
-
-
 def test_every_suite_is_listed_with_its_help() -> None:
     listing = said("--help")
     for name in suites.names():
         assert name in listing
         assert (suites.get(name).__doc__ or "").split()[0] in listing
-    assert "challenge" not in listing.split()
 
 
 def test_the_help_of_a_suite_has_its_options_and_arguments() -> None:
