@@ -1,11 +1,11 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
-from flows.cli.console import say
 from flows.cli.estimate_options import EstimateOptions
 from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
 from flows.cli.generation_options import GenerationOptions
 from flows.cli.kape_options import KapeOptions
 from flows.cli.options import PipelineOptions
+from flows.cli.output import say
 from flows.cli.study_options import StudyOptions
 from infra.errors import SettingsError, SourceError
 from infra.settings import Settings

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
 from flows.cli.operating import OPERATING
+from flows.cli.output import hide_tracebacks, print_error
 from flows.cli.watching import WATCHING
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _OF_STUDY = {
         "Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.",
         options="kape_options:study_kape",
         check="checks:study_kape",
-        action="kape:study_kape",
+        action="evaluation:study_kape",
         details="Computes the tables and figures of the paper for each encoder on each data set, "
         "beside the published ones: estimates by budget, by number of neighbours and by weighting, "
         "on queries near to and far from the training queries; and how many per cent of the "
@@ -70,7 +70,7 @@ class _Cosqa(LazyGroup):
             "Say what judging the candidates of so many queries takes: requests, tokens, money, "
             "time.",
             options="forecast_options:forecast",
-            action="plan:forecast",
+            action="pipeline:forecast",
             details="Figures are those of pairs that the store has judged, with 95% prediction "
             "intervals, else built-in ones. Nothing is run and no store is made.",
             examples=(
@@ -114,7 +114,7 @@ class _Cosqa(LazyGroup):
             "Let a model write answers to queries without a match, for people to confirm.",
             options="generation_options:generate",
             check="checks:generation",
-            action="generation:run",
+            action="pipeline:generate",
             details="The agents verify each answer with a test program in a box. The verified ones "
             "come on a sheet; those that a person confirms are published as further pairs, their "
             "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
@@ -151,7 +151,7 @@ class _Cosqa(LazyGroup):
             "Compute the papers' tables and figures for a benchmark, beside the published ones.",
             options="study_options:study",
             check="checks:study",
-            action="study:study",
+            action="evaluation:study",
             hidden=(
                 *("reread", "model", "limit", "batch", "unlicensed"),
                 *(*_RUN_LIMITS, "plan", "replay"),
@@ -172,7 +172,7 @@ class _Cosqa(LazyGroup):
             "tests and charts.",
             options="evaluation_options:leaderboard",
             check="checks:leaderboard",
-            action="leaderboard:leaderboard",
+            action="evaluation:leaderboard",
             details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
             "either re-ranked by the language model (llm:bm25).",
             examples=(
@@ -186,7 +186,7 @@ class _Cosqa(LazyGroup):
             "for a precise figure.",
             options="estimate_options:estimate",
             check="checks:estimate",
-            action="estimate:estimate",
+            action="evaluation:estimate",
             details="KAPE takes the score of each query from the training queries nearest to it, "
             "whose codes are known. Where a random sample of the queries is judged, --judged "
             "corrects the estimate by their true scores and gives it an interval. The output "
@@ -204,7 +204,7 @@ class _Cosqa(LazyGroup):
             "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
             options="evaluation_options:diff",
             check="checks:diff",
-            action="leaderboard:diff",
+            action="evaluation:diff",
             examples=(
                 "cosqa publish --output cosqa-benchmarks-2",
                 "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",

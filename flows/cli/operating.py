@@ -18,7 +18,7 @@ OPERATING: Mapping[str, Command] = {
     "deploy": Command(
         "Register all flows as deployments on a Prefect server, with schedules and automations.",
         options="deploy_options:deploy",
-        action="deploy:deploy",
+        action="server:deploy",
         details="The server is that of PREFECT_API_URL, else the one on this machine. What is "
         "there is brought up to date; what people set in the UI stays: parameters, pauses, times "
         "of schedules, schedules of their own.",

@@ -10,8 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from flows.cli.console import console, say
 from flows.cli.lazy import examples
+from flows.cli.output import console, say
 from infra.settings import SandboxSettings, load_settings
 from tasks.reports.text import visible
 from tasks.stages import sandbox as stage

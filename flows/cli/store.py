@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from flows.cli.console import errors, say
 from flows.cli.lazy import examples
 from flows.cli.options import Store
-from flows.cli.tables import print_table
+from flows.cli.output import errors, print_table, say
 from infra.settings import Settings, StoreSettings, load_settings
 from infra.store import open_database, require_store
 from infra.store.backups import back_up

@@ -15,15 +15,15 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
-from flows.cli.console import say
 from flows.cli.lazy import examples
-from flows.cli.tables import print_table
+from flows.cli.output import print_table, say
 from infra.errors import SettingsError
 from tasks.benchmarks import annotation_sheets
 from tasks.suites import Figures, Suite, SuiteOptions, suites
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
+
 
 class _SuiteGroup(TyperGroup):
     """The commands: one for each registered suite beside those of this file."""

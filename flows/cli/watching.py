@@ -6,7 +6,7 @@ WATCHING = {
     "status": Command(
         "Show what runs on a store: progress, cost, labels, what waits and what comes next.",
         options="steering_options:status",
-        action="status:show",
+        action="steering:show_status",
         details="It is drawn anew every second until Ctrl-C; into a file or a pipe it is printed "
         "once. With PREFECT_API_URL set it shows runs that wait for approval and those that are "
         "scheduled.",
@@ -63,7 +63,7 @@ WATCHING = {
     "pair": Command(
         "Show how a pair was judged: its texts, each label, all calls and executions.",
         options="steering_options:pair",
-        action="pair:show",
+        action="steering:show_pair",
         examples=("cosqa pair 1f0c9a 77b2e4",),
     ),
 }

@@ -20,7 +20,7 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
-from flows.cli.errors import leaves, message_of
+from flows.cli.output import leaves, message_of
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
 from flows.runtime.chains import is_chained, start_next

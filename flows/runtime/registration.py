@@ -20,7 +20,7 @@ from prefect.runner.storage import LocalStorage
 from pydantic import BaseModel
 
 from flows.deployments import TAG, Deployment, entrypoint_of
-from flows.runtime.triggers import NAME_PREFIX
+from flows.runtime.automations import NAME_PREFIX
 from infra.deploy import job_template
 from infra.errors import SettingsError
 

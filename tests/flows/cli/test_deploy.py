@@ -1,6 +1,6 @@
 """Laws of ``cosqa deploy``: what it prints, and what it needs.
 
-Covers `flows.cli.deploy_options`, `flows.cli.operating`.
+Covers `flows.cli.server`, `flows.cli.deploy_options`, `flows.cli.operating`.
 """
 
 import re
@@ -11,10 +11,10 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import get_client
 from typer.testing import CliRunner
 
-from flows.cli.deploy import deploy, register
 from flows.cli.deploy_options import DeployOptions
 from flows.cli.deploy_options import deploy as options
 from flows.cli.main import app
+from flows.cli.server import deploy, register
 from flows.deployments import DEPLOYMENTS
 from flows.runtime.automations import NOTIFY
 from infra.errors import SettingsError

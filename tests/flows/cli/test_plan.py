@@ -1,6 +1,6 @@
 """What `cosqa annotate --plan` and `cosqa annotators audits` print.
 
-Covers `flows.cli.audits`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`,
+Covers `flows.cli.annotators`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`,
 `flows.cli.forecast_options`.
 """
 
@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.main import app
-from flows.cli.plan import left_over
+from flows.cli.pipeline import left_over
 from flows.cli.reannotation_options import reannotation
 from infra.ids import RecipeId
 from infra.records import Candidate

@@ -21,6 +21,7 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
 from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named, entrypoint_of
+from flows.runtime.automations import housekeeping, restart
 from flows.runtime.registration import (
     PoolType,
     Target,
@@ -29,7 +30,6 @@ from flows.runtime.registration import (
     register_deployment,
     register_pool,
 )
-from flows.runtime.triggers import housekeeping, restart
 from infra.errors import SettingsError
 
 ROOT = Path(__file__).parents[3]

@@ -1,0 +1,172 @@
+"""The terminal: messages, tables that never break a figure, and what a person sees of an error."""
+
+import logging
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+
+from infra.errors import CosqaError
+from tasks.reports.text import visible
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_UNBOUNDED = 10_000
+_LONGEST, _LONGEST_CELL, _LONGEST_ERROR = 20_000, 400, 2_000
+_GAP = "  "
+_LABEL_SHARE = 3  # names may take a third of the width before columns are left out
+_ELLIPSIS = "…"
+_FAILED = "Finished in state Failed("
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal; output that goes to a file or a pipe has no bound."""
+    return shutil.get_terminal_size(fallback=(_UNBOUNDED, 24)).columns
+
+
+def say(text: str, *, style: str = "", progress: bool = False) -> None:
+    """Print plain text: no markup is obeyed, and characters that could hide or fake text show.
+
+    Args:
+        text: One or more lines.
+        style: One of rich's styles.
+        progress: Print to stderr, so that results alone are in stdout.
+    """
+    out = errors if progress else console
+    out.print(visible(text, _LONGEST), style=style or None, markup=False, emoji=False)
+
+
+def print_table(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    rest: str,
+    note: str = "",
+    width: int = 0,
+) -> None:
+    """Print a table whose first column names its rows and whose others are figures.
+
+    Where it is wider than the terminal, the names are shortened in their middle, and then columns
+    are left out from the right: the first ones matter most.
+
+    Args:
+        title: What the table shows; none is printed where it is empty.
+        header: The columns' names.
+        rows: As many cells each as ``header`` has.
+        rest: Where all columns can be seen: a file, or an option that writes one.
+        note: A line beneath the table.
+        width: The width to keep to, that of the terminal when not given.
+    """
+    width = width or terminal_width()
+    header, *rows = [[_on_one_line(cell) for cell in row] for row in (header, *rows)]
+    shown, label = _fit(header, rows, width)
+    if title:
+        say("\n".join(textwrap.wrap(title, width)), style="bold")
+    lines = _lines([row[:shown] for row in (header, *rows)], label)
+    say(lines[0], style="underline")
+    for line in lines[1:]:
+        say(line)
+    if shown < len(header):
+        left_out = ", ".join(header[shown:])
+        note = f"{note}\nnot shown, for lack of width: {left_out}; all of it: {rest}".strip()
+    for line in note.splitlines():
+        say("\n".join(textwrap.wrap(line, width, break_on_hyphens=False)))
+    say("")
+
+
+def _fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, int]:
+    """Return how many columns fit into ``width``, and the width of the first one."""
+    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+    label = min(widths[0], width // _LABEL_SHARE)
+    shown, used = 1, label
+    while shown < len(widths) and used + len(_GAP) + widths[shown] <= width:
+        used += len(_GAP) + widths[shown]
+        shown += 1
+    return shown, min(widths[0], label + max(0, width - used))
+
+
+def _lines(rows: Sequence[Sequence[str]], label: int) -> list[str]:
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(
+            [
+                set_cell_size(_shortened(row[0], label), label),
+                *(
+                    " " * (width - cell_len(cell)) + cell
+                    for cell, width in zip(row[1:], widths[1:], strict=True)
+                ),
+            ]
+        )
+        for row in rows
+    ]
+
+
+def _shortened(name: str, width: int) -> str:
+    """Return a name with its middle left out where it is wider than ``width``."""
+    if cell_len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    first = set_cell_size(name, width - 1 - tail)
+    last = set_cell_size(name[::-1], tail)[::-1]
+    return f"{first}{_ELLIPSIS}{last}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(visible(text, _LONGEST_CELL).split())
+
+
+class _WithoutErrors(logging.Filter):
+    """Drops log records of errors that end the command, since `print_error` prints them.
+
+    Other errors stay, without their tracebacks.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        record.exc_info = record.exc_text = None
+        message = record.getMessage()
+        is_ours = error is not None and all(isinstance(e, CosqaError) for e in leaves(error))
+        return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
+
+
+def hide_tracebacks() -> None:
+    """Let Prefect log no traceback, and no error that is printed when the command ends."""
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(item, _WithoutErrors) for item in logger.filters):
+            logger.addFilter(_WithoutErrors())
+
+
+def print_error(error: BaseException) -> None:
+    """Print an error's message to stderr, and how to see more where it was not expected."""
+    sys.stderr.write(f"error: {visible(message_of(error), _LONGEST)}\n")
+
+
+def message_of(error: BaseException) -> str:
+    """Return an error as a person reads it: each distinct error of a group on its own lines."""
+    return "\n".join(dict.fromkeys(map(_message, leaves(error))))
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of groups in it, each as it was before Ray wrapped it."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        cause = getattr(error, "cause", None)  # Ray's wrapper around an error of a worker
+        yield cause if isinstance(cause, BaseException) else error
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, CosqaError):
+        return str(error)
+    text = str(error).strip() or "no message"
+    return (
+        f"unexpected {type(error).__name__}: {text[:_LONGEST_ERROR]}\n"
+        "What was finished before is kept. Run `cosqa --traceback ...` to see where it came from."
+    )
