@@ -3,11 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from flows.cli.evaluation_options import CompareOptions
 from flows.cli.output import print_table, say
+from flows.options import CompareAnnotators, Options
 from flows.runtime.prefect_server import flow_result
 from infra.outputs import write_outputs
-from infra.settings import Settings
 from infra.store import open_database
 from infra.store.audits import StoredAudit, load_audits
 from tasks.benchmarks.labelled_pairs import read_truth
@@ -47,19 +46,12 @@ valid oracles: share of those that passed the gates, as a valid test must
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
-def compare(options: CompareOptions) -> None:
+def compare(options: CompareAnnotators) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.limit)
     if not needs_server(options.settings):
         check_annotators(options.settings, options.models, options.configurations)
-    judged = flow_result(
-        "compare_annotators",
-        options.truth,
-        options.models,
-        options.configurations,
-        options.settings,
-        limit=options.limit,
-    )
+    judged = flow_result("compare_annotators", options)
     scores = list(annotator_scores(pairs, judged, options.settings.store))
     print_scores(scores, str(options.output or "--output FILE writes it"))
     if options.output:
@@ -126,9 +118,9 @@ _ALPHA_OF_ROUNDS = (
 )
 
 
-def print_rounds(settings: Settings) -> None:
+def print_rounds(options: Options) -> None:
     """Print a table for each recipe that judged pairs of a collection in several rounds."""
-    stored = rounds_in_store(open_database(settings.store))
+    stored = rounds_in_store(open_database(options.settings.store))
     for item in stored:
         _print_round(item)
     if not stored:
@@ -168,9 +160,9 @@ _ALPHA_OF_AUDITS = (
 )
 
 
-def print_audits(settings: Settings) -> None:
+def print_audits(options: Options) -> None:
     """Print all audits of the store, oldest first."""
-    stored = load_audits(open_database(settings.store))
+    stored = load_audits(open_database(options.settings.store))
     if not stored:
         say(
             "There are no audits in this store: `cosqa annotate --reason audit --pairs 50` judges "

@@ -2,11 +2,8 @@
 
 import textwrap
 
-from flows.cli.estimate_options import EstimateOptions
-from flows.cli.evaluation_options import DiffOptions, LeaderboardOptions
-from flows.cli.kape_options import KapeOptions
 from flows.cli.output import print_table, say, terminal_width
-from flows.cli.study_options import StudyOptions
+from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape
 from flows.runtime.prefect_server import flow_result
 from infra.errors import EstimationError
 from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence
@@ -22,7 +19,8 @@ from tasks.reports.estimation import (
     refusal,
 )
 from tasks.reports.kape import KapeReport, terminal_tables
-from tasks.reports.leaderboard import Leaderboard, MethodRow
+from tasks.reports.leaderboard import Leaderboard as Board
+from tasks.reports.leaderboard import MethodRow
 from tasks.reports.study import StudyReport, StudySection, condition_rows, study_rows
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
@@ -40,17 +38,11 @@ _FLIPS = 5
 _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
 
 
-def leaderboard(options: LeaderboardOptions) -> None:
+def leaderboard(options: Leaderboard) -> None:
     """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
     if not needs_server(options.settings):
         check_scoring(options.settings)
-    written = flow_result(
-        "leaderboard",
-        options.benchmark,
-        options.runs,
-        options.settings,
-        unjudged_to_annotate=options.unjudged_to_annotate,
-    )
+    written = flow_result("leaderboard", options)
     page = str(written.folder / "leaderboard.html")
     print_leaderboard(written.before, page)
     if written.after:
@@ -59,7 +51,7 @@ def leaderboard(options: LeaderboardOptions) -> None:
     say(f"leaderboard: {page}")
 
 
-def print_leaderboard(board: Leaderboard, page: str, when: str = "") -> None:
+def print_leaderboard(board: Board, page: str, when: str = "") -> None:
     """Print the methods' means, and the letters of the methods that each surpasses."""
     if not board.scored:
         say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
@@ -80,9 +72,9 @@ def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
     return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
 
 
-def diff(options: DiffOptions) -> None:
+def diff(options: Diff) -> None:
     """Run the flow that compares two versions; print what changed and the page's path."""
-    written = flow_result("diff", options.before, options.after, options.settings)
+    written = flow_result("diff", options)
     page = str(written.folder / "difference.md")
     print_difference(written.change)
     if written.score_changes.methods:
@@ -148,16 +140,14 @@ def _print_flip(flip: Flip) -> None:
     say(f"         after: {describe_evidence(flip.evidence_after)}")
 
 
-def estimate(options: EstimateOptions) -> None:
+def estimate(options: Estimate) -> None:
     """Run the estimate's flow; print its tables, the queries to label and the page's path.
 
     Raises:
         EstimationError: A method has no estimate, since its queries lie too far from the training
             queries; everything is printed and written before.
     """
-    written = flow_result(
-        "estimate", options.train, options.queries, options.judged, options.settings
-    )
+    written = flow_result("estimate", options)
     print_estimate(read_estimate(written.folder), str(written.folder / ESTIMATE_PAGE))
     print_files(written)
     if written.refused:
@@ -193,14 +183,14 @@ def print_files(written: WrittenEstimate) -> None:
     say(f"estimate: {written.folder / ESTIMATE_PAGE}")
 
 
-def study(options: StudyOptions) -> None:
+def study(options: Study) -> None:
     """Run the study's flow; print each table that was computed, and why others were not."""
     files = StudyFiles(
         annotators=options.annotators,
         annotation_store=options.annotation_store,
         score_sheet=options.score_sheet,
     )
-    written = flow_result("study", options.settings, files)
+    written = flow_result("study", options, files=files)
     print_study(read_study(written.folder), str(written.folder / STUDY_PAGE))
     say(f"all figures as a table: {written.folder / STUDY_FIGURES}")
     say(f"study: {written.folder / STUDY_PAGE}")
@@ -239,9 +229,9 @@ def _print_section(section: StudySection, page: str) -> None:
     print_table(section.title, header, rows, rest=page, note="\n".join(notes))
 
 
-def study_kape(options: KapeOptions) -> None:
+def study_kape(options: StudyKape) -> None:
     """Run the study's flow; print its tables."""
-    written = flow_result("study_kape", options.data, options.settings)
+    written = flow_result("study_kape", options)
     print_kape(read_kape_report(written.folder), str(written.folder / KAPE_PAGE))
     say(f"all figures as a table: {written.folder / KAPE_FIGURES}")
     say(f"study: {written.folder / KAPE_PAGE}")

@@ -4,10 +4,8 @@ import os
 from pathlib import Path
 
 from flows.cli.annotators import print_rounds
-from flows.cli.forecast_options import ForecastOptions
-from flows.cli.generation_options import GenerationOptions
-from flows.cli.options import PipelineOptions
 from flows.cli.output import print_table, say
+from flows.options import Forecast, Generate, Pipeline
 from flows.runtime.prefect_server import flow_result
 from infra.errors import CosqaError
 from infra.settings import Settings
@@ -42,40 +40,47 @@ without --plan to have it judge:
   cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 
 
-def run(options: PipelineOptions) -> None:
+def run(options: Pipeline) -> None:
     """Run the flow that has the command's name and print what came of it."""
     if options.plan:
         print_plan(options.settings)
     elif options.replay:
         print_replay(options.settings)
     else:
-        run_flow(options.command, options.settings)
+        run_flow(options)
         _remember(options)
         if options.settings.llm.is_recorded:
             say(_NEXT)
 
 
-def _remember(options: PipelineOptions) -> None:
-    """Write the options of the first command that names its input into the settings file."""
-    file, asked = Path("cosqa.toml"), options.lasting.get("source", {}).values()
-    is_named = options.preset or any(value is not None for value in asked)
+def _remember(options: Pipeline) -> None:
+    """Write the options of the first command that names its input into the settings file.
+
+    What limits one run alone is left out.
+    """
+    file, lasting = Path("cosqa.toml"), options.overrides()
+    lasting.pop("reannotation", None)
+    for section, key in (("source", "reread"), ("annotation", "limit"), ("annotation", "batch")):
+        lasting.get(section, {}).pop(key, None)
+    is_named = options.preset or lasting["source"]
     if is_named and not file.exists() and "COSQA_CONFIG" not in os.environ:
-        file.write_text(lasting_settings(options.lasting, options.preset), encoding="utf-8")
+        file.write_text(lasting_settings(lasting, options.preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 
-def run_flow(name: str, settings: Settings) -> None:
-    """Run a flow, if it has anything to do."""
+def run_flow(options: Pipeline) -> None:
+    """Run the flow of a command, if it has anything to do."""
+    name, settings = options.command, options.settings
     if name == "annotate" and settings.reannotation.take == ("audit",):
         name = "audit"
     if not needs_server(settings) and _is_done(name, settings):
         return
     before = count_stage_runs(settings.store)
-    result = flow_result(name, settings)
+    result = flow_result(name, options)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))
     if name in _ANNOTATE and settings.annotation.times > 1:
-        print_rounds(settings)
+        print_rounds(options)
     if name in _WRITE_REPORTS:
         print_report(result)
 
@@ -191,7 +196,7 @@ def print_plan(settings: Settings) -> None:
     _print_run_plan(plan)
 
 
-def forecast(options: ForecastOptions) -> None:
+def forecast(options: Forecast) -> None:
     """Print what judging the candidates of so many queries takes; no store is made."""
     _print_run_plan(size_plan(options.settings, options.queries, options.cores))
 
@@ -206,7 +211,7 @@ def _print_run_plan(plan: RunPlan) -> None:
     )
 
 
-def generate(options: GenerationOptions) -> None:
+def generate(options: Generate) -> None:
     """Do what the options say, and print what came of it."""
     if options.confirmed:
         _read_back(options.confirmed, options.settings)
@@ -216,7 +221,7 @@ def generate(options: GenerationOptions) -> None:
         return
     if not needs_server(options.settings):
         check_generation(options.settings)
-    found = flow_result("generate", options.settings)
+    found = flow_result("generate", options)
     if found.verified or found.refused or found.failed:
         say(
             f"{found.verified:,} answers verified, {found.refused:,} refused by the agents; "

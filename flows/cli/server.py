@@ -6,9 +6,9 @@ from contextlib import chdir, nullcontext
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 
-from flows.cli.deploy_options import DeployOptions, ServerOptions
 from flows.cli.output import say
 from flows.deployments import DEPLOYMENTS
+from flows.options import Deploy, Server
 from flows.runtime.automations import NOTIFY, housekeeping, notifications, restart, stop_on_budget
 from flows.runtime.local_server import local_server
 from flows.runtime.prefect_server import running_server
@@ -27,7 +27,7 @@ from infra.errors import SettingsError
 from infra.settings import OperationSettings, load_settings
 
 
-def deploy(options: DeployOptions) -> None:
+def deploy(options: Deploy) -> None:
     """Register everything on the Prefect server and print what came of it."""
     if options.as_yaml:
         say(prefect_yaml().rstrip())
@@ -40,7 +40,7 @@ def deploy(options: DeployOptions) -> None:
         say(f"Unless `make server` runs, which has a worker, start one: {start}")
 
 
-def register(options: DeployOptions, *, briefly: bool = False) -> None:
+def register(options: Deploy, *, briefly: bool = False) -> None:
     """Register everything on the server in force and print what was done to each thing.
 
     Args:
@@ -60,19 +60,19 @@ def register(options: DeployOptions, *, briefly: bool = False) -> None:
             if not (briefly and change.outcome == "left"):
                 say(f"{change.outcome:8} {change.kind} {change.name}{details}")
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-    say(f"Deployments and what goes with them: {told}. Runs work in {options.folder}.")
+    say(f"Deployments and what goes with them: {told}. Runs work in {options.place}.")
 
 
-def _operation(options: DeployOptions) -> OperationSettings:
+def _operation(options: Deploy) -> OperationSettings:
     """Return the settings of the folder in which runs work; a container's may not be here."""
-    with chdir(options.folder) if options.folder.is_dir() else nullcontext():
+    with chdir(options.place) if options.place.is_dir() else nullcontext():
         return load_settings().operation
 
 
 def _registered(
-    client: SyncPrefectClient, options: DeployOptions, operation: OperationSettings, *, is_new: bool
+    client: SyncPrefectClient, options: Deploy, operation: OperationSettings, *, is_new: bool
 ) -> Iterator[Change]:
-    target = Target(options.pool, options.pool_type, options.folder, options.schedules)
+    target = Target(options.pool, options.pool_type, options.place, options.schedules)
     yield register_pool(client, target)
     for deployment in DEPLOYMENTS:
         yield register_deployment(client, deployment, target)
@@ -95,11 +95,10 @@ def _registered(
         yield from prune(client, [each.name for each in DEPLOYMENTS], kept)
 
 
-def serve(options: ServerOptions) -> None:
+def serve(options: Server) -> None:
     """Run server and worker until Ctrl-C or a signal ends this process."""
-    with local_server(options.port, options.folder, POOL, say) as server:
-        chosen = DeployOptions(POOL, "process", options.folder, None, prune=False, as_yaml=False)
-        register(chosen, briefly=True)
+    with local_server(options.port, options.place, POOL, say) as server:
+        register(Deploy(folder=options.place), briefly=True)
         ui = server.api.removesuffix("/api")
         say(f"The UI is at {ui}. Begin there with Deployments > benchmark > Run.")
         say(f"For commands in other terminals: export PREFECT_API_URL={server.api}")

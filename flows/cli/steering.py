@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
 
@@ -12,13 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output import console, say
-from flows.cli.steering_options import (
-    AnswerOptions,
-    ControlOptions,
-    PairOptions,
-    ResumeOptions,
-    StatusOptions,
-)
+from flows.options import Approve, Decline, Limit, Resume, ShowPair, Status, Store
 from flows.runtime.paused_deployments import how_to_lift, known_to_be_paused, resume_deployments
 from flows.runtime.standing import Standing, standing_of
 from flows.runtime.waiting_runs import answer_run
@@ -28,7 +22,7 @@ from infra.records import Annotation, Execution, LanguageModelCall
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.behaviours import CodeBehaviour, behaviours_of
-from infra.store.controls import current_controls, last_changes, set_control
+from infra.store.controls import Control, current_controls, last_changes, set_control
 from infra.store.database import require_store
 from infra.store.judged_pairs import find_judged
 from infra.store.lease import Holder, lease_holder
@@ -41,11 +35,12 @@ _DRAW_S = 1.0
 _LOOK_S = 5.0  # at the database and the Prefect server
 _LONGEST = 2_000
 _SILENT_S = 60.0
+_MOST_NAMED = 10
 
 Line = tuple[str, str]
 
 
-def show_status(options: StatusOptions) -> None:
+def show_status(options: Status) -> None:
     """Print how a store stands; in a terminal anew until Ctrl-C."""
     require_store(options.settings.store)
     standing = standing_of(options.settings)
@@ -176,12 +171,44 @@ def _cost(state: JudgingState) -> str:
     return ", ".join([own, spent, *budgets])
 
 
-def change_controls(options: ControlOptions) -> None:
-    """Record changes of controls, and print which hold and for whom."""
-    store = options.settings.store
+def pause(options: Store) -> None:
+    """Let no pairs be handed out."""
+    change_controls(options.settings.store, {"paused": True})
+
+
+def resume(options: Resume) -> None:
+    """Let pairs be handed out again, or resume deployments; say of the others how they are."""
+    if options.deployment:
+        names = list(dict.fromkeys(options.deployment))
+        resume_deployments(names)
+        say(f"Resumed: {', '.join(names)}.")
+        return
+    change_controls(options.settings.store, {"paused": False})
+    for name in known_to_be_paused():
+        say(f"The deployment {name} stays paused: {how_to_lift(name)}.")
+
+
+def limit(options: Limit) -> None:
+    """Set the limits that are given; clear the others where that is asked."""
+    given: dict[Control, float | None] = {
+        "in_flight": options.in_flight,
+        "requests_per_minute": options.requests_per_minute,
+        "budget_usd": options.budget_usd,
+    }
+    kept = given if options.clear else {k: v for k, v in given.items() if v is not None}
+    change_controls(options.settings.store, kept)
+
+
+def change_controls(store: StoreSettings, changes: Mapping[Control, float | bool | None]) -> None:
+    """Record changes of controls, and print which hold and for whom.
+
+    Args:
+        store: The store.
+        changes: Control → value; None leaves it to the settings again.
+    """
     require_store(store)
     database = open_database(store)
-    for name, value in options.changes.items():
+    for name, value in changes.items():
         set_control(database, name, value)
     holder = lease_holder(store)
     told = _who_obeys(holder, store)
@@ -193,17 +220,6 @@ def change_controls(options: ControlOptions) -> None:
     for change in last_changes(database):
         if change.holds:
             say(f"  {change.control}: by {change.set_by}, {change.set_at:%Y-%m-%d %H:%M:%S}")
-
-
-def resume(options: ResumeOptions) -> None:
-    """Let pairs be handed out again, or resume deployments; say of the others how they are."""
-    if options.deployments:
-        resume_deployments(options.deployments)
-        say(f"Resumed: {', '.join(options.deployments)}.")
-        return
-    change_controls(options.controls)
-    for name in known_to_be_paused():
-        say(f"The deployment {name} stays paused: {how_to_lift(name)}.")
 
 
 def _who_obeys(holder: Holder | None, store: StoreSettings) -> str:
@@ -225,17 +241,21 @@ def _judging(holder: Holder, store: StoreSettings) -> JudgingState | None:
     return state.judging if is_its_own else None
 
 
-def answer(options: AnswerOptions) -> None:
-    """Answer a run that waits for approval."""
-    run = answer_run(options.run, options.answer, options.reasons)
-    word = "goes on without judging" if options.reasons == () else "goes on"
-    say(f"{run} {word} as soon as a worker takes it.")
+def approve(options: Approve) -> None:
+    """Approve the plan of a run that waits, or a part of it."""
+    limits = {"budget_usd": options.budget_usd, "pairs": options.pairs}
+    given = {name: value for name, value in limits.items() if value is not None}
+    run = answer_run(options.run, given, options.reason or None)
+    say(f"{run} goes on as soon as a worker takes it.")
 
 
-_MOST_NAMED = 10
+def decline(options: Decline) -> None:
+    """Decline the plan of a run that waits."""
+    run = answer_run(options.run, {}, ())
+    say(f"{run} goes on without judging as soon as a worker takes it.")
 
 
-def show_pair(options: PairOptions) -> None:
+def show_pair(options: ShowPair) -> None:
     """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
 
     Raises:
@@ -254,7 +274,7 @@ def show_pair(options: PairOptions) -> None:
                 say(_comparison(*found))
 
 
-def _only_key(keys: list[PairKey], options: PairOptions) -> PairKey:
+def _only_key(keys: list[PairKey], options: ShowPair) -> PairKey:
     distinct = list(dict.fromkeys(keys))
     if len(distinct) == 1:
         return distinct[0]

@@ -30,6 +30,7 @@ from prefect.settings import (
     temporary_settings,
 )
 
+from flows.runtime.parameters import arguments_of
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -74,11 +75,18 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         yield url
 
 
-def flow_result(name: str, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - a flow's
-    """Return what the flow of a name returns, which is imported while a server starts."""
+def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
+    """Return what the flow of a name returns, which is imported while a server starts.
+
+    Args:
+        name: The flow's, and that of its module.
+        options: What has its arguments by their names.
+        more: Further ones.
+    """
     module = f"flows.{name}"
     with prefect_api(meanwhile=lambda: import_module(module)):
-        return getattr(import_module(module), name)(*arguments, **options)
+        flow = getattr(import_module(module), name)
+        return flow(**arguments_of(flow, options), **more)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ ALLOWED = {
     ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
     ("flows/cli/lazy.py", "importlib.import_module"): _COMMAND,
-    ("flows/forms/entries.py", "importlib.import_module"): _FLOW,
+    ("flows/entries.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/local_server.py", "subprocess.Popen"): _SERVER,
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
     ("flows/runtime/prefect_server.py", "importlib.import_module"): _FLOW,

@@ -1,6 +1,6 @@
-"""Laws of what the commands that measure print, and of the options of studies.
+"""Laws of what the commands that measure print, and of what studies are given.
 
-Covers `flows.cli.kape_options`, `flows.cli.study_options`.
+Covers `flows.cli.checks`.
 """
 
 from pathlib import Path
@@ -16,11 +16,10 @@ from flows.cli.evaluation import (
     print_score_changes,
     print_study,
 )
-from flows.cli.kape_options import study_kape
 from flows.cli.main import app
-from flows.cli.study_options import StudyOptions
+from flows.options import Study, StudyKape
 from infra.errors import SettingsError, SourceError
-from infra.settings import Settings, StoreSettings
+from infra.settings import StoreSettings
 from infra.store import open_database
 from tasks.reports.diff import ScoreChange, ScoreChanges, difference
 from tasks.reports.leaderboard import Leaderboard
@@ -43,18 +42,18 @@ def test_every_line_of_estimates_fits_into_80_columns(
 
 
 def test_data_sets_have_names_and_folders() -> None:
-    options = study_kape(data=["a=x", "b=y/z"], encoder=["minilm", "codet5p"])
+    options = StudyKape.of_command({"data": ["a=x", "b=y/z"], "encoders": ["minilm", "codet5p"]})
     assert options.data == {"a": Path("x"), "b": Path("y/z")}
     assert options.settings.search.encoders == ("minilm", "codet5p")
     with pytest.raises(SettingsError, match="--data a is given twice"):
-        study_kape(data=["a=x", "a=y"])
+        StudyKape.of_command({"data": ["a=x", "a=y"]})
     with pytest.raises(SettingsError, match="--data docs has no folder"):
-        study_kape(data=["docs"])
+        StudyKape.of_command({"data": ["docs"]})
 
 
 def test_what_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="absent: there is no such folder"):
-        checks.study_kape(study_kape(data=[f"a={tmp_path / 'absent'}"]))
+        checks.study_kape(StudyKape.of_command({"data": [f"a={tmp_path / 'absent'}"]}))
 
 
 @pytest.mark.parametrize("demo", [True, False])
@@ -83,11 +82,10 @@ def test_the_options_are_those_of_the_pipeline_and_the_files() -> None:
 
 
 def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
-    settings = Settings(store=StoreSettings(folder=tmp_path))
-    open_database(settings.store)
+    open_database(StoreSettings(folder=tmp_path))
     absent = tmp_path / "absent.json"
     with pytest.raises(SourceError, match=r"absent\.json cannot be read"):
-        checks.study(StudyOptions(settings, (absent,), None, None))
+        checks.study(Study(store=tmp_path, annotators=(absent,)))
 
 
 WIDTHS = [60, 80, 120]

@@ -12,8 +12,8 @@ from prefect.flow_engine import run_flow
 from prefect.logging import disable_run_logger
 from prefect.states import AwaitingRetry
 
+from flows import entries
 from flows.deployments import deployment_named
-from flows.forms import entries
 from flows.runtime.chains import start_next
 from flows.runtime.registration import Target, register_deployment, register_pool
 from infra.errors import SettingsError, StoreBusyError

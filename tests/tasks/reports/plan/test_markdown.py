@@ -3,7 +3,7 @@
 Covers `tasks.reports.plan.record`.
 """
 
-from flows.forms.fields import RETRY_ALL
+from flows.options import Extent
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.forecast.pairs import Amount, Expected
@@ -20,6 +20,7 @@ from tasks.reports.plan import (
 )
 from tasks.reports.text import NONE
 
+RETRY_ALL = Extent.model_fields["retry_all"]
 EXPECTED = Expected(
     requests=Amount(expected=360, low=300, high=420),
     tokens=Amount(expected=500_000),
