@@ -54,7 +54,9 @@ SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _INPUT, _CANDIDATES, _JUDGE = "Input", "Candidates", "Annotation"
 _SCORING, _LABELS, _OUTPUT, _INSTEAD = "Scoring", "Labels", "Output", "Instead of running"
 _WHERE, _WHAT = "Where runs work", "What is registered"
-_ENCODERS = {"flag": "--encoder", "choices": tuple(encoders), "line": f"Others: {SYNTAX}."}
+_ENCODERS: dict[str, Any] = {
+    "flag": "--encoder", "choices": tuple(encoders), "line": f"Others: {SYNTAX}.",
+}  # fmt: skip
 _CONFIGURATIONS = tuple(CONFIGURATION_SUMMARIES)
 _MODELS = ["openai/gpt-4o-mini", "openai/gpt-4o"]
 _KEY = (

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from flows.cli.output import print_table, say
 from flows.options import CompareAnnotators, Options
@@ -50,7 +51,8 @@ def compare(options: CompareAnnotators) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.limit)
     if not needs_server(options.settings):
-        check_annotators(options.settings, options.models, options.configurations)
+        configurations: Any = options.configurations  # names that the options have checked
+        check_annotators(options.settings, options.models, configurations)
     judged = flow_result("compare_annotators", options)
     scores = list(annotator_scores(pairs, judged, options.settings.store))
     print_scores(scores, str(options.output or "--output FILE writes it"))

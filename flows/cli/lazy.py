@@ -55,7 +55,7 @@ class Command:
 
     def load(self, name: str) -> "AnyCommand":
         """Return the command as Typer runs it."""
-        told = {
+        told: dict[str, Any] = {
             "help": f"{self.summary}\n\n{self.details}".strip(),
             "epilog": "\n\n".join(["Examples:", *(f"  {escape(line)}" for line in self.examples)]),
         }
@@ -118,11 +118,14 @@ def _parameter(question: "Question", *, by_position: bool) -> inspect.Parameter:
     if default in (None, ()):
         kind, default = kind | None, None
     metavar = "" if get_origin(question.one) is Literal else _METAVARS.get(question.one, "")
+    low = next((bound.ge for bound in question.bounds if isinstance(bound, Ge)), None)
+    # What is too much for a setting is refused by the settings, whose message names it.
+    own = () if question.setting else question.bounds
     told: dict[str, Any] = {
         "help": _help(question, by_position=by_position),
         "metavar": question.metavar or metavar or None,
-        "min": next((bound.ge for bound in question.bounds if isinstance(bound, Ge)), None),
-        "max": next((bound.le for bound in question.bounds if isinstance(bound, Le)), None),
+        "min": low,
+        "max": next((bound.le for bound in own if isinstance(bound, Le)), None),
         "rich_help_panel": question.panel or None,
         "show_default": default is not ... and not question.unset,
     }
