@@ -17,25 +17,12 @@ from tasks.stages.preflight import check_annotators, needs_server
 from tasks.statistics.rounds import PUBLISHED_ALPHAS
 
 _AGREEMENT = (
-    "annotator",
-    "decided",
-    "accuracy",
-    "95% interval",
-    "precision",
-    "recall",
-    "kappa",
-    "alpha",
+    "annotator", "decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha",
     "alpha with people",
-)
+)  # fmt: skip
 _EVIDENCE = (
-    "annotator",
-    "executable",
-    "valid oracles",
-    "mutation score",
-    "tokens",
-    "USD",
-    "seconds",
-)
+    "annotator", "executable", "valid oracles", "mutation score", "tokens", "USD", "seconds"
+)  # fmt: skip
 _NOTES = """\
 decided: pairs with a label, of those judged; pairs whose model or container failed are left out
 accuracy: share of these pairs with the right label, undecided ones count as wrong; Wilson interval

@@ -107,24 +107,13 @@ def print_difference(change: Difference) -> None:
 
 def print_score_changes(changes: ScoreChanges, page: str) -> None:
     """Print each method's means in both versions and how they changed."""
-    print_table(
-        "scores before and after",
-        ["method", "metric", "before", "after", "change", "p", "shared queries"],
-        [
-            [
-                row.method,
-                row.metric,
-                f"{row.before:.3f}",
-                f"{row.after:.3f}",
-                f"{row.shared:+.3f}",
-                f"{row.p_value:.3f}",
-                f"{row.queries:,}",
-            ]
-            for row in changes.methods
-        ],
-        rest=page,
-        note="change and p: over the queries that both versions score",
-    )
+    rows = []
+    for row in changes.methods:
+        means = (f"{row.before:.3f}", f"{row.after:.3f}", f"{row.shared:+.3f}")
+        rows.append([row.method, row.metric, *means, f"{row.p_value:.3f}", f"{row.queries:,}"])
+    header = ["method", "metric", "before", "after", "change", "p", "shared queries"]
+    note = "change and p: over the queries that both versions score"
+    print_table("scores before and after", header, rows, rest=page, note=note)
 
 
 def _recipe_change(part: str, old: object, new: object) -> str:
