@@ -181,15 +181,6 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
 )  # fmt: skip
 
 
-def deployment_named(name: str) -> Deployment:
-    """Return the deployment of a name.
-
-    Raises:
-        KeyError: There is none.
-    """
-    return {deployment.name: deployment for deployment in DEPLOYMENTS}[name]
-
-
 class _Optional:
     """Marks what need not be answered, without a default in the schema.
 

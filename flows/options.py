@@ -65,7 +65,7 @@ _KEY = (
 )
 _OF_FIELD = ("ge", "le", "examples", "validate_default")
 # Settings of every source that are no options of one.
-_OWN_FLAGS = ("collection", "codes", "reread")
+_OWN_FLAGS = {"name": "source", "collection": "collection", "codes": "codes", "reread": "reread"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,10 +335,9 @@ class Input(Options, panel=_INPUT):
             key, equals, value = pair.partition("=")
             if not equals:
                 raise SettingsError(f"--source-option {pair} has no value: write {pair}=VALUE")
-            if key in ("name", *_OWN_FLAGS):
-                flag = "source" if key == "name" else key
+            if key in _OWN_FLAGS:
                 raise SettingsError(
-                    f"--source-option {pair} is not an option of a source: use --{flag}"
+                    f"--source-option {pair} is not an option of a source: use --{_OWN_FLAGS[key]}"
                 )
             part, dot, name = key.partition(".")
             place = options.setdefault(part, {}) if dot else options

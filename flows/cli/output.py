@@ -28,16 +28,14 @@ def terminal_width() -> int:
     return shutil.get_terminal_size(fallback=(_UNBOUNDED, 24)).columns
 
 
-def say(text: str, *, style: str = "", progress: bool = False) -> None:
+def say(text: str, *, style: str = "") -> None:
     """Print plain text: no markup is obeyed, and characters that could hide or fake text show.
 
     Args:
         text: One or more lines.
         style: One of rich's styles.
-        progress: Print to stderr, so that results alone are in stdout.
     """
-    out = errors if progress else console
-    out.print(visible(text, _LONGEST), style=style or None, markup=False, emoji=False)
+    console.print(visible(text, _LONGEST), style=style or None, markup=False, emoji=False)
 
 
 def print_table(

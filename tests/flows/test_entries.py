@@ -20,7 +20,7 @@ from prefect.states import AwaitingRetry, Running, Suspended
 from prefect.utilities.callables import parameter_schema
 
 from flows import entries
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named, form_of
+from flows.deployments import DEPLOYMENTS, Deployment, form_of
 from flows.runtime.chains import start_next
 from flows.runtime.registration import Target, register_deployment, register_pool
 from flows.runtime.run_inputs import FORM_KEY, PAUSE_KEY
@@ -33,6 +33,7 @@ from infra.errors import (
 from infra.settings import StoreSettings
 from infra.store.lease import writer_lease
 from tasks.runtime import run_events
+from tests.flows.deployed import deployment_named
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)

@@ -10,11 +10,12 @@ import pytest
 from prefect.utilities.callables import generate_parameter_schema
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named, form_of
+from flows.deployments import DEPLOYMENTS, Deployment, form_of
 from flows.leaderboard import leaderboard
 from flows.options import questions
 from flows.runtime.parameters import arguments_of
 from infra.errors import SettingsError
+from tests.flows.deployed import deployment_named
 
 
 def schema_of(deployment: Deployment) -> dict[str, Any]:

@@ -34,12 +34,6 @@ def test_characters_that_could_fake_text_are_shown_as_their_numbers(
     assert sign[0] not in out
 
 
-def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    say("half done", progress=True)
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "half done\n")
-
-
 HEADER = [
     "method", "NDCG(gain=linear)@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5", "judged@10",
 ]  # fmt: skip

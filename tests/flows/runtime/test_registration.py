@@ -20,7 +20,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named, entrypoint_of
+from flows.deployments import DEPLOYMENTS, TAG, Deployment, entrypoint_of
 from flows.runtime.automations import housekeeping, restart
 from flows.runtime.registration import (
     PoolType,
@@ -31,6 +31,7 @@ from flows.runtime.registration import (
     register_pool,
 )
 from infra.errors import SettingsError
+from tests.flows.deployed import deployment_named
 
 ROOT = Path(__file__).parents[3]
 ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
