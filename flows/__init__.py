@@ -1,1 +1,1 @@
-"""Prefect flows, one file each, which call the stages in order; ``cli`` is their command line."""
+"""Prefect flows, one file each, which call the stages in order, and what commands and forms ask."""

@@ -24,7 +24,7 @@ def compare_annotators(
 
     Args:
         truth: File of the pairs, as JSON Lines or as CoSQA publishes its own.
-        models: The models' names for litellm.
+        models: The models' names for litellm; none takes the one of the settings.
         configurations: The configurations of the agents.
         settings: All other settings; None reads them from file and environment.
         limit: Number of pairs to judge, from the first; None takes all.

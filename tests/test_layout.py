@@ -39,13 +39,13 @@ def test_agents_holds_at_most_seven_entries() -> None:
     assert len(entries("agents")) <= 7
 
 
-def test_flows_holds_one_file_a_flow_beside_deployments_forms_commands_and_runtime() -> None:
+def test_flows_holds_one_file_a_flow_beside_options_deployments_commands_and_runtime() -> None:
     for name in entries("flows"):
         path = ROOT / "flows" / name
         if path.is_dir():
-            assert name in ("cli", "forms", "runtime")
+            assert name in ("cli", "runtime")
             continue
-        if name in ("deployments.py", "README.md"):
+        if name in ("deployments.py", "entries.py", "options.py", "README.md"):
             continue
         flow = path.stem
         assert re.search(rf"^def {flow}\(", path.read_text("utf-8"), re.MULTILINE), (
@@ -54,7 +54,7 @@ def test_flows_holds_one_file_a_flow_beside_deployments_forms_commands_and_runti
 
 
 def test_commands_do_not_import_late_for_a_quick_start() -> None:
-    for path in (ROOT / "flows" / "cli").glob("*.py"):
+    for path in [ROOT / "flows" / "options.py", *(ROOT / "flows" / "cli").glob("*.py")]:
         if path.name != "main.py":
             assert "PLC0415" not in path.read_text("utf-8"), path.name
 

@@ -1,8 +1,8 @@
 """The command line.
 
-``main`` has the table of commands, with ``watching``, ``operating`` and ``annotators_group``;
-``lazy`` imports a command's module when it is named. ``options`` and each ``*_options`` declare
-options and return what they mean; ``checks`` refuses mistakes before Prefect is imported. A module
-that is named as a command does what that does; ``pipeline`` runs benchmark, collect, annotate,
-publish and evaluate, ``show`` runs list and settings. ``console``, ``tables`` and ``errors`` print.
+``main`` has the table of commands, and ``lazy`` makes them of the models in `flows.options`.
+``checks`` refuses mistakes before Prefect is imported, and ``output`` prints. In the others a
+function does what a command does: ``pipeline`` runs flows from benchmark to evaluate, plans,
+forecasts and written answers, ``evaluation`` what measures, ``annotators`` what says how far labels
+can be trusted; ``steering`` shows and steers runs, ``server`` runs them for months.
 """

@@ -1,38 +1,28 @@
-"""What ``cosqa annotators compare`` does: score annotators, print and write their figures."""
+"""What the commands below ``cosqa annotators`` print: how far labels can be trusted."""
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
-from flows.cli.console import say
-from flows.cli.evaluation_options import CompareOptions
-from flows.cli.tables import print_table
-from flows.compare_annotators import compare_annotators
-from flows.runtime.prefect_server import prefect_api
+from flows.cli.output import print_table, say
+from flows.options import CompareAnnotators, Options
+from flows.runtime.prefect_server import flow_result
 from infra.outputs import write_outputs
+from infra.store import open_database
+from infra.store.audits import StoredAudit, load_audits
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
+from tasks.stages.labels import StoredRounds, rounds_in_store
 from tasks.stages.preflight import check_annotators, needs_server
+from tasks.statistics.rounds import PUBLISHED_ALPHAS
 
 _AGREEMENT = (
-    "annotator",
-    "decided",
-    "accuracy",
-    "95% interval",
-    "precision",
-    "recall",
-    "kappa",
-    "alpha",
+    "annotator", "decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha",
     "alpha with people",
-)
+)  # fmt: skip
 _EVIDENCE = (
-    "annotator",
-    "executable",
-    "valid oracles",
-    "mutation score",
-    "tokens",
-    "USD",
-    "seconds",
-)
+    "annotator", "executable", "valid oracles", "mutation score", "tokens", "USD", "seconds"
+)  # fmt: skip
 _NOTES = """\
 decided: pairs with a label, of those judged; pairs whose model or container failed are left out
 accuracy: share of these pairs with the right label, undecided ones count as wrong; Wilson interval
@@ -44,19 +34,13 @@ valid oracles: share of those that passed the gates, as a valid test must
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
-def compare(options: CompareOptions) -> None:
+def compare(options: CompareAnnotators) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.limit)
     if not needs_server(options.settings):
-        check_annotators(options.settings, options.models, options.configurations)
-    with prefect_api():
-        judged = compare_annotators(
-            options.truth,
-            options.models,
-            options.configurations,
-            options.settings,
-            limit=options.limit,
-        )
+        configurations: Any = options.configurations  # names that the options have checked
+        check_annotators(options.settings, options.models, configurations)
+    judged = flow_result("compare_annotators", options)
     scores = list(annotator_scores(pairs, judged, options.settings.store))
     print_scores(scores, str(options.output or "--output FILE writes it"))
     if options.output:
@@ -113,3 +97,77 @@ def _evidence(score: AnnotatorScore) -> list[str]:
 
 def _figure(value: float | None, form: str = ".3f", missing: str = "-") -> str:
     return missing if value is None else format(value, form)
+
+
+_ALPHA_OF_ROUNDS = (
+    "alpha: Krippendorff's for nominal data, rounds as coders. Published for three rounds of "
+    f"Claude 3 Sonnet over 103,020 pairs (CoSQA+ version 1): {PUBLISHED_ALPHAS[0]:.3f} and "
+    f"{PUBLISHED_ALPHAS[1]:.3f}."
+)
+
+
+def print_rounds(options: Options) -> None:
+    """Print a table for each recipe that judged pairs of a collection in several rounds."""
+    stored = rounds_in_store(open_database(options.settings.store))
+    for item in stored:
+        _print_round(item)
+    if not stored:
+        say(
+            "There are no labelling rounds in this store: COSQA_ANNOTATION__ROUNDS=3 "
+            "cosqa annotate judges every pair in three."
+        )
+
+
+def _print_round(item: StoredRounds) -> None:
+    figures, recipe = item.agreement, item.recipe
+    rows = [
+        (f"{two.first} and {two.second}", f"{two.pairs:,}", f"{two.equal:,}", _alpha(two.alpha))
+        for two in figures.each_two
+    ]
+    rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _alpha(figures.alpha)))
+    print_table(
+        f"{item.collection}, {recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
+        f"{'judges' if recipe.judges else 'labelling rounds'}",
+        ("rounds", "pairs", "equal", "alpha"),
+        rows,
+        rest="a wider terminal",
+        note=f"{figures.by_majority:,} of {figures.pairs:,} pairs have a label by more than half "
+        f"of the rounds, {figures.unanimous:,} by all of them.\n{_ALPHA_OF_ROUNDS}",
+    )
+
+
+def _alpha(value: float | None) -> str:
+    return "undefined: all labels are equal" if value is None else f"{value:.3f}"
+
+
+_ALPHA_OF_AUDITS = (
+    "alpha: Krippendorff's for nominal data, between the labels that stood and those of the audit; "
+    "95% interval by simulation. An alarm is raised below COSQA_REANNOTATION__AUDIT_MIN_ALPHA, and "
+    "where the audit before lies above the interval."
+)
+
+
+def print_audits(options: Options) -> None:
+    """Print all audits of the store, oldest first."""
+    stored = load_audits(open_database(options.settings.store))
+    if not stored:
+        say(
+            "There are no audits in this store: `cosqa annotate --reason audit --pairs 50` judges "
+            "50 labelled pairs again."
+        )
+        return
+    print_table(
+        "stability audits",
+        ("audited", "pairs", "alpha", "95% interval", "recipe", "collection"),
+        [_row(item) for item in stored],
+        rest="a wider terminal",
+        note=_ALPHA_OF_AUDITS,
+    )
+
+
+def _row(item: StoredAudit) -> tuple[str, ...]:
+    at = f"{item.audited_at:%Y-%m-%d %H:%M}" if item.audited_at else ""
+    figures = ("undefined", "all labels are equal")
+    if item.alpha is not None:
+        figures = (f"{item.alpha:.3f}", f"{item.low:.3f} to {item.high:.3f}")
+    return (at, f"{item.pairs:,}", *figures, item.recipe_id, item.collection)

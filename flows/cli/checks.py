@@ -1,13 +1,19 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
-from flows.cli.console import say
-from flows.cli.estimate_options import EstimateOptions
-from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
-from flows.cli.generation_options import GenerationOptions
-from flows.cli.kape_options import KapeOptions
-from flows.cli.options import PipelineOptions
-from flows.cli.study_options import StudyOptions
+from flows.cli.output import say
+from flows.options import (
+    CompareAnnotators,
+    Diff,
+    Estimate,
+    Generate,
+    Leaderboard,
+    Options,
+    Pipeline,
+    Study,
+    StudyKape,
+)
 from infra.errors import SettingsError, SourceError
+from infra.outputs import require_writable
 from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
@@ -25,7 +31,7 @@ _JUDGE = ("benchmark", "annotate")
 _SCORE = ("benchmark", "evaluate")
 
 
-def pipeline(options: PipelineOptions) -> None:
+def pipeline(options: Pipeline) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
     if not options.replay:
         judging = options.command in _JUDGE and options.settings.annotation.agents
@@ -34,7 +40,7 @@ def pipeline(options: PipelineOptions) -> None:
         check_pipeline_input(options.settings)
         _models(options.settings, judging=judging, scoring=scoring)
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
-        require_store(options.settings.store)
+        store(options)
 
 
 def _models(settings: Settings, *, judging: bool = False, scoring: bool = True) -> None:
@@ -75,54 +81,55 @@ def _preset(settings: Settings, *, judging: bool) -> None:
         say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 
 
-def study(options: StudyOptions) -> None:
+def study(options: Study) -> None:
     """Check the names, the input, the store, and the files of further figures."""
     _preset(options.settings, judging=False)
     check_pipeline_input(options.settings)
     _models(options.settings)
-    require_store(options.settings.store)
-    files = (*options.annotators, options.annotation_store, options.score_sheet)
-    for file in files:
+    store(options)
+    for file in (*options.annotators, options.annotation_store, options.score_sheet):
         if file is not None and not file.is_file():
             raise SourceError(f"{file} cannot be read: there is no such file")
 
 
-def study_kape(options: KapeOptions) -> None:
+def study_kape(options: StudyKape) -> None:
     """Check the encoders, and that each folder has training and test pairs."""
     check_study_data(options.settings, options.data)
 
 
-def generation(options: GenerationOptions) -> None:
+def generation(options: Generate) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not options.confirmed:
         _preset(options.settings, judging=not options.dry_run)
         check_pipeline_input(options.settings)
         options.settings.llm.require_model()
-    require_store(options.settings.store)
+    store(options)
 
 
-def leaderboard(options: LeaderboardOptions) -> None:
+def leaderboard(options: Leaderboard) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
     check_comparison_input(options.settings, [options.benchmark], options.runs)
     _models(options.settings, judging=options.unjudged_to_annotate > 0)
 
 
-def estimate(options: EstimateOptions) -> None:
+def estimate(options: Estimate) -> None:
     """Check methods, metrics, and that all files and folders are there."""
     check_estimate_input(options.settings, [options.train, options.queries], options.judged)
 
 
-def diff(options: DiffOptions) -> None:
+def diff(options: Diff) -> None:
     """Check methods, metrics and the folders of both versions."""
     check_comparison_input(options.settings, [options.before, options.after])
     _models(options.settings)
 
 
-def labelling_rounds(settings: Settings) -> None:
+def store(options: Options) -> None:
     """Check that there is a store."""
-    require_store(settings.store)
+    require_store(options.settings.store)
 
 
-def compare_annotators(options: CompareOptions) -> None:
-    """Check the file of pairs with known labels."""
+def compare_annotators(options: CompareAnnotators) -> None:
+    """Check the file of pairs with known labels, and make the folder of the output."""
+    if options.output:
+        require_writable(options.output)
     read_truth(options.truth, options.limit)

@@ -1,111 +1,186 @@
-"""Commands that are imported when they are named, so that ``--help`` need not wait for Prefect."""
+"""Commands made of models of options, which are imported when they are named.
 
+So ``--help`` need not wait for Prefect: the models are read for a command's own help alone, and
+what it does is imported when it runs.
+"""
+
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_origin
 
 import typer
+from annotated_types import Ge, Le
 from rich.markup import escape
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
 from infra.errors import SettingsError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from typer._click import Command as AnyCommand
     from typer._click import Context
 
+    from flows.options import Question
+
 _SILENT_S = 2.0
+_METAVARS = {Path: "FILE", int: "N", float: "X", str: "NAME"}
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command by the names of its functions.
+    """A command by the names of what it is made of.
 
     Attributes:
         summary: What the command does, in one sentence.
-        options: ``module:function`` below ``flows.cli`` whose parameters are the command's options.
-        check: ``module:function`` that is called with what ``options`` returned, before ``action``
-            is imported: it raises where names or files cannot be right.
-        action: ``module:function`` that is called with what ``options`` returned. It is imported
-            when the command runs, and not for its ``--help``. Empty: ``options`` does everything.
+        options: The model of its options, by its name in `flows.options` if not itself.
+        steps: Functions that are called with the options one after the other, each a
+            ``module:function`` below ``flows.cli`` that is imported when its turn comes. Where a
+            flow is run, the first is a check that raises where names or files cannot be right.
         details: More paragraphs of the command's help.
         examples: Command lines that end its help.
-        hidden: Parameters of ``options`` that the command does not read: accepted, not in its help.
         below: Name → command that may follow this one's name, and then runs in its place.
     """
 
     summary: str
-    options: str
-    check: str = ""
-    action: str = ""
+    options: "str | type[BaseModel]"
+    steps: tuple[str | Callable[[Any], None], ...]
     details: str = ""
     examples: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
     below: Mapping[str, "Command"] = field(default_factory=dict)
 
     def load(self, name: str) -> "AnyCommand":
         """Return the command as Typer runs it."""
-        options: Callable[..., object] = imported(self.options)
-
-        @wraps(options)
-        def run(*args: object, **values: object) -> None:
-            chosen = options(*args, **values)
-            notice = Timer(_SILENT_S, sys.stderr.write, ["starting …\n"])
-            notice.daemon = True  # what ends a command ends it
-            if self.check:  # of a flow, whose libraries and server take their time
-                notice.start()
-            try:
-                for step in filter(None, (self.check, self.action)):
-                    imported(step)(chosen)
-            finally:
-                notice.cancel()
-
+        told: dict[str, Any] = {
+            "help": f"{self.summary}\n\n{self.details}".strip(),
+            "epilog": "\n\n".join(["Examples:", *(f"  {escape(line)}" for line in self.examples)]),
+        }
         app = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
         )
-        text = f"{self.summary}\n\n{self.details}".strip()
-        epilog = examples(*self.examples)
         if self.below:
             group = type("Followed", (_FollowedCommand,), {"entries": self.below})
+            below = f"[{'|'.join(self.below)} ...]"
             app.callback(
-                cls=group, invoke_without_command=True, help=text, epilog=epilog,
-                subcommand_metavar=f"[{'|'.join(self.below)} ...]",
-            )(run)  # fmt: skip
+                cls=group, invoke_without_command=True, subcommand_metavar=below, **told
+            )(self.function())  # fmt: skip
         else:
-            app.command(name, help=text, epilog=epilog)(run)
+            app.command(name, **told)(self.function())
         command = typer.main.get_command(app)
         command.name = name
-        for parameter in command.params:
-            if isinstance(parameter, TyperOption):
-                parameter.hidden = parameter.hidden or parameter.name in self.hidden
-        _show_defaults_without_brackets(command)
         return command
+
+    def model(self) -> "type[BaseModel]":
+        """Return the model of the options."""
+        if isinstance(self.options, str):
+            found: type[BaseModel] = getattr(import_module("flows.options"), self.options)
+            return found
+        return self.options
+
+    def function(self) -> Callable[..., None]:
+        """Return a function with a parameter for each option, as Typer reads commands."""
+        options = import_module("flows.options")
+        model = self.model()
+
+        def run(**values: object) -> None:
+            make = getattr(model, "of_command", None)
+            chosen = make(values) if make else options.validated(model, values)
+            notice = Timer(_SILENT_S, sys.stderr.write, ["starting …\n"])
+            notice.daemon = True  # what ends a command ends it
+            if len(self.steps) > 1:  # a flow, whose libraries and server take their time
+                notice.start()
+            try:
+                for step in self.steps:
+                    (imported(step) if isinstance(step, str) else step)(chosen)
+            finally:
+                notice.cancel()
+
+        by_position = getattr(model, "arguments", ())
+        parameters = [
+            _parameter(question, by_position=question.name in by_position)
+            for question in options.questions(model)
+            if question.flag is not None
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        return run
+
+
+def _parameter(question: "Question", *, by_position: bool) -> inspect.Parameter:
+    """Return an option as Typer reads it."""
+    kind, default = question.one, question.default
+    if question.is_several:
+        kind = list[kind]  # type: ignore[valid-type]
+    if default in (None, ()):
+        kind, default = kind | None, None
+    metavar = "" if get_origin(question.one) is Literal else _METAVARS.get(question.one, "")
+    low = next((bound.ge for bound in question.bounds if isinstance(bound, Ge)), None)
+    # What is too much for a setting is refused by the settings, whose message names it.
+    own = () if question.setting else question.bounds
+    told: dict[str, Any] = {
+        "help": _help(question, by_position=by_position),
+        "metavar": question.metavar or metavar or None,
+        "min": low,
+        "max": next((bound.le for bound in own if isinstance(bound, Le)), None),
+        "rich_help_panel": question.panel or None,
+        "show_default": default is not ... and not question.unset,
+    }
+    if question.is_file:
+        told |= {"exists": True, "dir_okay": False, "readable": True}
+    flag = question.flag or f"--{question.name.replace('_', '-')}"
+    asked = (
+        typer.Argument(**told)
+        if by_position
+        else typer.Option(flag, hidden=not question.is_shown, **told)
+    )
+    return inspect.Parameter(
+        question.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, asked],
+    )
+
+
+def _help(question: "Question", *, by_position: bool) -> str:
+    """Return an option's help; a default in words has no brackets of its own as Typer's has."""
+    sentences = [
+        question.about,
+        f"One of {', '.join(question.choices)}." * bool(question.choices),
+        question.line,
+        "Repeat it for several." * (question.is_several and not by_position),
+        f"[dim]{escape(f'[default: {question.unset}]')}[/]" * bool(question.unset),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group of commands that is a Typer app of its own.
+    """A group of commands.
 
     Attributes:
         summary: What the group is for, in one sentence.
-        app: ``module:name`` of the Typer app below ``flows.cli``.
+        entries: Its commands by their names, or ``module:function`` below ``flows.cli`` that
+            returns them.
     """
 
     summary: str
-    app: str
+    entries: Mapping[str, Command] | str
 
     def load(self, name: str) -> "AnyCommand":
         """Return the group as Typer runs it."""
-        app: typer.Typer = imported(self.app)
-        group = typer.main.get_group(app)
-        group.name = name
-        for command in group.commands.values():
-            _show_defaults_without_brackets(command)
-        return group
+        entries = imported(self.entries)() if isinstance(self.entries, str) else self.entries
+        group = type("Group", (LazyGroup,), {"entries": entries})
+        app = typer.Typer(
+            cls=group, no_args_is_help=True, add_completion=False, rich_markup_mode="rich"
+        )
+        app.callback(help=self.summary)(lambda: None)
+        command = typer.main.get_command(app)
+        command.name = name
+        return command
 
 
 class LazyGroup(TyperGroup):
@@ -151,20 +226,6 @@ class _FollowedCommand(LazyGroup):
             )
         self.callback = None
         return name, command, rest
-
-
-def examples(*lines: str) -> str | None:
-    """Return the end of a command's help with these command lines; None without any."""
-    shown = "\n\n".join(f"  {escape(line)}" for line in lines)
-    return f"Examples:\n\n{shown}" if shown else None
-
-
-def _show_defaults_without_brackets(command: "AnyCommand") -> None:
-    """Move defaults in words into the options' help: Typer prints ``[default: (20)]``."""
-    for option in command.params:
-        if isinstance(option, TyperOption) and isinstance(option.show_default, str):
-            option.help = f"{option.help} [dim]{escape(f'[default: {option.show_default}]')}[/]"
-            option.show_default = False
 
 
 def imported(name: str) -> Any:  # noqa: ANN401 - whatever has that name

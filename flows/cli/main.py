@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from threading import Event, Thread
 from time import sleep
@@ -11,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
-from flows.cli.operating import OPERATING
-from flows.cli.watching import WATCHING
+from flows.cli.output import hide_tracebacks, print_error
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -23,7 +22,6 @@ _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
 _STOPPING_S = 4.0
-_RUN_LIMITS = ("reason", "pairs", "budget_usd")  # options of what annotates
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
     "Settings that have no option here are read from cosqa.toml and from the environment, such as "
@@ -34,9 +32,8 @@ _HELP = (
 _OF_STUDY = {
     "kape": Command(
         "Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.",
-        options="kape_options:study_kape",
-        check="checks:study_kape",
-        action="kape:study_kape",
+        "StudyKape",
+        ("checks:study_kape", "evaluation:study_kape"),
         details="Computes the tables and figures of the paper for each encoder on each data set, "
         "beside the published ones: estimates by budget, by number of neighbours and by weighting, "
         "on queries near to and far from the training queries; and how many per cent of the "
@@ -49,6 +46,329 @@ _OF_STUDY = {
     ),
 }
 
+_ANNOTATORS = {
+    "compare": Command(
+        "Score annotators against known labels: the agents, a baseline, and people.",
+        "CompareAnnotators",
+        ("checks:compare_annotators", "annotators:compare"),
+        details="Every model judges the pairs in every configuration of the agents. Pairs "
+        "judged before by the same model and configuration are taken from the store.",
+        examples=(
+            "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
+            "cosqa annotators compare --truth pairs.jsonl --configuration gated",
+        ),
+    ),
+    "rounds": Command(
+        "Print how far labelling rounds agree: alpha of all, and of every two.",
+        "Store",
+        ("checks:store", "annotators:print_rounds"),
+        details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
+        examples=("cosqa annotators rounds --store cosqa-data",),
+    ),
+    "audits": Command(
+        "Print how stable labels are: alpha of each audit.",
+        "Store",
+        ("checks:store", "annotators:print_audits"),
+        details="Audits are made by `cosqa annotate --reason audit`.",
+        examples=("cosqa annotators audits --store cosqa-data",),
+    ),
+}
+
+_SANDBOX = {
+    "check": Command(
+        "Check the Docker engine, the image and all behaviours that a sandbox must have.",
+        "Options",
+        ("sandbox:check",),
+        examples=("cosqa sandbox check",),
+    ),
+    "run": Command(
+        "Run a program in the sandbox and print its result as JSON; exit status 0 if it passed.",
+        "RunProgram",
+        ("sandbox:run",),
+        examples=(
+            "cosqa sandbox run program.py --code function.py",
+            "cosqa sandbox run program.py --requirement numpy --hash-seed 1",
+        ),
+    ),
+    "clean": Command(
+        "Remove containers and volumes that processes which have ended left behind.",
+        "Clean",
+        ("sandbox:clean",),
+        examples=("cosqa sandbox clean", "cosqa sandbox clean --all"),
+    ),
+}
+
+_STORE = {
+    "check": Command(
+        "Check database, vectors, replies and exports; say what is wrong and what to do about it.",
+        "CheckStore",
+        ("store:check",),
+        details="Nothing is changed. The exit status is 1 if something is lost or wrong.",
+        examples=("cosqa store check", "cosqa store check --quick --store cosqa-data"),
+    ),
+    "backup": Command(
+        "Write a backup of the whole store into a new folder, while runs may go on.",
+        "Backup",
+        ("store:backup",),
+        details="It has the database, vectors (by a second name where the disk is the same), "
+        "replies and what was spent, and a list of them with checksums; it is there when it is "
+        "whole, or not at all.",
+        examples=("cosqa store backup backups/monday",),
+    ),
+    "restore": Command(
+        "Put a backup in the store's place, after comparing all of it with its checksums.",
+        "Restore",
+        ("store:restore",),
+        details="A store that is there is not overwritten: with --force it is kept under another "
+        "name, and the replies that were paid for since and what was spent are taken over from it.",
+        examples=(
+            "cosqa store restore backups/monday --force",
+            "cosqa store restore backups/monday --store another-store",
+        ),
+    ),
+    "prune": Command(
+        "Show what is old and needed by no label that stands or was published; with --yes remove "
+        "it.",
+        "Prune",
+        ("store:prune",),
+        details="The settings of the section retention say how long what is kept. The room is used "
+        "again by what is written later.",
+        examples=("cosqa store prune", "cosqa store prune --yes"),
+    ),
+}
+
+COMMANDS: Mapping[str, Command | Group] = {
+    "benchmark": Command(
+        "Run the whole pipeline: collect, annotate, publish, evaluate.",
+        "Benchmark",
+        ("checks:pipeline", "pipeline:run"),
+        details="What was done before is not done again: run it again after a crash, with new "
+        "queries, or with another model.",
+        examples=(
+            "cosqa benchmark --top-k 5",
+            "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
+        ),
+    ),
+    "forecast": Command(
+        "Say what judging the candidates of so many queries takes: requests, tokens, money, time.",
+        "Forecast",
+        ("pipeline:forecast",),
+        details="Figures are those of pairs that the store has judged, with 95% prediction "
+        "intervals, else built-in ones. Nothing is run and no store is made.",
+        examples=(
+            "cosqa forecast --queries 20604 --model openai/gpt-4o-mini",
+            "cosqa forecast --queries 500 --top-k 5 --in-flight 256 --cores 64",
+        ),
+    ),
+    "collect": Command(
+        "Read queries and code, embed them, and find the candidates of each query.",
+        "Collect",
+        ("checks:pipeline", "pipeline:run"),
+        examples=(
+            "cosqa collect --source python-source --path src/",
+            "cosqa collect --source jsonl --path my-folder",
+            "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
+        ),
+    ),
+    "annotate": Command(
+        "Let the agents judge every candidate without a fresh label.",
+        "Annotate",
+        ("checks:pipeline", "pipeline:run"),
+        details="Run `cosqa collect` with the same --source and --top-k first. A label "
+        "is fresh until a part of the recipe changes that it depends on: `--plan` says what is "
+        "pending, and why.",
+        examples=(
+            "cosqa annotate --model openai/gpt-4o-mini --limit 10",
+            "cosqa annotate --plan",
+            "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
+            "cosqa annotate --reason audit --pairs 50",
+            "cosqa annotate --replay",
+        ),
+    ),
+    "generate": Command(
+        "Let a model write answers to queries without a match, for people to confirm.",
+        "Generate",
+        ("checks:generation", "pipeline:generate"),
+        details="The agents verify each answer with a test program in a box. The verified ones "
+        "come on a sheet; those that a person confirms are published as further pairs, their "
+        "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
+        "and candidates first. It asks for no approval: --limit and COSQA_LLM__BUDGET_USD "
+        "bound what it costs.",
+        examples=(
+            "cosqa generate --model openai/gpt-4o --limit 20",
+            "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
+        ),
+    ),
+    "publish": Command(
+        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
+        "Publish",
+        ("checks:pipeline", "pipeline:run"),
+        examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
+    ),
+    "evaluate": Command(
+        "Score retrieval methods on the exported benchmarks and write the report.",
+        "Evaluate",
+        ("checks:pipeline", "pipeline:run"),
+        examples=("cosqa evaluate --method bm25 --method minilm",),
+    ),
+    "study": Command(
+        "Compute the papers' tables and figures for a benchmark, beside the published ones.",
+        "Study",
+        ("checks:study", "evaluation:study"),
+        details="Each figure stands beside the published one, with the difference and with "
+        "what differed: data, model, size. Methods that are not scored yet are ranked first. "
+        "What cannot be computed says what is missing.",
+        examples=(
+            "cosqa study",
+            "cosqa study --method bm25 --method minilm",
+            "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
+            "cosqa study kape --data docs=FOLDER",
+        ),
+        below=_OF_STUDY,
+    ),
+    "leaderboard": Command(
+        "Compare retrieval methods on a benchmark, with confidence intervals, significance "
+        "tests and charts.",
+        "Leaderboard",
+        ("checks:leaderboard", "evaluation:leaderboard"),
+        details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
+        "either re-ranked by the language model (llm:bm25).",
+        examples=(
+            "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
+            "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
+            "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
+        ),
+    ),
+    "estimate": Command(
+        "Estimate how good encoders are on queries that nobody labelled, and how many to label "
+        "for a precise figure.",
+        "Estimate",
+        ("checks:estimate", "evaluation:estimate"),
+        details="KAPE takes the score of each query from the training queries nearest to it, "
+        "whose codes are known. Where a random sample of the queries is judged, --judged "
+        "corrects the estimate by their true scores and gives it an interval. The output "
+        "folder's to_label.jsonl has the queries to judge next, in a random order, for "
+        "`cosqa collect --queries`; sample.jsonl has those with the ones that are judged.\n\n"
+        "Queries that lie too far from the training queries get no estimate: the report says "
+        "why, and the exit status is 1.",
+        examples=(
+            "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
+            "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
+            "cosqa estimate --train pairs.jsonl --queries asked.jsonl --judged beir/asked",
+        ),
+    ),
+    "diff": Command(
+        "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
+        "Diff",
+        ("checks:diff", "evaluation:diff"),
+        examples=(
+            "cosqa publish --output cosqa-benchmarks-2",
+            "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
+        ),
+    ),
+    "server": Command(
+        "Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.",
+        "Server",
+        ("server:serve",),
+        details="The UI shows runs and starts them; runs of annotate, audit and benchmark wait "
+        "there until a person approves their plan, generate and compare-annotators do not. The "
+        "server listens on loopback and keeps its database in PREFECT_HOME, or where "
+        "PREFECT_API_DATABASE_CONNECTION_URL says. A server or worker that dies is started again.",
+        examples=("cosqa server", "cosqa server --port 4300 --folder /srv/cosqa"),
+    ),
+    "deploy": Command(
+        "Register all flows as deployments on a Prefect server, with schedules and automations.",
+        "Deploy",
+        ("server:deploy",),
+        details="The server is that of PREFECT_API_URL, else the one on this machine. What is "
+        "there is brought up to date; what people set in the UI stays: parameters, pauses, times "
+        "of schedules, schedules of their own.",
+        examples=("cosqa deploy", "cosqa deploy --no-schedules --prune"),
+    ),
+    "status": Command(
+        "Show what runs on a store: progress, cost, labels, what waits and what comes next.",
+        "Status",
+        ("steering:show_status",),
+        details="It is drawn anew every second until Ctrl-C; into a file or a pipe it is printed "
+        "once. With PREFECT_API_URL set it shows runs that wait for approval and those that are "
+        "scheduled.",
+        examples=("cosqa status", "cosqa status --once --store cosqa-data"),
+    ),
+    "pause": Command(
+        "Pause annotation: pairs in flight are finished, no more are started.",
+        "Store",
+        ("steering:pause",),
+        details="Annotation that judges obeys within seconds and waits; it holds for later runs "
+        "too, until `cosqa resume`. What else asks a model goes on: `generate`, `annotators "
+        "compare` and methods that re-rank.",
+        examples=("cosqa pause",),
+    ),
+    "resume": Command(
+        "Continue annotation after `cosqa pause`.",
+        "Resume",
+        ("steering:resume",),
+        details="It does not answer a run that waits for approval: `cosqa approve` does. A "
+        "deployment that was paused on the Prefect server because the budget that all runs share "
+        "is spent stays so until it is named: raise COSQA_LLM__BUDGET_USD, or run `cosqa limit "
+        "--budget-usd`, and then resume it with --deployment. `cosqa status` names those that are "
+        "paused.",
+        examples=("cosqa resume", "cosqa resume --deployment annotate"),
+    ),
+    "limit": Command(
+        "Change how many pairs are in flight, requests a minute and the budget, while a run goes "
+        "on.",
+        "Limit",
+        ("steering:limit",),
+        details="Annotation obeys within seconds; `generate`, `annotators compare` and methods "
+        "that re-rank keep the requests a minute and the budget that are set when they begin. "
+        "Limits are kept in the store, with who set them, and hold for later runs until they are "
+        "changed or cleared. Without an option it prints those in force.",
+        examples=(
+            "cosqa limit --in-flight 8",
+            "cosqa limit --requests-per-minute 60 --budget-usd 5",
+            "cosqa limit --clear",
+        ),
+    ),
+    "approve": Command(
+        "Approve the plan of a run that waits on the Prefect server, as Resume does in its UI.",
+        "Approve",
+        ("steering:approve",),
+        details="The server is that of PREFECT_API_URL, else the one on this machine.",
+        examples=("cosqa approve", "cosqa approve --budget-usd 2 --reason new_queries"),
+    ),
+    "decline": Command(
+        "Decline the plan of a run that waits on the Prefect server: it judges nothing.",
+        "Decline",
+        ("steering:decline",),
+        examples=("cosqa decline",),
+    ),
+    "pair": Command(
+        "Show how a pair was judged: its texts, each label, all calls and executions.",
+        "ShowPair",
+        ("steering:show_pair",),
+        examples=("cosqa pair 1f0c9a 77b2e4",),
+    ),
+    "annotators": Group("Measure how far labels can be trusted.", _ANNOTATORS),
+    "suite": Group(
+        "Score other people's evaluation suites from their own files.", "suites:commands"
+    ),
+    "sandbox": Group("Check and try out the sandbox that untrusted code runs in.", _SANDBOX),
+    "store": Group("Check the store, back it up and restore it, keep it small.", _STORE),
+    "list": Command(
+        "List the registered names: sources, filters, encoders, methods, metrics, suites, "
+        "studies, estimators, languages, configurations, presets.",
+        "Names",
+        ("show:names",),
+        examples=("cosqa list methods",),
+    ),
+    "settings": Command(
+        "Print all settings in force as a commented cosqa.toml.",
+        "Preset",
+        ("show:settings",),
+        examples=("cosqa settings > cosqa.toml", "cosqa settings --preset cosqa-plus-v2"),
+    ),
+}
+
 
 class _Cosqa(LazyGroup):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
@@ -56,187 +376,7 @@ class _Cosqa(LazyGroup):
         rest = [word for word in args if word != _TRACEBACK]
         return super().parse_args(ctx, [_TRACEBACK, *rest] if len(rest) < len(args) else args)
 
-    entries: ClassVar = {
-        "benchmark": Command(
-            "Run the whole pipeline: collect, annotate, publish, evaluate.",
-            options="options:pipeline",
-            check="checks:pipeline",
-            action="pipeline:run",
-            details="What was done before is not done again: run it again after a crash, with new "
-            "queries, or with another model.",
-            examples=(
-                "cosqa benchmark --top-k 5",
-                "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
-            ),
-        ),
-        "forecast": Command(
-            "Say what judging the candidates of so many queries takes: requests, tokens, money, "
-            "time.",
-            options="forecast_options:forecast",
-            action="plan:forecast",
-            details="Figures are those of pairs that the store has judged, with 95% prediction "
-            "intervals, else built-in ones. Nothing is run and no store is made.",
-            examples=(
-                "cosqa forecast --queries 20604 --model openai/gpt-4o-mini",
-                "cosqa forecast --queries 500 --model openai/gpt-4o --in-flight 256 --cores 64",
-            ),
-        ),
-        "collect": Command(
-            "Read queries and code, embed them, and find the candidates of each query.",
-            options="options:pipeline",
-            check="checks:pipeline",
-            hidden=(
-                *("model", "judge", "limit", "batch", "method", "output"),
-                *("unlicensed", *_RUN_LIMITS, "plan", "replay"),
-            ),
-            action="pipeline:run",
-            examples=(
-                "cosqa collect --source python-source --path src/",
-                "cosqa collect --source jsonl --path my-folder",
-                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
-            ),
-        ),
-        "annotate": Command(
-            "Let the agents judge every candidate without a fresh label.",
-            options="options:pipeline",
-            check="checks:pipeline",
-            hidden=("reread", "method", "output", "unlicensed"),
-            action="pipeline:run",
-            details="Run `cosqa collect` with the same --source and --top-k first. A label "
-            "is fresh until a part of the recipe changes that it depends on: `--plan` says what is "
-            "pending, and why.",
-            examples=(
-                "cosqa annotate --model openai/gpt-4o-mini --limit 10",
-                "cosqa annotate --plan",
-                "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
-                "cosqa annotate --reason audit --pairs 50",
-                "cosqa annotate --replay",
-            ),
-        ),
-        "generate": Command(
-            "Let a model write answers to queries without a match, for people to confirm.",
-            options="generation_options:generate",
-            check="checks:generation",
-            action="generation:run",
-            details="The agents verify each answer with a test program in a box. The verified ones "
-            "come on a sheet; those that a person confirms are published as further pairs, their "
-            "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
-            "and candidates first. It asks for no approval: --limit and COSQA_LLM__BUDGET_USD "
-            "bound what it costs.",
-            examples=(
-                "cosqa generate --model openai/gpt-4o --limit 20",
-                "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
-            ),
-        ),
-        "publish": Command(
-            "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
-            options="options:pipeline",
-            check="checks:pipeline",
-            hidden=(
-                *("reread", "model", "judge", "limit", "batch", "method"),
-                *(*_RUN_LIMITS, "plan", "replay"),
-            ),
-            action="pipeline:run",
-            examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
-        ),
-        "evaluate": Command(
-            "Score retrieval methods on the exported benchmarks and write the report.",
-            options="options:pipeline",
-            check="checks:pipeline",
-            hidden=(
-                *("reread", "judge", "limit", "batch", "unlicensed"),
-                *(*_RUN_LIMITS, "plan", "replay"),
-            ),
-            action="pipeline:run",
-            examples=("cosqa evaluate --method bm25 --method minilm",),
-        ),
-        "study": Command(
-            "Compute the papers' tables and figures for a benchmark, beside the published ones.",
-            options="study_options:study",
-            check="checks:study",
-            action="study:study",
-            hidden=(
-                *("reread", "model", "limit", "batch", "unlicensed"),
-                *(*_RUN_LIMITS, "plan", "replay"),
-            ),
-            details="Each figure stands beside the published one, with the difference and with "
-            "what differed: data, model, size. Methods that are not scored yet are ranked first. "
-            "What cannot be computed says what is missing.",
-            examples=(
-                "cosqa study",
-                "cosqa study --method bm25 --method minilm",
-                "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
-                "cosqa study kape --data docs=FOLDER",
-            ),
-            below=_OF_STUDY,
-        ),
-        "leaderboard": Command(
-            "Compare retrieval methods on a benchmark, with confidence intervals, significance "
-            "tests and charts.",
-            options="evaluation_options:leaderboard",
-            check="checks:leaderboard",
-            action="leaderboard:leaderboard",
-            details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
-            "either re-ranked by the language model (llm:bm25).",
-            examples=(
-                "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
-                "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
-                "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
-            ),
-        ),
-        "estimate": Command(
-            "Estimate how good encoders are on queries that nobody labelled, and how many to label "
-            "for a precise figure.",
-            options="estimate_options:estimate",
-            check="checks:estimate",
-            action="estimate:estimate",
-            details="KAPE takes the score of each query from the training queries nearest to it, "
-            "whose codes are known. Where a random sample of the queries is judged, --judged "
-            "corrects the estimate by their true scores and gives it an interval. The output "
-            "folder's to_label.jsonl has the queries to judge next, in a random order, for "
-            "`cosqa collect --queries`; sample.jsonl has those with the ones that are judged.\n\n"
-            "Queries that lie too far from the training queries get no estimate: the report says "
-            "why, and the exit status is 1.",
-            examples=(
-                "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
-                "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
-                "cosqa estimate --train pairs.jsonl --queries asked.jsonl --judged beir/asked",
-            ),
-        ),
-        "diff": Command(
-            "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
-            options="evaluation_options:diff",
-            check="checks:diff",
-            action="leaderboard:diff",
-            examples=(
-                "cosqa publish --output cosqa-benchmarks-2",
-                "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
-            ),
-        ),
-        **OPERATING,
-        **WATCHING,
-        "annotators": Group(
-            "Measure how far labels can be trusted.", "annotators_group:annotators"
-        ),
-        "suite": Group(
-            "Score other people's evaluation suites from their own files.", "suites:suite"
-        ),
-        "sandbox": Group(
-            "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
-        ),
-        "store": Group("Check the store, back it up and restore it, keep it small.", "store:app"),
-        "list": Command(
-            "List the registered names: sources, filters, encoders, methods, metrics, suites, "
-            "studies, estimators, languages, configurations, presets.",
-            options="show:names",
-            examples=("cosqa list methods",),
-        ),
-        "settings": Command(
-            "Print all settings in force as a commented cosqa.toml.",
-            options="show:settings",
-            examples=("cosqa settings > cosqa.toml", "cosqa settings --preset cosqa-plus-v2"),
-        ),
-    }
+    entries: ClassVar = COMMANDS
 
 
 app = typer.Typer(

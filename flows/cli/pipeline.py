@@ -1,21 +1,31 @@
-"""What the commands of the pipeline do: run a flow, ``--plan``, ``--replay``."""
+"""What the pipeline's commands do: run a flow, plan it, replay it, and print what came of it."""
 
 import os
-from importlib import import_module
 from pathlib import Path
 
-from flows.cli.console import say
-from flows.cli.options import PipelineOptions
-from flows.cli.plan import left_over, print_plan
-from flows.cli.rounds import print_rounds
-from flows.cli.tables import print_block
-from flows.runtime.prefect_server import prefect_api
+from flows.cli.annotators import print_rounds
+from flows.cli.output import print_block, say
+from flows.options import Forecast, Generate, Pipeline
+from flows.runtime.prefect_server import flow_result
+from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
+from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.stages.collect import look_at
-from tasks.stages.preflight import check_agents, check_ready, check_scoring, needs_server
+from tasks.stages.generate.confirm import confirm
+from tasks.stages.generate.plan import GenerationPlan, plan_generation
+from tasks.stages.preflight import (
+    annotation_plan,
+    check_agents,
+    check_generation,
+    check_ready,
+    check_scoring,
+    collected_source,
+    needs_server,
+    size_plan,
+)
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs, write_page
 from tasks.stages.up_to_date import found_done
@@ -30,41 +40,47 @@ without --plan to have it judge:
   cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 
 
-def run(options: PipelineOptions) -> None:
+def run(options: Pipeline) -> None:
     """Run the flow that has the command's name and print what came of it."""
     if options.plan:
         print_plan(options.settings)
     elif options.replay:
         print_replay(options.settings)
     else:
-        run_flow(options.command, options.settings)
+        run_flow(options)
         _remember(options)
         if options.settings.llm.is_recorded:
             say(_NEXT)
 
 
-def _remember(options: PipelineOptions) -> None:
-    """Write the options of the first command that names its input into the settings file."""
-    file, asked = Path("cosqa.toml"), options.lasting.get("source", {}).values()
-    is_named = options.preset or any(value is not None for value in asked)
+def _remember(options: Pipeline) -> None:
+    """Write the options of the first command that names its input into the settings file.
+
+    What limits one run alone is left out.
+    """
+    file, lasting = Path("cosqa.toml"), options.overrides()
+    lasting.pop("reannotation", None)
+    for section, key in (("source", "reread"), ("annotation", "limit"), ("annotation", "batch")):
+        lasting.get(section, {}).pop(key, None)
+    is_named = options.preset or lasting["source"]
     if is_named and not file.exists() and "COSQA_CONFIG" not in os.environ:
-        file.write_text(lasting_settings(options.lasting, options.preset), encoding="utf-8")
+        file.write_text(lasting_settings(lasting, options.preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 
-def run_flow(name: str, settings: Settings) -> None:
-    """Run a flow, if it has anything to do; what it imports is imported while a server starts."""
+def run_flow(options: Pipeline) -> None:
+    """Run the flow of a command, if it has anything to do."""
+    name, settings = options.command, options.settings
     if name == "annotate" and settings.reannotation.take == ("audit",):
         name = "audit"
     if not needs_server(settings) and _is_done(name, settings):
         return
     before = count_stage_runs(settings.store)
-    with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
-        result = getattr(import_module(f"flows.{name}"), name)(settings)
+    result = flow_result(name, options)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))
     if name in _ANNOTATE and settings.annotation.times > 1:
-        print_rounds(settings)
+        print_rounds(options)
     if name in _WRITE_REPORTS:
         print_report(result)
 
@@ -139,3 +155,107 @@ def _summary(result: Replay) -> str:
         f"{result.pairs:,} labels derived again from stored replies and runs, all equal to the "
         f"stored ones (digest {result.digest}){left_out}"
     )
+
+
+def left_over(settings: Settings) -> str:
+    """Return which pairs a run that found nothing to do has left pending, "" where none are."""
+    try:
+        plan = annotation_plan(settings)
+    except CosqaError:  # the run has said what there was to say
+        return ""
+    waiting = sum(item.not_due for item in plan.reasons)
+    parts = [
+        f"{waiting:,} failed pairs wait for another try (`--reason failed` takes them now)"
+        * bool(waiting),
+        f"{plan.pending:,} pairs are pending for reasons that are not taken (`--plan` shows them)"
+        * bool(plan.pending),
+    ]
+    return " and ".join(filter(None, parts))
+
+
+def print_plan(settings: Settings) -> None:
+    """Print the plan of a run by these settings; nothing is run, and no server is started."""
+    plan = annotation_plan(settings)
+    if not plan.candidates:
+        say(
+            f"There is nothing to plan: {plan.collection} has no candidates by these settings: "
+            "give the options that they were found with (--encoder, --top-k, --preset), or find "
+            "them by `cosqa collect`."
+        )
+        return
+    _print_run_plan(plan)
+
+
+def forecast(options: Forecast) -> None:
+    """Print what judging the candidates of so many queries takes; no store is made."""
+    _print_run_plan(size_plan(options.settings, options.queries, options.cores))
+
+
+def _print_run_plan(plan: RunPlan) -> None:
+    print_block(
+        plan_table(plan),
+        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
+        rest="a wider terminal",
+        note="\n".join(plan_notes(plan)),
+    )
+
+
+def generate(options: Generate) -> None:
+    """Do what the options say, and print what came of it."""
+    if options.confirmed:
+        _read_back(options.confirmed, options.settings)
+        return
+    if options.dry_run:
+        _print_answers_plan(options.settings)
+        return
+    if not needs_server(options.settings):
+        check_generation(options.settings)
+    found = flow_result("generate", options)
+    if found.verified or found.refused or found.failed:
+        say(
+            f"{found.verified:,} answers verified, {found.refused:,} refused by the agents; "
+            f"{found.failed:,} queries not answered for now."
+        )
+    say(_state(_answers_plan(options.settings)))
+    if found.sheet:
+        say(
+            f"sheet: {found.sheet}\nWrite your name, and 1 or 0 for each answer; change its code "
+            f"where it falls short. Then: cosqa generate --confirmed {found.sheet}"
+        )
+
+
+def _answers_plan(settings: Settings) -> GenerationPlan:
+    ready = check_ready(settings)
+    return plan_generation(ready.database, collected_source(ready), ready.settings)
+
+
+def _print_answers_plan(settings: Settings) -> None:
+    plan = _answers_plan(settings)
+    tries = settings.generation.max_tries
+    say(_state(plan))
+    say(
+        f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
+        f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
+        f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits the "
+        "cost."
+    )
+
+
+def _state(plan: GenerationPlan) -> str:
+    return (
+        f"{plan.without_match:,} queries of {plan.collection} have no match: "
+        f"{plan.confirmed:,} have a confirmed answer, {plan.waiting:,} one that waits for people, "
+        f"{plan.given_up:,} are given up."
+    )
+
+
+def _read_back(sheet: Path, settings: Settings) -> None:
+    found = confirm(open_database(settings.store), sheet)
+    say(
+        f"{found.confirmed:,} answers confirmed, {found.edited:,} confirmed as changed, "
+        f"{found.refused:,} refused."
+    )
+    if found.refused:
+        say("`cosqa generate` has the refused ones written again, with your notes.")
+    if found.confirmed or found.edited:
+        say("`cosqa publish` exports the confirmed ones.")

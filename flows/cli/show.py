@@ -1,14 +1,14 @@
 """The commands that print what there is to choose from: ``cosqa list`` and ``cosqa settings``."""
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Any, cast
 
 import typer
 
-from flows.cli.input_options import Preset
+from flows.options import Names, Preset
 from infra.languages import languages
 from infra.registry import Registry
-from infra.settings import CONFIGURATION_SUMMARIES, load_settings
+from infra.settings import CONFIGURATION_SUMMARIES
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from tasks.encoders import SYNTAX, encoders
@@ -20,19 +20,6 @@ from tasks.sources import check_options, sources
 from tasks.studies import studies
 from tasks.suites import suites
 
-Kind = Literal[
-    "sources",
-    "filters",
-    "encoders",
-    "methods",
-    "metrics",
-    "suites",
-    "studies",
-    "estimators",
-    "languages",
-    "configurations",
-    "presets",
-]
 _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "sources": (sources,),
     "filters": (filters,),
@@ -46,10 +33,9 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
 }
 
 
-def names(
-    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
-) -> None:
+def names(options: Names) -> None:
     """Print the names of one kind, a line each, with what they mean."""
+    kind = options.kind
     if kind == "encoders":
         _print_encoders()
         return
@@ -87,9 +73,9 @@ def _summary(factory: Callable[..., object]) -> str:
     return (factory.__doc__ or "").partition("\n")[0]
 
 
-def settings(*, preset: Preset = None) -> None:
+def settings(options: Preset) -> None:
     """Print all settings in force as a commented cosqa.toml."""
-    chosen = load_settings(preset=preset)
+    chosen = options.settings
     check_options(chosen.source)
-    options = sources.get(chosen.source.name).Options
-    typer.echo(settings_reference(chosen, options), nl=False)
+    of_source = sources.get(chosen.source.name).Options
+    typer.echo(settings_reference(chosen, of_source), nl=False)

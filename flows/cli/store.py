@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from flows.cli.console import errors, say
-from flows.cli.lazy import examples
-from flows.cli.options import Store
-from flows.cli.tables import print_table
-from infra.settings import Settings, StoreSettings, load_settings
+from flows.cli.output import errors, print_table, say
+from flows.options import Backup, CheckStore, Prune, Restore
+from infra.settings import StoreSettings
 from infra.store import open_database, require_store
 from infra.store.backups import back_up
 from infra.store.checks import Finding, check_database
@@ -23,34 +19,14 @@ from tasks.stages.upkeep import Pruning, check_exports
 
 _MB = 2**20
 
-app = typer.Typer(
-    name="store",
-    help="The store: check it, back it up, keep it small.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
 
-Quick = Annotated[
-    bool, typer.Option("--quick", help="Do not read every row, vector, reply and exported file.")
-]
-Backup = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the backup.")]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Put it in the place of a store that is there, which is kept."),
-]
-Yes = Annotated[bool, typer.Option("--yes", help="Remove it; without this nothing is removed.")]
-
-
-@app.command(epilog=examples("cosqa store check", "cosqa store check --quick --store cosqa-data"))
-def check(*, store: Store = None, quick: Quick = False) -> None:
-    """Check database, vectors, replies and exports; say what is wrong and what to do about it.
-
-    Nothing is changed. The exit status is 1 if something is lost or wrong.
-    """
-    settings = _store(store)
+def check(options: CheckStore) -> None:
+    """Check a store; say what is wrong and what to do about it, and exit with 1 if anything is."""
+    settings = options.settings.store
+    require_store(settings)
     found = []
     with _steps() as step:
-        for finding in _findings(settings, thorough=not quick):
+        for finding in _findings(settings, thorough=not options.quick):
             found.append(finding)
             step(finding.check)
             if finding.problem:
@@ -79,14 +55,10 @@ def _findings(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
         yield from check_exports(open_database(settings), thorough=thorough)
 
 
-@app.command(epilog=examples("cosqa store backup backups/monday"))
-def backup(folder: Backup, *, store: Store = None) -> None:
-    """Write a backup of the whole store into a new folder, while runs may go on.
-
-    It has the database, vectors (by a second name where the disk is the same), replies and what was
-    spent, and a list of them with checksums; it is there when it is whole, or not at all.
-    """
-    settings = _store(store)
+def backup(options: Backup) -> None:
+    """Write a backup of the whole store into a new folder, while runs may go on."""
+    settings, folder = options.settings.store, options.folder
+    require_store(settings)
     with _steps() as step:
         made = back_up(settings, folder, step)
     say(
@@ -95,22 +67,12 @@ def backup(folder: Backup, *, store: Store = None) -> None:
     )
 
 
-@app.command(
-    epilog=examples(
-        "cosqa store restore backups/monday --force",
-        "cosqa store restore backups/monday --store another-store",
-    )
-)
-def restore(folder: Backup, *, store: Store = None, force: Force = False) -> None:
-    """Put a backup in the store's place, after comparing all of it with its checksums.
-
-    A store that is there is not overwritten: with --force it is kept under another name, and the
-    replies that were paid for since and what was spent are taken over from it.
-    """
-    settings = _settings(store).store
+def restore(options: Restore) -> None:
+    """Put a backup in the store's place, after comparing all of it with its checksums."""
+    settings = options.settings.store
     with _steps() as step:
-        kept = restore_backup(settings, folder, force=force, report=step)
-    say(f"{settings.folder} is as in {folder}.")
+        kept = restore_backup(settings, options.folder, force=options.force, report=step)
+    say(f"{settings.folder} is as in {options.folder}.")
     if kept:
         say(
             f"What was there is in {kept}: remove it when it is not needed any more. The replies "
@@ -118,42 +80,26 @@ def restore(folder: Backup, *, store: Store = None, force: Force = False) -> Non
         )
 
 
-@app.command(epilog=examples("cosqa store prune", "cosqa store prune --yes"))
-def prune(*, store: Store = None, yes: Yes = False) -> None:
-    """Show what is old and needed by no label that stands or was published; with --yes remove it.
-
-    The settings of the section retention say how long what is kept. The room
-    is used again by what is written later.
-    """
-    settings = _settings(store)
+def prune(options: Prune) -> None:
+    """Show what is old and needed by no label that stands or was published, or remove it."""
+    settings = options.settings
     require_store(settings.store)
-    lease = writer_lease(settings.store, "cosqa store prune") if yes else nullcontext()
+    lease = writer_lease(settings.store, "cosqa store prune") if options.yes else nullcontext()
     with lease, _steps() as step:
         step("looking for what is old")
         pruning = Pruning(settings)  # which labels stand is settled while no run writes others
         found = pruning.find()
-        if yes:
+        if options.yes:
             step("removing it")
             pruning.remove()
     rows = [(item.what, f"{item.rows:,}", _size(item.size)) for item in found]
     print_table("", ("what", "number", "about"), rows, rest="a wider terminal")
     if not any(item.rows for item in found):
         say("Nothing is old enough to be removed.")
-    elif yes:
+    elif options.yes:
         say("Removed; what is written later uses the room again.")
     else:
         say("Nothing was removed: `cosqa store prune --yes` removes it.")
-
-
-def _settings(store: Path | None) -> Settings:
-    return load_settings({"store": {"folder": store}})
-
-
-def _store(store: Path | None) -> StoreSettings:
-    """Return the store's settings; refuse a folder that holds none."""
-    settings = _settings(store).store
-    require_store(settings)
-    return settings
 
 
 @contextmanager

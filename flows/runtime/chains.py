@@ -24,10 +24,11 @@ def start_next(run: FlowRun) -> None:
             except ObjectNotFound:
                 get_run_logger().warning("starts no %s: it is not deployed here", following.name)
                 continue
-            asked = {question.name for question in following.form.fields}
             started = client.create_flow_run_from_deployment(
                 found.id,
-                parameters={name: run.parameters[name] for name in asked & run.parameters.keys()},
+                parameters={
+                    name: run.parameters[name] for name in following.asked & run.parameters.keys()
+                },
                 idempotency_key=f"{_AFTER}{run.id}, {run.run_count}",
             )
             get_run_logger().info("starts %s as %r", following.name, started.name)

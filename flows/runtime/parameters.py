@@ -1,8 +1,10 @@
-"""The settings parameter of flows, which refuses a provider's key."""
+"""The parameters of flows: what options give them, and settings, which refuse a provider's key."""
 
+import inspect
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
+from prefect import Flow
 from pydantic import BeforeValidator
 
 from infra.settings import Settings
@@ -23,3 +25,9 @@ def _refuse_key(value: object) -> object:
 
 # The settings parameter of a flow; missing values are read from file and environment.
 FlowSettings = Annotated[Settings | None, BeforeValidator(_refuse_key)]
+
+
+def arguments_of(flow: Flow[..., Any], options: object) -> dict[str, object]:
+    """Return the arguments of a flow by its parameters' names, as far as the options have them."""
+    names = inspect.signature(flow.fn).parameters
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}

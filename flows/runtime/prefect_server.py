@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
+from importlib import import_module
+from typing import Any
 
 import httpx
 from prefect import tags
@@ -28,6 +30,7 @@ from prefect.settings import (
     temporary_settings,
 )
 
+from flows.runtime.parameters import arguments_of
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -70,6 +73,20 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         return
     with _private_api(meanwhile) as url:
         yield url
+
+
+def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
+    """Return what the flow of a name returns, which is imported while a server starts.
+
+    Args:
+        name: The flow's, and that of its module.
+        options: What has its arguments by their names.
+        more: Further ones.
+    """
+    module = f"flows.{name}"
+    with prefect_api(meanwhile=lambda: import_module(module)):
+        flow = getattr(import_module(module), name)
+        return flow(**arguments_of(flow, options), **more)
 
 
 @contextmanager

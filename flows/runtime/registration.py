@@ -20,7 +20,7 @@ from prefect.runner.storage import LocalStorage
 from pydantic import BaseModel
 
 from flows.deployments import TAG, Deployment, entrypoint_of
-from flows.runtime.triggers import NAME_PREFIX
+from flows.runtime.automations import NAME_PREFIX
 from infra.deploy import job_template
 from infra.errors import SettingsError
 
@@ -195,11 +195,11 @@ def _set_by_people(found: DeploymentResponse | None, deployment: Deployment) -> 
     if found is None:
         return {"parameters": dict(deployment.parameters)}
     asked = (found.parameter_openapi_schema or {}).get("properties", {})
-    names = {question.name for question in deployment.form.fields}
     new = {name: value for name, value in deployment.parameters.items() if name not in asked}
     limit, how = found.global_concurrency_limit, found.concurrency_options
     return {
-        "parameters": new | {name: found.parameters[name] for name in names & {*found.parameters}},
+        "parameters": new
+        | {name: found.parameters[name] for name in deployment.asked & {*found.parameters}},
         "paused": found.paused,
         "work_queue_name": found.work_queue_name,
         "concurrency_limit": limit

@@ -199,7 +199,7 @@ def check_annotators(
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
-        models: The models' names for litellm.
+        models: The models' names for litellm; none takes the one of the settings.
         configurations: The configurations of the agents.
 
     Raises:
@@ -208,7 +208,9 @@ def check_annotators(
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    annotators = list(settings_of_annotators(_loaded(settings), models, configurations))
+    loaded = _loaded(settings)
+    models = models or [loaded.llm.model]
+    annotators = list(settings_of_annotators(loaded, models, configurations))
     for asked in annotators:
         check_model(asked.llm)
     return [(asked, current_recipe(asked, require_shown=True)) for asked in annotators]

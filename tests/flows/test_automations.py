@@ -21,8 +21,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Crashed
 
 from flows.deployments import TAG
-from flows.runtime.automations import notifications, stop_on_budget
-from flows.runtime.triggers import restart
+from flows.runtime.automations import notifications, restart, stop_on_budget
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
 from tasks.runtime import run_events

@@ -1,6 +1,6 @@
 """Estimates from end to end, on texts whose vectors count words.
 
-Covers `tasks.stages.estimate.*`, `flows.estimate`, `flows.cli.estimate`.
+Covers `tasks.stages.estimate.*`, `flows.estimate`, `flows.cli.evaluation`.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from flows.cli import main as cli
-from flows.cli.estimate import print_report
+from flows.cli.evaluation import print_estimate
 from flows.estimate import estimate
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from tasks.benchmarks import write_benchmark
@@ -100,7 +100,7 @@ def test_methods_are_estimated_compared_stored_and_shown(
     assert "MRR" in (done.folder / "estimate.md").read_text()
     assert [method for method, _ in stored(world)] == sorted(ENCODERS)
     capsys.readouterr()
-    print_report(report, "page")
+    print_estimate(report, "page")
     printed = capsys.readouterr().out
     for words in ("asked: 100 queries", "differences of methods", "queries to label", "$", "note"):
         assert words in printed

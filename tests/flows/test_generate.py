@@ -1,6 +1,6 @@
 """The law of missing code in whole runs: written, tested in real boxes, confirmed, published.
 
-Covers `flows.generate`, `flows.cli.generation`, `flows.cli.generation_options`.
+Covers `flows.generate`, `flows.cli.pipeline`.
 """
 
 from pathlib import Path

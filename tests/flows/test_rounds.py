@@ -1,6 +1,6 @@
 """Laws of labelling rounds in whole runs: each asks anew, and the majority is published.
 
-Covers `flows.cli.rounds`, `tasks.runtime.ray_queue`.
+Covers `flows.cli.annotators`, `tasks.runtime.ray_queue`.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Laws of steering a run that goes on: it obeys within seconds, says so, and loses nothing.
 
-Covers `flows.cli.steering`, `flows.cli.steering_options`, `flows.cli.watching`.
+Covers `flows.cli.steering`.
 """
 
 import subprocess

@@ -31,19 +31,17 @@ HARMLESS = (
     "subprocess.STDOUT",
 )
 _COMMAND = "the command line's own module, by its name in the source"
+_FLOW = "a flow of the project's list"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 ALLOWED = {
     ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
-    ("flows/cli/estimate.py", "importlib.import_module"): _COMMAND,
-    ("flows/cli/kape.py", "importlib.import_module"): _COMMAND,
     ("flows/cli/lazy.py", "importlib.import_module"): _COMMAND,
-    ("flows/cli/pipeline.py", "importlib.import_module"): _COMMAND,
-    ("flows/cli/study.py", "importlib.import_module"): _COMMAND,
-    ("flows/forms/entries.py", "importlib.import_module"): "a flow of the project's list",
+    ("flows/entries.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/local_server.py", "subprocess.Popen"): _SERVER,
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
+    ("flows/runtime/prefect_server.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
     ("infra/atomic.py", "ctypes.CDLL"): _LIBC,
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",

@@ -1,6 +1,6 @@
 """Laws of ``cosqa deploy``: what it prints, and what it needs.
 
-Covers `flows.cli.deploy_options`, `flows.cli.operating`.
+Covers `flows.cli.server`.
 """
 
 import re
@@ -11,11 +11,10 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import get_client
 from typer.testing import CliRunner
 
-from flows.cli.deploy import deploy, register
-from flows.cli.deploy_options import DeployOptions
-from flows.cli.deploy_options import deploy as options
 from flows.cli.main import app
+from flows.cli.server import deploy, register
 from flows.deployments import DEPLOYMENTS
+from flows.options import Deploy
 from flows.runtime.automations import NOTIFY
 from infra.errors import SettingsError
 
@@ -30,15 +29,15 @@ def test_prefect_yaml_is_printed_without_a_server() -> None:
 
 def test_a_folder_that_is_not_there_is_refused_unless_it_is_in_a_container(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is not a folder"):
-        options(folder=tmp_path / "absent")
-    chosen = options(folder=Path("/cosqa"), pool="remote", pool_type="docker")
-    assert chosen.folder == Path("/cosqa")
+        Deploy(folder=tmp_path / "absent")
+    chosen = Deploy(folder=Path("/cosqa"), pool="remote", pool_type="docker")
+    assert chosen.place == Path("/cosqa")
 
 
 def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
     prefect_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=True, as_yaml=False)
+    chosen = Deploy(folder=tmp_path, prune=True)
     deploy(chosen)
     first = capsys.readouterr().out
     assert re.search(r"(made|changed) +deployment collect \(.*nightly at 0 1 \* \* \*", first)
@@ -57,7 +56,7 @@ def test_alarms_are_set_up_by_the_folder_of_the_runs_and_a_missing_block_keeps_n
 ) -> None:
     text = '[operation]\nnotification_block = "slack-webhook/nowhere"\n'
     (tmp_path / "cosqa.toml").write_text(text)
-    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=False, as_yaml=False)
+    chosen = Deploy(folder=tmp_path)
     register(chosen, briefly=True)
     assert "no notification block slack-webhook/nowhere" in capsys.readouterr().out
     with pytest.raises(SettingsError, match="slack-webhook/nowhere"):
@@ -73,7 +72,7 @@ def test_alarms_go_nowhere_once_the_folder_of_the_runs_names_no_block(
     block.save("of-alarms", overwrite=True)
     text = '[operation]\nnotification_block = "custom-webhook/of-alarms"\n'
     (tmp_path / "cosqa.toml").write_text(text)
-    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=False, as_yaml=False)
+    chosen = Deploy(folder=tmp_path)
     register(chosen, briefly=True)
     assert f"made     automation {NOTIFY}" in capsys.readouterr().out
     (tmp_path / "cosqa.toml").write_text("")

@@ -1,6 +1,7 @@
 """Laws of the lazy command line: quick help, working examples, actions that fit their options."""
 
 import inspect
+import re
 import shlex
 import subprocess
 import sys
@@ -14,23 +15,28 @@ from typer._click import Command as AnyCommand
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from flows.cli.annotators_group import _Annotators
 from flows.cli.lazy import Command, Group, imported
-from flows.cli.main import _OF_STUDY, _Cosqa, app
+from flows.cli.main import COMMANDS as TABLE
+from flows.cli.main import app
+from flows.options import Options
 from infra.errors import SettingsError
 
 HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
-TABLES: dict[str, Mapping[str, Command | Group]] = {
-    "": _Cosqa.entries,
-    "annotators ": _Annotators.entries,
-    "study ": _OF_STUDY,
-}
-COMMANDS = {
-    f"{group}{name}": entry
-    for group, entries in TABLES.items()
-    for name, entry in entries.items()
-    if isinstance(entry, Command)
-}
+
+
+def table(
+    entries: Mapping[str, Command | Group], before: str = ""
+) -> Iterator[tuple[str, Command]]:
+    """Yield the words of each command of the table, and the command."""
+    for name, entry in entries.items():
+        if isinstance(entry, Command):
+            yield f"{before}{name}", entry
+            yield from table(entry.below, f"{before}{name} ")
+        elif not isinstance(entry.entries, str):
+            yield from table(entry.entries, f"{before}{name} ")
+
+
+COMMANDS = dict(table(TABLE))
 
 
 # Prints the first command whose help imports one of the names given, and those names.
@@ -121,29 +127,27 @@ def test_every_example_is_a_command_line_that_is_understood(
     assert len(line) <= 78, "it fits a terminal of 80 columns"
 
 
-@pytest.mark.parametrize("name", [name for name, entry in COMMANDS.items() if entry.action])
-def test_an_action_takes_what_its_options_return(name: str) -> None:
-    entry = COMMANDS[name]
-    given = inspect.signature(imported(entry.options)).return_annotation
-    (wanted,) = inspect.signature(imported(entry.action)).parameters.values()
-    assert wanted.annotation is given
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_step_takes_the_options_of_its_command(name: str) -> None:
+    for step in COMMANDS[name].steps:
+        function = imported(step) if isinstance(step, str) else step
+        (wanted,) = inspect.signature(function).parameters.values()
+        assert issubclass(COMMANDS[name].model(), wanted.annotation)
 
 
-@pytest.mark.parametrize("name", _Cosqa.entries)
+@pytest.mark.parametrize("name", TABLE)
 def test_every_command_says_first_what_the_list_says_of_it(name: str) -> None:
     outcome = CliRunner().invoke(app, [name, "--help"])
     shown = " ".join(outcome.output.split())
-    if isinstance(_Cosqa.entries[name], Command):
-        assert _Cosqa.entries[name].summary in shown
+    assert TABLE[name].summary in shown
     assert "--install-completion" not in shown
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(name: str) -> None:
-    for parameter in inspect.signature(imported(COMMANDS[name].options)).parameters.values():
-        for option in getattr(parameter.annotation, "__metadata__", ()):
-            assert option.help
-            assert option.help[-1] in ".)", option.help
+    for parameter in inspect.signature(COMMANDS[name].function()).parameters.values():
+        (option,) = parameter.annotation.__metadata__
+        assert re.search(r"[.)]( \[dim\].*)?$", option.help), option.help
 
 
 def test_options_before_the_name_of_a_command_below_another_are_refused() -> None:
@@ -176,19 +180,17 @@ def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:
 
 
 @pytest.mark.parametrize(
-    ("check", "lasts_s", "said"),
-    [("made:step", 0.5, "starting …\n"), ("made:step", 0.0, ""), ("", 0.5, "")],
+    ("steps", "lasts_s", "said"),
+    [(2, 0.5, "starting …\n"), (2, 0.0, ""), (1, 0.5, "")],
 )
 def test_a_flow_s_command_that_takes_its_time_says_once_that_it_starts(
-    check: str,
+    steps: int,
     lasts_s: float,
     said: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("flows.cli.lazy._SILENT_S", 0.1)
-    steps = {"made:options": lambda: None, "made:step": lambda _: time.sleep(lasts_s)}
-    monkeypatch.setattr("flows.cli.lazy.imported", steps.__getitem__)
-    command = Command("Waits.", options="made:options", check=check, action="made:step")
+    command = Command("Waits.", Options, steps * (lambda _: time.sleep(lasts_s),))
     command.load("waits").main([], standalone_mode=False)
     assert capsys.readouterr().err == said

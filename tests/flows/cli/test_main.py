@@ -1,6 +1,6 @@
 """Laws of the command line's end: an error is a message with exit status 1 and no traceback.
 
-Covers `flows.cli.errors` too.
+Covers `flows.cli.output` too.
 """
 
 import logging
@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 from typer.testing import CliRunner
 
-from flows.cli import errors, main
+from flows.cli import main, output
 from infra.errors import BoxLostError, CosqaError, SettingsError, StoreError
 
 
@@ -143,8 +143,8 @@ def test_logs_of_flows_have_messages_without_tracebacks() -> None:
     logger = logging.getLogger("prefect.flow_runs")
     before = list(logger.filters)
     logger.filters.clear()
-    errors.hide_tracebacks()
-    errors.hide_tracebacks()
+    output.hide_tracebacks()
+    output.hide_tracebacks()
     record = logging.makeLogRecord({"msg": "failed", "exc_info": (OSError, OSError("full"), None)})
     assert logger.filter(record)
     assert len(logger.filters) == 1
@@ -169,7 +169,7 @@ def test_an_error_that_ends_the_command_is_not_logged_beside_its_message(
     logger = logging.getLogger("prefect.flow_runs")
     before = list(logger.filters)
     logger.filters.clear()
-    errors.hide_tracebacks()
+    output.hide_tracebacks()
     exc_info = (type(error), error, None) if error else None
     record = logging.makeLogRecord({"msg": message, "exc_info": exc_info})
     kept = bool(logger.filter(record))

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import pipeline
 from flows.cli.main import app
-from flows.cli.pipeline import _summary, print_scores
-from flows.cli.plan import print_plan
+from flows.cli.pipeline import _nothing_left, _summary, print_plan, print_scores
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
@@ -186,6 +185,10 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
+def test_what_is_pending_is_said_of_no_run_that_judges_nothing(settings: Settings) -> None:
+    assert "everything is up to date" in _nothing_left("collect", settings)
+
+
 def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:
     """Return the plan with a model that has a price, and with other changes."""
     fields = settings.model_dump(exclude_unset=True)
@@ -276,8 +279,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object, **__: object) -> None:
         raise ServerStartedError
 
-    for module in ("pipeline", "generation", "leaderboard", "annotators"):
-        monkeypatch.setattr(import_module(f"flows.cli.{module}"), "prefect_api", start)
+    monkeypatch.setattr("flows.runtime.prefect_server.prefect_api", start)
     for name in ("OPENAI_API_KEY", "COSQA_LLM__API_KEY"):
         monkeypatch.delenv(name, raising=False)
 

@@ -1,7 +1,6 @@
 """What `cosqa annotate --plan` and `cosqa annotators audits` print.
 
-Covers `flows.cli.audits`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`,
-`flows.cli.forecast_options`.
+Covers `flows.cli.annotators`.
 """
 
 import json
@@ -11,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.main import app
-from flows.cli.plan import left_over
-from flows.cli.reannotation_options import reannotation
+from flows.cli.pipeline import left_over
+from flows.options import Annotate
 from infra.ids import RecipeId
 from infra.records import Candidate
 from infra.settings import StoreSettings, load_settings
@@ -82,17 +81,17 @@ def test_a_plan_before_anything_is_collected_makes_no_store(
     ("reasons", "pairs", "expected"),
     [
         ([], None, {}),
-        (["stale"], 5, {"take": ["stale"], "pairs": 5}),
-        (["failed"], None, {"take": ["failed"], "retry_all": True}),
-        (["audit"], 50, {"take": ["audit"], "audit_pairs": 50}),
-        (["stale", "audit"], 5, {"take": ["stale", "audit"], "pairs": 5, "audit_pairs": 5}),
+        (["stale"], 5, {"take": ("stale",), "pairs": 5}),
+        (["failed"], None, {"take": ("failed",), "retry_all": True}),
+        (["audit"], 50, {"take": ("audit",), "audit_pairs": 50}),
+        (["stale", "audit"], 5, {"take": ("stale", "audit"), "pairs": 5, "audit_pairs": 5}),
     ],
 )
 def test_options_say_which_reasons_are_taken(
     reasons: list[str], pairs: int | None, expected: dict[str, object]
 ) -> None:
-    given = reannotation(reasons, pairs, None)
-    assert {key: value for key, value in given.items() if value is not None} == expected
+    given = Annotate.of_command({"reasons": reasons, "pairs": pairs}).overrides()
+    assert given.get("reannotation", {}) == expected
 
 
 def test_audits_are_printed_with_their_intervals(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.cli.status import lines, show
-from flows.cli.steering_options import StatusOptions
+from flows.cli.steering import lines, show_status
+from flows.options import Status
 from flows.runtime import standing
 from flows.runtime.standing import Standing, standing_of
 from flows.runtime.waiting_runs import DueRun
@@ -182,12 +182,11 @@ def test_into_a_pipe_it_is_printed_once(
 ) -> None:
     assert not sys.stdout.isatty()
     with temporary_settings({PREFECT_API_URL: ""}):
-        show(StatusOptions(settings, once=False))
+        show_status(Status(store=settings.store.folder, once=False))
     assert "runs       nothing\n" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:
-    missing = Settings(store=StoreSettings(folder=tmp_path / "none"))
     with pytest.raises(StoreError, match="there is no store at"):
-        show(StatusOptions(missing, once=True))
+        show_status(Status(store=tmp_path / "none", once=True))
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.suites import suite
+from flows.cli.main import app
 from infra.errors import SourceError
 from tasks.suites import suites
 from tests.tasks.benchmarks.test_annotation_sheets import FIRST, SECOND, sheets
@@ -14,7 +14,7 @@ from tests.tasks.suites.test_neural_code_search import SHEET
 
 
 def said(*arguments: str) -> str:
-    result = CliRunner().invoke(suite, arguments)
+    result = CliRunner().invoke(app, ["suite", *arguments])
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
 
@@ -53,23 +53,9 @@ def test_what_does_not_vary_has_no_agreement_to_speak_of(tmp_path: Path) -> None
 
 def test_a_bad_file_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(SHEET.replace("NF", "none"))
-    result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
+    result = CliRunner().invoke(app, ["suite", "neural-code-search", str(tmp_path / "sheet.csv")])
     assert isinstance(result.exception, SourceError)
     assert "sheet.csv:2: NCS FRank is 'none'" in str(result.exception)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("challenge", "codesearchnet"), ("score-sheet", "neural-code-search")]
-)
-def test_old_names_of_suites_go_on_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
-    kind = suites.get(new)
-    arguments = []
-    for name, value in kind.write_example(tmp_path).items():
-        arguments += [str(value)] if name in kind.Options.arguments else [f"--{name}", str(value)]
-    result = CliRunner().invoke(suite, [old, *arguments])
-    assert result.exit_code == 0, result.output
-    assert f"warning: `cosqa suite {old}` is now `cosqa suite {new}`" in result.stderr
-    assert result.stdout == CliRunner().invoke(suite, [new, *arguments]).stdout
 
 
 def test_every_suite_is_listed_with_its_help() -> None:
@@ -77,7 +63,6 @@ def test_every_suite_is_listed_with_its_help() -> None:
     for name in suites.names():
         assert name in listing
         assert (suites.get(name).__doc__ or "").split()[0] in listing
-    assert "challenge" not in listing.split()
 
 
 def test_the_help_of_a_suite_has_its_options_and_arguments() -> None:
@@ -93,6 +78,6 @@ def test_a_narrow_terminal_cuts_no_figure(
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
     (tmp_path / "sheet.csv").write_text(SHEET)
-    result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
+    result = CliRunner().invoke(app, ["suite", "neural-code-search", str(tmp_path / "sheet.csv")])
     assert max(map(len, result.stdout.splitlines())) <= int(width)
     assert "0.425" in result.stdout

@@ -12,11 +12,11 @@ from prefect.flow_engine import run_flow
 from prefect.logging import disable_run_logger
 from prefect.states import AwaitingRetry
 
-from flows.deployments import deployment_named
-from flows.forms import entries
+from flows import entries
 from flows.runtime.chains import start_next
 from flows.runtime.registration import Target, register_deployment, register_pool
 from infra.errors import SettingsError, StoreBusyError
+from tests.flows.deployed import deployment_named
 
 ANSWERS = {"source": "jsonl", "path": 'a "quoted" {{ path }}', "top_k": 5, "encoders": ["minilm"]}
 

@@ -20,7 +20,8 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named, entrypoint_of
+from flows.deployments import DEPLOYMENTS, TAG, Deployment, entrypoint_of
+from flows.runtime.automations import housekeeping, restart
 from flows.runtime.registration import (
     PoolType,
     Target,
@@ -29,8 +30,8 @@ from flows.runtime.registration import (
     register_deployment,
     register_pool,
 )
-from flows.runtime.triggers import housekeeping, restart
 from infra.errors import SettingsError
+from tests.flows.deployed import deployment_named
 
 ROOT = Path(__file__).parents[3]
 ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")

@@ -1,6 +1,6 @@
 """Laws of a plan in words, and of the question whether it may run."""
 
-from flows.forms.fields import RETRY_ALL
+from flows.options import Extent
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.forecast.pairs import Amount, Expected
@@ -17,6 +17,7 @@ from tasks.reports.plan import (
 from tasks.reports.render import markdown_page
 from tasks.reports.text import NONE
 
+RETRY_ALL = Extent.model_fields["retry_all"]
 EXPECTED = Expected(
     requests=Amount(expected=360, low=300, high=420),
     tokens=Amount(expected=500_000),

@@ -1,7 +1,6 @@
 """Laws of label sets: the majority of rounds, and written answers beside it.
 
-Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.generation`,
-`flows.cli.generation_options`.
+Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.pipeline`.
 """
 
 from pathlib import Path

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
-from flows.cli.status import lines
+from flows.cli.steering import lines
 from flows.runtime.standing import Standing
 from infra.errors import BudgetExhaustedError
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId

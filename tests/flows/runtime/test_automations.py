@@ -1,7 +1,7 @@
 """Laws of the automations: whose runs are ended."""
 
 from flows.deployments import DEPLOYMENTS
-from flows.runtime.triggers import housekeeping
+from flows.runtime.automations import housekeeping
 
 
 def test_a_run_that_waits_for_a_person_is_not_taken_for_a_dead_one() -> None:

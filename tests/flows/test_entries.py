@@ -19,8 +19,8 @@ from prefect.logging import disable_run_logger
 from prefect.states import AwaitingRetry, Running, Suspended
 from prefect.utilities.callables import parameter_schema
 
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
-from flows.forms import entries
+from flows import entries
+from flows.deployments import DEPLOYMENTS, Deployment, form_of
 from flows.runtime.chains import start_next
 from flows.runtime.registration import Target, register_deployment, register_pool
 from flows.runtime.run_inputs import FORM_KEY, PAUSE_KEY
@@ -33,6 +33,7 @@ from infra.errors import (
 from infra.settings import StoreSettings
 from infra.store.lease import writer_lease
 from tasks.runtime import run_events
+from tests.flows.deployed import deployment_named
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)
@@ -42,15 +43,15 @@ def test_the_entrypoint_of_a_deployment_is_a_flow_of_its_name_and_form(
     flow: Flow[..., Any] = load_flow_from_entrypoint(deployment.entrypoint)
     assert flow.name == deployment.name
     asked = parameter_schema(flow).properties
-    assert [*asked] == [question.name for question in deployment.form.fields]
+    assert [*asked] == [*form_of(deployment.options).parameters]
 
 
 def test_a_wrong_answer_is_refused_before_the_run_begins() -> None:
     with pytest.raises(ParameterTypeError, match="top_k"):
-        entries.annotate.validate_parameters({"top_k": 0})
+        entries.FLOWS["annotate"].validate_parameters({"top_k": 0})
     for unknown in ("nothing_of_this_name", "settings", "api_key"):
         with pytest.raises(SignatureMismatchError, match=unknown):
-            entries.annotate.validate_parameters({unknown: "x"})
+            entries.FLOWS["annotate"].validate_parameters({unknown: "x"})
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -63,7 +64,7 @@ def test_a_run_that_finds_the_store_being_written_ends_as_cancelled_and_says_by_
     monkeypatch.chdir(tmp_path)
     store = StoreSettings(folder=tmp_path / "cosqa-data")
     with writer_lease(store, "annotate-nightly"):
-        state: Any = entries.collect(source="jsonl", path="src", return_state=True)
+        state: Any = entries.FLOWS["collect"](source="jsonl", path="src", return_state=True)
     assert state.is_cancelled()
     assert "annotate-nightly (process " in str(state.message)
 
@@ -83,14 +84,14 @@ def test_a_run_is_skipped_while_one_with_the_same_answers_waits_for_approval(
         client.set_flow_run_state(first.id, Suspended(pause_key=PAUSE_KEY), force=True)
         create_flow_run_input(FORM_KEY, {"title": "of the plan"}, flow_run_id=first.id)
         same = client.create_flow_run_from_deployment(identity, parameters=asked)
-        state: Any = run_flow(entries.annotate, flow_run=same, return_type="state")
+        state: Any = run_flow(entries.FLOWS["annotate"], flow_run=same, return_type="state")
         assert state.is_cancelled()
         assert "'first' waits for approval" in state.message
         other = client.create_flow_run_from_deployment(identity, parameters={"path": "nowhere"})
         resumed = client.create_flow_run_from_deployment(identity, parameters=asked)
         resumed.empirical_policy.pause_keys = {PAUSE_KEY}  # as the server has it of one answered
         for run in (other, resumed):
-            state = run_flow(entries.annotate, flow_run=run, return_type="state")
+            state = run_flow(entries.FLOWS["annotate"], flow_run=run, return_type="state")
             assert state.is_failed(), "it goes its own way"
         client.delete_flow_run(first.id)
 
@@ -135,7 +136,7 @@ def test_of_a_paused_deployment_what_starts_by_itself_does_nothing_and_a_person_
     target = Target("cosqa", "process", tmp_path)
 
     def end(run: FlowRun) -> Any:
-        return run_flow(entries.annotate, flow_run=run, return_type="state")
+        return run_flow(entries.FLOWS["annotate"], flow_run=run, return_type="state")
 
     with get_client(sync_client=True) as client:
         register_pool(client, target)
@@ -180,7 +181,7 @@ def ended_by(error: Exception, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
         raise error
 
     monkeypatch.setattr(entries, "_called", fail)
-    return entries.evaluate(return_state=True)
+    return entries.FLOWS["evaluate"](return_state=True)
 
 
 SPENT = BudgetExhaustedError("all is spent")

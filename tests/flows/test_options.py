@@ -1,7 +1,6 @@
 """Laws of the options: bad values are refused by a sentence, defaults are the settings' own.
 
-Covers `flows.cli.options`, `flows.cli.input_options`, `flows.cli.pairs`,
-`flows.cli.evaluation_options` and `flows.cli.estimate_options`.
+Covers `flows.cli.lazy`.
 """
 
 from pathlib import Path
@@ -9,11 +8,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import checks, estimate_options, evaluation_options
+from flows.cli import checks
 from flows.cli import pipeline as cli_pipeline
 from flows.cli.main import app
-from flows.cli.options import PipelineOptions
-from flows.cli.pairs import source_options
+from flows.options import (
+    Collect,
+    CompareAnnotators,
+    Diff,
+    Estimate,
+    Leaderboard,
+    Pipeline,
+)
 from infra.errors import EncoderError, SettingsError
 from infra.settings import COMPARED_CONFIGURATIONS
 from tasks.encoders import encoders
@@ -87,16 +92,15 @@ def test_options_that_are_not_given_leave_the_settings_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COSQA_SEARCH__TOP_K", "7")
-    chosen = evaluation_options.leaderboard(benchmark=Path("b"))
+    chosen = Leaderboard.of_command({"benchmark": Path("b"), "methods": None, "runs": []})
     assert chosen.settings.search.top_k == 7
-    assert (chosen.runs, chosen.unjudged_to_annotate) == ([], 0)
+    assert (chosen.runs, chosen.unjudged_to_annotate) == ((), 0)
 
 
 @pytest.mark.parametrize(("at_most", "judged"), [(None, 10**6), (3, 3)])
 def test_unjudged_results_are_annotated_up_to_the_limit(at_most: int | None, judged: int) -> None:
-    chosen = evaluation_options.leaderboard(
-        benchmark=Path("b"), annotate_unjudged=True, at_most=at_most
-    )
+    values = {"benchmark": Path("b"), "annotate_unjudged": True, "at_most": at_most}
+    chosen = Leaderboard.of_command(values)
     assert min(chosen.unjudged_to_annotate, 10**6) == judged
 
 
@@ -104,45 +108,45 @@ def test_an_estimate_is_set_by_its_options_and_the_rest_by_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COSQA_ESTIMATION__SEED", "7")
-    chosen = estimate_options.estimate(
-        train=Path("t"), queries=Path("q"), method=["minilm"], k=3, half_width=0.1, anyway=True
-    )
+    files = {"train": Path("t"), "queries": Path("q")}
+    given = {"methods": ["minilm"], "k": 3, "half_width": 0.1, "anyway": True}
+    chosen = Estimate.of_command(files | given)
     estimation = chosen.settings.estimation
     assert chosen.settings.evaluation.methods == ("minilm",)
     assert (estimation.k, estimation.half_width, estimation.anyway) == (3, 0.1, True)
     assert (estimation.seed, estimation.metrics[0]) == (7, "MRR")
     with pytest.raises(SettingsError, match="half_width"):
-        estimate_options.estimate(train=Path("t"), queries=Path("q"), half_width=0.7)
+        _ = Estimate.of_command(files | {"half_width": 0.7}).settings
 
 
 def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> None:
-    chosen = evaluation_options.compare_annotators(
+    (tmp_path / "truth.jsonl").write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
+    chosen = CompareAnnotators(
         truth=tmp_path / "truth.jsonl", output=tmp_path / "new" / "folder" / "figures.json"
     )
+    checks.compare_annotators(chosen)
     assert (tmp_path / "new" / "folder").is_dir()
-    assert chosen.configurations == list(COMPARED_CONFIGURATIONS)
+    assert {*chosen.configurations} == {*COMPARED_CONFIGURATIONS}
 
 
 def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"--output .* cannot be written"):
-        evaluation_options.compare_annotators(
-            truth=tmp_path / "t", output=tmp_path / "file" / "figures.json"
+        checks.compare_annotators(
+            CompareAnnotators(truth=tmp_path / "t", output=tmp_path / "file" / "figures.json")
         )
 
 
 def test_configurations_keep_their_order_and_come_once() -> None:
-    chosen = evaluation_options.compare_annotators(
-        truth=Path("t"), configuration=["gated", "single", "gated"]
-    )
-    assert chosen.configurations == ["single", "gated"]
+    chosen = CompareAnnotators(truth=Path("t"), configurations=("gated", "single", "gated"))
+    assert chosen.configurations == ("single", "gated")
 
 
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     with pytest.raises(
         SettingsError, match=r"unknown configuration 'finest': it must be one of single, arb"
     ):
-        evaluation_options.compare_annotators(truth=Path("t"), configuration=["finest"])
+        CompareAnnotators(truth=Path("t"), configurations=("finest",))
 
 
 @pytest.mark.parametrize(
@@ -194,37 +198,31 @@ def test_every_command_with_a_preset_names_all_that_is_missing_at_once(
 
 
 def test_options_of_several_sources_are_told_apart_by_their_names() -> None:
-    given = ["codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3"]
-    assert source_options({"queries": "cosqa=CoSQA/", "path": None}, given) == {
+    given = ("codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3")
+    assert Collect(queries="cosqa=CoSQA/", source_option=given).overrides()["source"] == {
         "queries": "cosqa=CoSQA/",
         "codesearchnet": {"filters": "testable", "part": "definitions"},
         "seed": "3",
     }
     with pytest.raises(SettingsError, match=r"'codesearchnet.part' is given twice"):
-        source_options({}, [*given, "codesearchnet.part=documented"])
+        Collect(source_option=(*given, "codesearchnet.part=documented")).overrides()
 
 
 def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
     tmp_path: Path,
 ) -> None:
-    chosen = estimate_options.estimate(
-        train=tmp_path,
-        queries=tmp_path,
-        method=["codebert-search"],
-        checkpoint=[f"codebert-search={tmp_path}"],
-    )
-    checks.estimate(chosen)
+    given = {"train": tmp_path, "queries": tmp_path, "methods": ["codebert-search"]}
+    folder = {"checkpoint": [f"codebert-search={tmp_path}"]}
+    checks.estimate(Estimate.of_command(given | folder))
     with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-        checks.estimate(
-            estimate_options.estimate(train=tmp_path, queries=tmp_path, method=["codebert-search"])
-        )
+        checks.estimate(Estimate.of_command(given))
 
 
 def test_a_checkpoint_is_given_to_the_commands_that_compare_methods(tmp_path: Path) -> None:
-    given = [f"codebert-search={tmp_path}"]
+    given = {"checkpoint": [f"codebert-search={tmp_path}"]}
     for chosen in (
-        evaluation_options.leaderboard(benchmark=Path("b"), checkpoint=given),
-        evaluation_options.diff(Path("b"), Path("c"), checkpoint=given),
+        Leaderboard.of_command({"benchmark": "b", **given}),
+        Diff.of_command({"before": "b", "after": "c", **given}),
     ):
         assert chosen.settings.encoder.checkpoints == {"codebert-search": tmp_path}
 
@@ -249,7 +247,7 @@ def test_the_sample_runs_where_neither_input_nor_judge_is_named(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    asked: list[PipelineOptions] = []
+    asked: list[Pipeline] = []
     monkeypatch.setattr(cli_pipeline, "run", asked.append)
     monkeypatch.setattr(checks, "_models", lambda *_, **__: None)  # input alone names no model
     CliRunner().invoke(app, ["benchmark", *words])

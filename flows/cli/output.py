@@ -1,18 +1,42 @@
-"""Reports on the terminal; no figure of a table is broken: what does not fit is named."""
+"""The terminal: messages, tables that never break a figure, and what a person sees of an error."""
 
+import logging
+import shutil
+import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
+from rich.console import Console
 
-from flows.cli.console import say, terminal_width
+from infra.errors import CosqaError
 from tasks.reports.document import Block, Code, Facts, Listing, Paragraph, Table, plain
 from tasks.reports.text import visible
 
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_UNBOUNDED = 10_000
+_LONGEST, _LONGEST_CELL, _LONGEST_ERROR = 20_000, 400, 2_000
 _GAP = "  "
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out
 _ELLIPSIS = "…"
-_LONGEST_CELL = 400
+_FAILED = "Finished in state Failed("
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal; output that goes to a file or a pipe has no bound."""
+    return shutil.get_terminal_size(fallback=(_UNBOUNDED, 24)).columns
+
+
+def say(text: str, *, style: str = "") -> None:
+    """Print plain text: no markup is obeyed, and characters that could hide or fake text show.
+
+    Args:
+        text: One or more lines.
+        style: One of rich's styles.
+    """
+    console.print(visible(text, _LONGEST), style=style or None, markup=False, emoji=False)
 
 
 def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> None:
@@ -115,3 +139,55 @@ def _shortened(name: str, width: int) -> str:
 
 def _on_one_line(text: str) -> str:
     return " ".join(visible(text, _LONGEST_CELL).split())
+
+
+class _WithoutErrors(logging.Filter):
+    """Drops log records of errors that end the command, since `print_error` prints them.
+
+    Other errors stay, without their tracebacks.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        record.exc_info = record.exc_text = None
+        message = record.getMessage()
+        is_ours = error is not None and all(isinstance(e, CosqaError) for e in leaves(error))
+        return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
+
+
+def hide_tracebacks() -> None:
+    """Let Prefect log no traceback, and no error that is printed when the command ends."""
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(item, _WithoutErrors) for item in logger.filters):
+            logger.addFilter(_WithoutErrors())
+
+
+def print_error(error: BaseException) -> None:
+    """Print an error's message to stderr, and how to see more where it was not expected."""
+    sys.stderr.write(f"error: {visible(message_of(error), _LONGEST)}\n")
+
+
+def message_of(error: BaseException) -> str:
+    """Return an error as a person reads it: each distinct error of a group on its own lines."""
+    return "\n".join(dict.fromkeys(map(_message, leaves(error))))
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of groups in it, each as it was before Ray wrapped it."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        cause = getattr(error, "cause", None)  # Ray's wrapper around an error of a worker
+        yield cause if isinstance(cause, BaseException) else error
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, CosqaError):
+        return str(error)
+    text = str(error).strip() or "no message"
+    return (
+        f"unexpected {type(error).__name__}: {text[:_LONGEST_ERROR]}\n"
+        "What was finished before is kept. Run `cosqa --traceback ...` to see where it came from."
+    )

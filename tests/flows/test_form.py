@@ -1,6 +1,6 @@
 """Laws of forms: flat, described, without secrets, and what answers mean.
 
-Covers `flows.forms.fields`.
+Covers `flows.deployments`, `flows.options`.
 """
 
 from pathlib import Path
@@ -10,15 +10,17 @@ import pytest
 from prefect.utilities.callables import generate_parameter_schema
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
-from flows.forms import fields as ask
-from flows.forms.form import Form
+from flows.deployments import DEPLOYMENTS, Deployment, form_of
+from flows.leaderboard import leaderboard
+from flows.options import questions
+from flows.runtime.parameters import arguments_of
 from infra.errors import SettingsError
+from tests.flows.deployed import deployment_named
 
 
 def schema_of(deployment: Deployment) -> dict[str, Any]:
     """Return the schema that Prefect makes of a form."""
-    return generate_parameter_schema(deployment.form.asked, {}).model_dump(exclude_unset=True)
+    return generate_parameter_schema(form_of(deployment.options), {}).model_dump(exclude_unset=True)
 
 
 PROPERTIES = [
@@ -46,8 +48,10 @@ def test_each_question_is_plain_has_a_title_and_says_what_it_asks(
 def test_questions_stand_in_their_order(deployment: Deployment) -> None:
     schema = schema_of(deployment)
     places = [question["position"] for question in schema["properties"].values()]
-    assert places == list(range(len(deployment.form.fields)))
-    needed = [question.name for question in deployment.form.fields if question.required]
+    assert [*schema["properties"]] == [*form_of(deployment.options).parameters]
+    assert places == list(range(len(places)))
+    asked = [each for each in questions(deployment.options) if each.title]
+    needed = [each.name for each in asked if each.default is ...]
     assert schema.get("required", []) == needed
 
 
@@ -79,21 +83,44 @@ def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
     file = tmp_path / "cosqa.toml"
     file.write_text('[search]\ntop_k = 7\nencoders = ["unixcoder"]\n[llm]\nmodel = "openai/m"\n')
     monkeypatch.setenv("COSQA_CONFIG", str(file))
-    form = deployment_named("benchmark").form
-    settings = form.settings(
-        {"source": "jsonl", "path": "src", "encoders": [], "model": "", "limit": 3, "top_k": None}
-    )
+    answers = {"source": "jsonl", "path": "src", "encoders": [], "model": "", "limit": 3}
+    options = deployment_named("benchmark").options.of_form(answers | {"top_k": None})
+    settings = options.settings
     assert settings.search.top_k == 7
     assert settings.search.encoders == ("unixcoder",)
     assert settings.llm.model == "openai/m"
     assert settings.annotation.limit == 3
-    assert settings.source.options == {"path": "src"}
+    assert settings.source.options == {"path": Path("src")}
 
 
 def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> None:
-    form = deployment_named("annotate").form
-    asked = form.settings({"reasons": ["failed"], "retry_all": True}).reannotation
-    assert (asked.take, asked.retry_all) == (("failed",), True)
+    form = deployment_named("annotate").options
+    for answer in (True, None):
+        asked = form.of_form({"reasons": ["failed"], "retry_all": answer}).settings.reannotation
+        assert (asked.take, asked.retry_all) == (("failed",), bool(answer))
+
+
+@pytest.mark.parametrize("name", ["annotate", "benchmark", "audit", "leaderboard"])
+def test_a_model_that_a_form_names_judges_alone_as_one_of_a_command_does(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cosqa.toml").write_text('[annotation]\njudges = ["openai/a", "openai/b"]\n')
+    monkeypatch.setenv("COSQA_CONFIG", str(tmp_path / "cosqa.toml"))
+    model, answers = (
+        deployment_named(name).options,
+        {"benchmark": "b"} if name == "leaderboard" else {},
+    )
+    assert model.of_form(answers).settings.annotation.judges == ("openai/a", "openai/b")
+    for of in (model.of_form, model.of_command):
+        settings = of(answers | {"model": "openai/m"}).settings
+        assert (settings.llm.model, settings.annotation.judges) == ("openai/m", ())
+
+
+def test_pairs_of_an_audit_are_those_that_it_judges_by_a_form_as_by_a_command() -> None:
+    form = deployment_named("annotate").options
+    for of in (form.of_form, form.of_command):
+        asked = of({"reasons": ["audit"], "pairs": 80, "path": "src"}).settings.reannotation
+        assert (asked.take, asked.audit_pairs, asked.pairs) == (("audit",), 80, None)
 
 
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
@@ -104,18 +131,24 @@ def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
 
 
 def test_a_preset_is_one_of_the_answers() -> None:
-    settings = deployment_named("study").form.settings({"preset": "cosqa-plus-v2"})
-    assert settings.preset == "cosqa-plus-v2"
+    settings = deployment_named("study").options.of_form({"preset": "cosqa-plus-v2"})
+    assert settings.settings.preset == "cosqa-plus-v2"
 
 
 def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
-    form = deployment_named("leaderboard").form
     answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "unjudged_to_annotate": 3}
-    assert form.arguments(answers) == {"benchmark": "b", "unjudged_to_annotate": 3}
-    assert form.settings(answers).evaluation.methods == ("bm25",)
-    assert deployment_named("annotate").form.arguments({"preset": "cosqa-plus-v2"}) == {}
+    options = deployment_named("leaderboard").options.of_form(answers)
+    given = arguments_of(leaderboard, options)
+    assert given.pop("settings") == options.settings
+    assert given == {"benchmark": Path("b"), "runs": (), "unjudged_to_annotate": 3}
+    assert options.settings.evaluation.methods == ("bm25",)
+
+
+def test_one_distribution_is_an_answer_where_a_command_takes_several() -> None:
+    options = deployment_named("collect").options.of_form({"distribution": "pydantic"})
+    assert options.settings.source.options == {"distribution": ("pydantic",)}
 
 
 def test_an_answer_out_of_bounds_that_passed_the_server_is_refused_by_its_name() -> None:
     with pytest.raises(SettingsError, match=r"search\.top_k"):
-        Form((ask.TOP_K,)).settings({"top_k": 0})
+        _ = deployment_named("annotate").options.of_form({"top_k": 0}).settings

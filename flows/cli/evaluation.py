@@ -1,0 +1,210 @@
+"""What the commands do that measure: run a flow, print its tables and where its pages are."""
+
+import textwrap
+
+from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
+from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape
+from flows.runtime.prefect_server import flow_result
+from infra.errors import EstimationError
+from tasks.reports.diff import Difference, ScoreChanges, counted, score_changes_table, turned
+from tasks.reports.estimation import (
+    EstimationReport,
+    comparison_sentences,
+    comparison_table,
+    estimate_table,
+    notes,
+    order_table,
+    plan_sentence,
+    plan_table,
+    refusal,
+)
+from tasks.reports.kape import KapeReport, terminal_tables
+from tasks.reports.leaderboard import Leaderboard as Board
+from tasks.reports.leaderboard import MethodRow
+from tasks.reports.study import (
+    StudyReport,
+    StudySection,
+    computed_notes,
+    computed_table,
+    conditions_table,
+)
+from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
+from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
+from tasks.stages.estimate.report import read_report as read_estimate
+from tasks.stages.preflight import check_scoring, needs_server
+from tasks.stages.study.evidence import StudyFiles
+from tasks.stages.study.kape_report import FIGURES as KAPE_FIGURES
+from tasks.stages.study.kape_report import PAGE as KAPE_PAGE
+from tasks.stages.study.kape_report import read_kape_report
+from tasks.stages.study.report import FIGURES as STUDY_FIGURES
+from tasks.stages.study.report import PAGE as STUDY_PAGE
+from tasks.stages.study.report import read_report as read_study
+
+_FLIPS = 5
+_NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
+
+
+def leaderboard(options: Leaderboard) -> None:
+    """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
+    if not needs_server(options.settings):
+        check_scoring(options.settings)
+    written = flow_result("leaderboard", options)
+    page = str(written.folder / "leaderboard.html")
+    print_leaderboard(written.before, page)
+    if written.after:
+        print_leaderboard(written.after, page, ", with unjudged results judged")
+    say(f"{written.unjudged:,} results among the first 10 were never judged")
+    say(f"leaderboard: {page}")
+
+
+def print_leaderboard(board: Board, page: str, when: str = "") -> None:
+    """Print the methods' means, and the letters of the methods that each surpasses."""
+    if not board.scored:
+        say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
+        return
+    print_table(
+        f"{board.benchmark}{when}: {board.scored:,} queries, {board.codes:,} codes",
+        ["   method", *board.metrics, "judged@10"],
+        [_cells(row, board.metrics) for row in board.rows],
+        rest=page,
+        note=_NOTE,
+    )
+
+
+def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
+    cells = [row.cells[name] for name in metrics]
+    figures = [f"{cell.mean:.3f} {cell.surpasses.replace(' ', '')}".strip() for cell in cells]
+    return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
+
+
+def diff(options: Diff) -> None:
+    """Run the flow that compares two versions; print what changed and the page's path."""
+    written = flow_result("diff", options)
+    page = str(written.folder / "difference.md")
+    print_difference(written.change)
+    if written.score_changes.methods:
+        print_score_changes(written.score_changes, page)
+    elif options.settings.evaluation.methods:
+        say("There is nothing to score: no query has a relevant code in both versions.")
+    say(f"difference: {page}")
+
+
+def print_difference(change: Difference) -> None:
+    """Print how much of a benchmark changed, the first turned labels, and the recipe's changes."""
+    table, labels = counted(change)
+    print_block(table, rest="a wider terminal", note=labels)
+    print_blocks(turned(change, _FLIPS))
+    parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
+    say(f"recipe: {', '.join(parts) or 'the same'}")
+
+
+def print_score_changes(changes: ScoreChanges, page: str) -> None:
+    """Print each method's means in both versions and how they changed."""
+    print_block(
+        score_changes_table(changes),
+        title="scores before and after",
+        rest=page,
+        note="change and p: over the queries that both versions score",
+    )
+
+
+def _recipe_change(part: str, old: object, new: object) -> str:
+    plain = isinstance(old, str | int | float) and isinstance(new, str | int | float)
+    return f"{part} ({old} → {new})" if plain else part
+
+
+def estimate(options: Estimate) -> None:
+    """Run the estimate's flow; print its tables, the queries to label and the page's path.
+
+    Raises:
+        EstimationError: A method has no estimate, since its queries lie too far from the training
+            queries; everything is printed and written before.
+    """
+    written = flow_result("estimate", options)
+    print_estimate(read_estimate(written.folder), str(written.folder / ESTIMATE_PAGE))
+    print_files(written)
+    if written.refused:
+        raise EstimationError(
+            f"{', '.join(written.refused)}: no estimate, since the queries lie too far from the "
+            "training queries: take pairs that are nearer as --train, give a benchmark of the "
+            f"queries of {TO_LABEL} as --judged, or take the estimate with --anyway"
+        )
+
+
+def print_estimate(report: EstimationReport, page: str) -> None:
+    """Print estimates, the comparison of several methods, the plan, and what a reader must know."""
+    first = report.estimates[0]
+    about = f"{report.title}: {first.queries:,} queries, {first.training:,} training pairs"
+    print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
+    if report.comparison:
+        print_block(order_table(report), title="order of methods", rest=page)
+        print_block(comparison_table(report), title="differences of methods", rest=page)
+    print_block(plan_table(report), title="queries to label", rest=page)
+    for each in report.estimates:
+        say(f"{each.method}: {plan_sentence(each, report.price)}")
+    sentences = [*comparison_sentences(report), *map(refusal, report.estimates), *notes(report)]
+    for sentence in filter(None, sentences):
+        say(f"note: {sentence}")
+
+
+def print_files(written: WrittenEstimate) -> None:
+    """Print where the queries to label and the page are."""
+    if written.to_label:
+        say(f"queries to label next, in random order: {written.folder / TO_LABEL}")
+    if (written.folder / SAMPLE).exists():
+        say(f"the same with those that are judged: {written.folder / SAMPLE}")
+    say(f"estimate: {written.folder / ESTIMATE_PAGE}")
+
+
+def study(options: Study) -> None:
+    """Run the study's flow; print each table that was computed, and why others were not."""
+    files = StudyFiles(
+        annotators=options.annotators,
+        annotation_store=options.annotation_store,
+        score_sheet=options.score_sheet,
+    )
+    written = flow_result("study", options, files=files)
+    print_study(read_study(written.folder), str(written.folder / STUDY_PAGE))
+    say(f"all figures as a table: {written.folder / STUDY_FIGURES}")
+    say(f"study: {written.folder / STUDY_PAGE}")
+
+
+def print_study(report: StudyReport, page: str) -> None:
+    """Print the tables that were computed, then what was not, and why."""
+    about = "Conditions of this run and of the papers"
+    print_block(conditions_table(report), title=about, rest=page)
+    for section in report.sections:
+        if not section.problem:
+            note = "\n".join(computed_notes(section))
+            print_block(computed_table(section), rest=page, note=note)
+    say("not computed:", style="bold")
+    for section in report.sections:
+        if section.problem:
+            _print_problem(section)
+    say("")
+
+
+def _print_problem(section: StudySection) -> None:
+    command = "" if section.command in section.problem else f" ({section.command})"
+    lines = textwrap.wrap(
+        f"{section.title}: {section.problem}{command}",
+        terminal_width(),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+    say("\n".join(lines))
+
+
+def study_kape(options: StudyKape) -> None:
+    """Run the study's flow; print its tables."""
+    written = flow_result("study_kape", options)
+    print_kape(read_kape_report(written.folder), str(written.folder / KAPE_PAGE))
+    say(f"all figures as a table: {written.folder / KAPE_FIGURES}")
+    say(f"study: {written.folder / KAPE_PAGE}")
+
+
+def print_kape(report: KapeReport, page: str) -> None:
+    """Print the tables that fit a terminal; the page has the others, and the figures."""
+    for table in terminal_tables(report):
+        print_block(table, rest=page)
