@@ -2,20 +2,19 @@
 
 from agents.committee.algorithm import Committee
 from agents.committee.configurations import configuration_of
-from agents.committee.remembering import RememberingSandbox, kept_runs
+from agents.committee.remembering import RememberingSandbox
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
-from agents.llm.batch.deferral import Deferral
 from agents.llm.batch.requests import BatchRequests
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.embedded import adapted
 from agents.llm.endpoint import Endpoint
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
 from infra.errors import SettingsError
+from infra.journal import Journal
 from infra.languages import languages
 from infra.settings import Settings
 from sandbox.base import Sandbox
@@ -48,7 +47,7 @@ def build_committee(
     """
     model = build_model(settings, endpoint, labelling_round, by_batch=by_batch)
     if by_batch:
-        sandbox = RememberingSandbox(sandbox, kept_runs(settings.store.replies), recipe_id)
+        sandbox = RememberingSandbox(sandbox, Journal(settings.store.journal), recipe_id)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -101,12 +100,11 @@ def build_model(
         return RecordedReplies(llm)
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.llm.embedded serves it at")
-    limiter = SharedLimiter(settings.store.ledgers, llm)
-    replies = settings.store.replies
-    deferral = Deferral(BatchRequests(replies, llm)) if by_batch else None
-    return LanguageModel(llm, ReplyCache(replies), limiter, endpoint, labelling_round, deferral)
+    journal = Journal(settings.store.journal)
+    deferral = BatchRequests(SharedLimiter(journal, llm)) if by_batch else None
+    return LanguageModel(llm, journal, endpoint, labelling_round, deferral)
 
 
 def spent(settings: Settings) -> tuple[int, float]:
     """Return the tokens and US dollars that all runs of a store have spent, or have reserved."""
-    return SharedLimiter(settings.store.ledgers, adapted(settings.llm)).spent()
+    return SharedLimiter(Journal(settings.store.journal), adapted(settings.llm)).spent()

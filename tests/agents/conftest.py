@@ -10,11 +10,10 @@ from pydantic import SecretStr
 
 from agents import Committee, build_committee
 from agents.committee.trace import TracedModel
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.endpoint import Endpoint
-from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
+from infra.journal import Journal
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
@@ -75,13 +74,8 @@ class Bench:
     ) -> LanguageModel:
         """Return a client of the server, or of another."""
         llm = LanguageModelSettings(**{**QUICK, **settings})
-        model = LanguageModel(
-            llm,
-            ReplyCache(self.folder / "replies"),
-            SharedLimiter(self.folder / "ledgers", llm),
-            endpoint or self.endpoint,
-            labelling_round,
-        )
+        journal = Journal(StoreSettings(folder=self.folder).journal)
+        model = LanguageModel(llm, journal, endpoint or self.endpoint, labelling_round)
         self._stack.push_async_callback(model.close)
         return model
 

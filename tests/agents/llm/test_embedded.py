@@ -6,7 +6,6 @@ import pytest
 
 from agents.committee.factory import build_committee
 from agents.committee.trace import TracedModel
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.embedded import (
     MODEL_BYTES,
@@ -16,9 +15,9 @@ from agents.llm.embedded import (
     find_model_file,
 )
 from agents.llm.endpoint import Endpoint
-from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.errors import SettingsError
+from infra.journal import Journal
 from infra.packages import model_folder
 from infra.records import LanguageModelCall, Pair
 from infra.settings import LanguageModelSettings, Settings
@@ -76,7 +75,7 @@ async def test_the_embedded_model_replies_in_shape(
     served: Endpoint, tmp_path: Path, pair: Pair
 ) -> None:
     settings = adapted(LanguageModelSettings())
-    model = LanguageModel(settings, ReplyCache(tmp_path), SharedLimiter(tmp_path, settings), served)
+    model = LanguageModel(settings, Journal(tmp_path / "journal.sqlite"), served)
     calls: list[LanguageModelCall] = []
     screening = await Screener(TracedModel(model, calls)).screen(pair)
     await model.close()
