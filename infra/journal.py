@@ -49,7 +49,7 @@ CREATE TABLE spent (
     dearest_usd REAL NOT NULL CHECK (dearest_usd BETWEEN 0 AND 1e300),
     unpriced    REAL NOT NULL CHECK (unpriced BETWEEN 0 AND 1e300),
     checksum    INTEGER NOT NULL
-);
+) WITHOUT ROWID;
 CREATE TABLE paces (
     account         TEXT PRIMARY KEY,
     last_turn       REAL NOT NULL,
@@ -108,6 +108,10 @@ class Old(NamedTuple):
     size: int
 
 
+class _HalfMadeError(Exception):
+    """A change failed after it had changed something."""
+
+
 class _Waiting(NamedTuple):
     """A change that is to be made, whether it is to survive a loss of power, and what it gave."""
 
@@ -139,10 +143,19 @@ class Journal:
     def find(self, key: str, among: Contents = "replies") -> bytes | None:
         """Return the content of a key, or None; also, with a warning, where it is damaged.
 
+        The first one that is not found has the whole file checked, for a damaged index may hide
+        rows without any error; 100,000 replies take half a second.
+
         Raises:
             UnrecordableError: The journal cannot be read.
         """
-        row = self.row(f"SELECT content FROM {among} WHERE key = ?", bytes.fromhex(key))  # noqa: S608
+        query = f"SELECT content FROM {among} WHERE key = ?"  # noqa: S608
+        with self._reading, _explained(self.file):
+            tx = self._reader.opened(make=False)
+            row = tx.execute(query, [bytes.fromhex(key)]).fetchone() if tx else None
+            if tx and row is None and not self._is_checked:
+                _check(tx)
+                self._is_checked = True
         try:
             return zlib.decompress(row[0]) if row else None
         except (zlib.error, TypeError) as error:
@@ -151,7 +164,7 @@ class Journal:
 
     def keep(self, key: str, content: bytes, among: Contents = "replies") -> "Future[None]":
         """Keep a content; it survives a loss of power once the future has ended."""
-        return self.write(partial(keep_all, contents=packed([(key, content)]), among=among))
+        return self.write(lambda tx: keep_all(tx, packed([(key, content)]), among))
 
     def spent(self, model: str) -> Money:
         """Return what was spent on a model.
@@ -159,31 +172,16 @@ class Journal:
         Raises:
             UnrecordableError: It cannot be known.
         """
-        row = self.row(_SPENT, model)
-        with _explained(self.file):
-            return _money_of(model, row)
+        with self._reading, _explained(self.file):
+            tx = self._reader.opened(make=False)
+            return _money_of(tx, model) if tx else Money()
 
-    def row(self, query: str, *values: object) -> tuple[Any, ...] | None:
-        """Return the first row of a query, None where there is none.
-
-        The first one that is not found has the whole file checked, for a damaged index may hide
-        rows without any error; 100,000 replies take half a second.
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, none where there is no journal yet.
 
         Raises:
             UnrecordableError: The journal cannot be read.
         """
-        with self._reading, _explained(self.file):
-            tx = self._reader.opened(make=False)
-            if tx is None:
-                return None
-            found: tuple[Any, ...] | None = tx.execute(query, values).fetchone()
-            if found is None and not self._is_checked:
-                _check(tx)
-                self._is_checked = True
-            return found
-
-    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, none where there is no journal yet; errors as in `row`."""
         with self._reading, _explained(self.file):
             tx = self._reader.opened(make=False)
             return tx.execute(query, values).fetchall() if tx else []
@@ -194,7 +192,8 @@ class Journal:
         """Make a change, together with others that are handed over meanwhile.
 
         Args:
-            change: Makes it, on a connection in a transaction; what it raises undoes it.
+            change: Makes it, on a connection in a transaction; what it raises undoes it. It may be
+                called once more, with all that it did undone.
             durable: Whether it is to survive a loss of power; else it survives the process, and the
                 next one that is durable takes it along.
 
@@ -218,12 +217,20 @@ class Journal:
             self._reader.close()
 
     def _write_waiting(self) -> None:
-        """Make all changes that wait in one transaction."""
+        """Make all changes that wait."""
         with self._guard:
             group, self._waiting = self._waiting, []
+        self._write(group)
+
+    def _write(self, group: list[_Waiting]) -> None:
+        """Make changes in one transaction, or each in its own where one fails half way."""
         try:
             with _explained(self.file):
                 ends = self._written(group)
+        except _HalfMadeError:
+            for item in group:
+                self._write([item])
+            return
         except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
             ends = [partial(item.end.set_exception, error) for item in group]
         for end in ends:
@@ -235,16 +242,15 @@ class Journal:
         tx = self._begun("FULL" if any(item.durable for item in group) else "NORMAL")
         try:
             for item in group:
-                tx.execute("SAVEPOINT change")
+                before = tx.total_changes
                 try:
-                    with _explained(self.file):
-                        ends.append(partial(item.end.set_result, item.change(tx)))
+                    ends.append(partial(item.end.set_result, item.change(tx)))
                 except Exception as error:
-                    if not tx.in_transaction:  # SQLite has undone all, as on a full disk
+                    if len(group) == 1:
                         raise
-                    tx.execute("ROLLBACK TO change")
+                    if tx.total_changes > before or isinstance(error, sqlite3.Error):
+                        raise _HalfMadeError from error
                     ends.append(partial(item.end.set_exception, error))
-                tx.execute("RELEASE change")
             tx.execute("COMMIT")
         finally:
             if tx.in_transaction:
@@ -254,7 +260,7 @@ class Journal:
     def _begun(self, synchronous: str) -> sqlite3.Connection:
         """Return a connection in a transaction, once no other process writes."""
         while True:
-            tx = self._writer.opened(make=True)
+            tx: sqlite3.Connection = self._writer.opened(make=True)
             tx.execute(f"PRAGMA synchronous = {synchronous}")
             begin(tx, self.file)
             if self._writer.is_current():
@@ -278,8 +284,8 @@ class _Connection:
                 if not make:
                     return None
                 _make(self._file)
+            self._identity = _identity(self._file)  # before another may take its place
             self._connection = _open(self._file)
-            self._identity = _identity(self._file)
         return self._connection
 
     def is_current(self) -> bool:
@@ -410,16 +416,10 @@ def keep_all(
     )
 
 
-_SPENT = "SELECT tokens, usd, dearest_usd, unpriced, checksum FROM spent WHERE model = ?"
-
-
 @contextmanager
 def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     """Yield what was spent on a model, to be changed."""
-    row = tx.execute(_SPENT, [model]).fetchone()
-    if row is None:  # as in `Journal.row`
-        _check(tx)
-    spent = _money_of(model, row)
+    spent = _money_of(tx, model)
     yield spent
     numbers = tuple(map(float, astuple(spent)))
     tx.execute(
@@ -428,12 +428,18 @@ def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     )
 
 
-def _money_of(model: str, row: tuple[Any, ...] | None) -> Money:
-    if row is None:
-        return Money()
-    if row[-1] != _checksum(model, row[:-1]):
-        raise _damage(f"what was spent on {model} is not what was written")
-    return Money(*row[:-1])
+def _money_of(tx: sqlite3.Connection, model: str) -> Money:
+    return _sums(tx).get(model, Money())
+
+
+def _sums(tx: sqlite3.Connection) -> dict[str, Money]:
+    """Return model → what was spent on it; all are read, as damage may hide one that is sought."""
+    sums = {}
+    for model, *numbers, checksum in tx.execute("SELECT * FROM spent"):
+        if checksum != _checksum(model, tuple(numbers)):
+            raise _damage(f"what was spent on {model} is not what was written")
+        sums[model] = Money(*numbers)
+    return sums
 
 
 def _checksum(model: str, numbers: tuple[float, ...]) -> int:
@@ -503,11 +509,10 @@ def _take_contents(present: sqlite3.Connection, tx: sqlite3.Connection) -> None:
 def _take_money(present: sqlite3.Connection, tx: sqlite3.Connection, *, is_same: bool) -> None:
     rows = {
         table: present.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
-        for table in ("spent", "batches", "requests")
+        for table in ("batches", "requests")
     }
     join = max if is_same else add
-    sums = {model: _money_of(model, tuple(row)) for model, *row in rows.pop("spent")}
-    for model, now in sums.items():
+    for model, now in _sums(present).items():
         with money(tx, model) as then:
             then.tokens, then.usd = join(then.tokens, now.tokens), join(then.usd, now.usd)
             then.dearest_usd = max(then.dearest_usd, now.dearest_usd)
@@ -530,8 +535,7 @@ def fault_of(file: Path, *, thorough: bool) -> str:
             return ""
         with closing(_open(file)) as tx:
             entries, unreadable = 0, 0
-            for model, *row in tx.execute("SELECT model, * FROM spent"):
-                _money_of(model, tuple(row[1:]))
+            _sums(tx)
             if thorough:
                 _check(tx)
                 for table in _KEPT:

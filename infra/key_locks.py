@@ -126,4 +126,5 @@ class Claims:
 
 
 def _place_of(name: str) -> int:
-    return _IN_FLIGHT + int(mark(name)[:_DIGITS], 16)
+    place: int = _IN_FLIGHT + int(mark(name)[:_DIGITS], 16)
+    return place

@@ -168,13 +168,13 @@ class SharedLimiter:
                 model's price.
             replies: Keys and replies.
         """
-        contents = kept(replies)
+        paid_for = [*replies]
 
         def change(tx: sqlite3.Connection) -> None:
-            keep_all(tx, contents)
+            keep_all(tx, kept(paid_for))
             self.settle_in(tx, ticket, tokens, usd, dearest_usd=usd or 0.0)
 
-        return self.journal.write(change, durable=bool(contents))
+        return self.journal.write(change, durable=bool(paid_for))
 
     def settle_in(
         self,
