@@ -101,13 +101,6 @@ class Money:
     unpriced: float = 0.0
 
 
-class Old(NamedTuple):
-    """Contents that are old enough to go, and the bytes that they take."""
-
-    entries: int
-    size: int
-
-
 class _HalfMadeError(Exception):
     """A change failed after it had changed something."""
 
@@ -556,8 +549,8 @@ def _is_unreadable(content: object) -> bool:
 
 def old_contents(
     file: Path, before: datetime, needed: Iterable[str], *, remove: bool = False
-) -> Old:
-    """Return the contents that were kept before a moment and are not needed.
+) -> tuple[int, int]:
+    """Return how many contents were kept before a moment and are not needed, and their bytes.
 
     Args:
         file: The journal.
@@ -570,20 +563,20 @@ def old_contents(
     """
     with _explained(file):
         if not _is_there(file):
-            return Old(0, 0)
+            return 0, 0
         with closing(_open(file)) as tx:
             tx.execute("CREATE TEMP TABLE needed (key BLOB PRIMARY KEY) WITHOUT ROWID")
             begin(tx, file)
             keys = ((bytes.fromhex(key),) for key in needed)
             tx.executemany("INSERT OR IGNORE INTO needed VALUES (?)", keys)
-            found = Old(0, 0)
+            entries, size = 0, 0
             for table in _KEPT:
                 of_old = f"FROM {table} WHERE kept_at < ? AND key NOT IN (SELECT key FROM needed)"  # noqa: S608
                 moment = [int(before.timestamp())]
                 query = f"SELECT count(*), coalesce(sum(length(content)), 0) {of_old}"
-                entries, size = tx.execute(query, moment).fetchone()
-                found = Old(found.entries + entries, found.size + size)
+                found = tx.execute(query, moment).fetchone()
+                entries, size = entries + found[0], size + found[1]
                 if remove:
                     tx.execute(f"DELETE {of_old}", moment)
             tx.execute("COMMIT")
-    return found
+    return entries, size

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from agents.llm.cache import RawReply
 from agents.llm.rate_limit import SharedLimiter, Ticket
@@ -17,14 +17,7 @@ _LONGEST_WAIT_S = 1.0  # then limits may have changed
 
 _log = logging.getLogger(__name__)
 
-
-class Settle(Protocol):
-    """Replaces a reservation by what was taken, and keeps replies in the same change."""
-
-    async def __call__(
-        self, tokens: float, usd: float | None, replies: Iterable[tuple[str, RawReply]] = ()
-    ) -> None:
-        """Settle; see `SharedLimiter.settle`."""
+Settle = Callable[..., Awaitable[None]]  # tokens, US dollars, replies: see `SharedLimiter.settle`
 
 
 class TokenLimits(NamedTuple):
@@ -54,9 +47,7 @@ class Budget:
     """
 
     def __init__(
-        self,
-        limiter: SharedLimiter,
-        price_of: Callable[[TokenLimits], float | None],
+        self, limiter: SharedLimiter, price_of: Callable[[TokenLimits], float | None]
     ) -> None:
         self._limiter = limiter
         self._price_of = price_of

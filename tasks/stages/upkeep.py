@@ -6,7 +6,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from infra.errors import PublishError
-from infra.journal import Old, old_contents
+from infra.journal import old_contents
 from infra.settings import Settings
 from infra.store import Database, benchmarks, candidates, open_database
 from infra.store.checks import Finding
@@ -78,7 +78,7 @@ class Pruning:
         for path in leftovers(self._store):
             remove(path)
 
-    def _old_contents(self, *, remove: bool = False) -> Old:
+    def _old_contents(self, *, remove: bool = False) -> tuple[int, int]:
         needed = self._retention.needed_replies()
         return old_contents(self._store.journal, self._before, needed, remove=remove)
 

@@ -295,16 +295,7 @@ class BatchRunner:
 
 
 def _refuse_endless(model: str, state: ProviderBatch, seen_s: float) -> None:
-    """Raise where a batch goes on for longer than any may.
-
-    Args:
-        model: The model.
-        state: What the provider says.
-        seen_s: Seconds since this run looked at it first.
-
-    Raises:
-        ModelUnavailableError: It goes on for too long.
-    """
+    """Raise where a batch goes on for longer than any may, since this run looked at it first."""
     if seen_s > _LONGEST_S:
         raise ModelUnavailableError(
             f"batch {state.batch_id} of {model} has been {state.status} for "
@@ -314,11 +305,7 @@ def _refuse_endless(model: str, state: ProviderBatch, seen_s: float) -> None:
 
 
 def _refuse_failed(model: str, batch: SentBatch, state: ProviderBatch) -> None:
-    """Raise where a batch failed, but not because the account's queue had no room for it.
-
-    Raises:
-        ModelRefusedError: It failed for another reason, or could not be smaller.
-    """
+    """Raise where a batch failed, but not because the account's queue had no room for it."""
     is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
     if not is_too_much or batch.requests == 1:
         raise ModelRefusedError(
@@ -330,12 +317,7 @@ def _refuse_failed(model: str, batch: SentBatch, state: ProviderBatch) -> None:
 def _refuse_hopeless(
     model: str, batch: SentBatch, state: ProviderBatch, incoming: Incoming
 ) -> None:
-    """Raise where another batch would end alike.
-
-    Raises:
-        ModelRefusedError: It was cancelled, or all of its requests were refused.
-        ModelUnavailableError: It has ended without a reply.
-    """
+    """Raise where another batch would end alike."""
     told = f"batch {state.batch_id} of {model}"
     if state.status == "cancelled":
         raise ModelRefusedError(

@@ -125,7 +125,7 @@ class _Report:
 
     def look(self) -> None:
         """Show what is spent."""
-        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+        with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             llm = self._spending.look(self._budget_usd)
             collection, model = self._plan.reference.collection, self._plan.recipe.model
             state = JudgingState(collection=collection, model=model)

@@ -200,7 +200,7 @@ class RunWatch:
         Args:
             error: What ended the run early.
         """
-        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+        with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._look(0, 0)
         collection = self._plan.reference.collection
         self._tell(collection, error)

@@ -60,12 +60,12 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
     with pytest.raises(
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
     ):
-        limiter.reserve(100, 1.0)
+        limiter.reserve(100, 1.0).result()
     limiter.limit(None, 1.0)
     with pytest.raises(
         BudgetExhaustedError, match=r"of `cosqa limit --budget-usd`=1 are"
     ) as of_all:
-        limiter.reserve(100, 1.0)
+        limiter.reserve(100, 1.0).result()
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
@@ -108,7 +108,7 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
     assert bounds(dear) == bounds(dear, by_hand=5.0) == (0.0, 0.0)
     limiter = limiter_of(given.store, with_run_budget(dear, before).llm)
     with pytest.raises(BudgetExhaustedError):
-        limiter.reserve(100, 0.01)
+        limiter.reserve(100, 0.01).result()
 
 
 def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
