@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from operator import add
@@ -414,7 +414,7 @@ def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     """Yield what was spent on a model, to be changed."""
     spent = _money_of(tx, model)
     yield spent
-    numbers = tuple(map(float, astuple(spent)))
+    numbers = tuple(map(float, vars(spent).values()))
     tx.execute(
         "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
         (model, *numbers, _checksum(model, numbers)),

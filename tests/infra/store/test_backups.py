@@ -121,10 +121,12 @@ def batches_of(settings: StoreSettings) -> list[str]:
     return [batch.mark for batch in requests_of(settings, LLM).sent()]
 
 
-@pytest.mark.parametrize("damage", [False, True])
+@pytest.mark.parametrize(("damage", "mode"), [(False, "WAL"), (False, "TRUNCATE"), (True, "WAL")])
 def test_what_was_paid_for_since_the_backup_is_taken_over(
-    database: Database, tmp_path: Path, damage: bool
+    database: Database, tmp_path: Path, damage: bool, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """On a disk of this machine, and on one of a network."""
+    monkeypatch.setattr("infra.sqlite.journal_mode", lambda _: mode)
     settings = database.settings
     paid(settings, "cd", 50.0)
     back_up(settings, tmp_path / "backup")
