@@ -1,21 +1,25 @@
 """Claims on keys, by which tasks and processes take care not to do one thing twice.
 
 A claim is a lock on one byte of a file, whose place follows from the key, so that a file serves for
-any number of keys. The kernel drops it with the process that holds it, however that ends.
+any number of keys. Bytes behind these tell what is in flight. The kernel drops a lock with the
+process that holds it, however that ends.
 """
 
 import asyncio
 import fcntl
 import os
 import struct
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
-from infra.errors import StoreError
+from infra.errors import UnrecordableError
+from infra.identity import mark
 
 _LOCK = "hhqqi"  # struct flock: type, whence, start, length, process (0 for locks of a descriptor)
 _DIGITS = 15  # of a key, hexadecimal: places fit into 60 bits
+_IN_FLIGHT = 16**_DIGITS  # the first place behind those of keys
 _FIRST_LOOK_S = 0.02
 _LONGEST_LOOK_S = 0.5
 
@@ -30,7 +34,7 @@ class Claims:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._handle: int | None = None
-        self._held: set[int] = set()  # by this object, whose claims the kernel does not tell apart
+        self._held: Counter[int] = Counter()  # here, where the kernel does not tell them apart
 
     def close(self) -> None:
         """Drop all claims; the next one opens the file again."""
@@ -45,7 +49,7 @@ class Claims:
         All take them in one order, so that none waits for another in a circle.
 
         Raises:
-            StoreError: The file cannot be opened or locked.
+            UnrecordableError: The file cannot be opened or locked.
         """
         places = sorted({int(key[:_DIGITS], 16) for key in keys})
         async with AsyncExitStack() as stack:
@@ -54,31 +58,73 @@ class Claims:
                 stack.callback(self._drop, place)
             yield
 
+    @contextmanager
+    def at_once(self, key: str) -> Iterator[bool]:
+        """Hold the claim on a key inside the ``with`` and yield True; yield False if it is held."""
+        is_taken = self._try(place := int(key[:_DIGITS], 16))
+        try:
+            yield is_taken
+        finally:
+            if is_taken:
+                self._drop(place)
+
+    @contextmanager
+    def in_flight(self, name: str) -> Iterator[None]:
+        """Let others know inside the ``with`` that something of that name is in flight.
+
+        Raises:
+            UnrecordableError: The file cannot be opened or locked.
+        """
+        place = _place_of(name)
+        self._lock(fcntl.F_RDLCK, place)
+        self._held[place] += 1
+        try:
+            yield
+        finally:
+            self._held[place] -= 1
+            if not self._held[place]:
+                self._drop(place)
+
+    def is_idle(self, name: str) -> bool:
+        """Return whether nothing of that name is in flight; errors as in `in_flight`."""
+        place = _place_of(name)
+        return not self._held[place] and self._lock(fcntl.F_WRLCK, place, fcntl.F_OFD_GETLK)
+
     async def _take(self, place: int) -> None:
         wait_s = _FIRST_LOOK_S
-        while place in self._held or not self._lock(fcntl.F_WRLCK, place):
+        while not self._try(place):
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_LOOK_S)
-        self._held.add(place)
+
+    def _try(self, place: int) -> bool:
+        if self._held[place] or not self._lock(fcntl.F_WRLCK, place):
+            return False
+        self._held[place] = 1
+        return True
 
     def _drop(self, place: int) -> None:
-        self._held.discard(place)
+        del self._held[place]
         if self._handle is not None:
             self._lock(fcntl.F_UNLCK, place)
 
-    def _lock(self, kind: int, place: int) -> bool:
-        """Set a lock or take it back; return whether nobody else holds it."""
+    def _lock(self, kind: int, place: int, command: int = fcntl.F_OFD_SETLK) -> bool:
+        """Set a lock, take it back, or look for one; return whether nobody else holds it."""
         request = struct.pack(_LOCK, kind, os.SEEK_SET, place, 1, 0)
         try:
             if self._handle is None:
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.fcntl(self._handle, fcntl.F_OFD_SETLK, request)
+            found = fcntl.fcntl(self._handle, command, request)
         except BlockingIOError:
             return False
         except OSError as error:
-            raise StoreError(
+            raise UnrecordableError(
                 f"{self._file} cannot be opened or locked ({error}): make its folder writable, "
                 "then run the same command again"
             ) from error
-        return True
+        return command == fcntl.F_OFD_SETLK or struct.unpack(_LOCK, found)[0] == fcntl.F_UNLCK
+
+
+def _place_of(name: str) -> int:
+    place: int = _IN_FLIGHT + int(mark(name)[:_DIGITS], 16)
+    return place

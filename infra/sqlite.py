@@ -1,5 +1,6 @@
 """SQLite files that many processes share: how they are opened."""
 
+import logging
 import random
 import sqlite3
 import time
@@ -7,33 +8,24 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from infra.atomic import sync
-
-_LOCK_TIMEOUT_S = 60.0
+_WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large journal is copied in a minute
 _NETWORK = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "lustre", "gluster", "afs", "beegfs")
 
+_log = logging.getLogger(__name__)
 
-def connect(file: Path, synchronous: str = "FULL") -> sqlite3.Connection:
+
+def connect(file: Path) -> sqlite3.Connection:
     """Return a connection to a SQLite file that processes share, in autocommit mode.
-
-    Args:
-        file: The file; it and its folder are made where they lack.
-        synchronous: FULL, where a commit survives a loss of power; NORMAL, where it survives the
-            end of the process.
 
     Raises:
         sqlite3.Error: The file cannot be opened, or is no database.
-        OSError: The folder cannot be made.
     """
-    if not file.parent.is_dir():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        sync(file.parent.parent)
     connection = sqlite3.connect(
         file, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
     mode = journal_mode(file.parent)
-    patiently(lambda: connection.execute(f"PRAGMA journal_mode = {mode}"))
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    patiently(lambda: connection.execute(f"PRAGMA journal_mode = {mode}"), file)
+    connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
@@ -45,30 +37,44 @@ def unwritten(file: Path) -> Iterator[None]:
         sqlite3.Error: The file cannot be opened, is no database, or is locked for too long.
     """
     with closing(connect(file)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+        begin(connection, file)
         yield
 
 
-def patiently(step: Callable[[], object]) -> None:
-    """Do a step on a file again while others have it locked.
+def begin(connection: sqlite3.Connection, file: Path) -> None:
+    """Begin a transaction that writes; errors as in `patiently`.
+
+    SQLite's own wait for its turn sleeps ever longer, up to a tenth of a second.
+    """
+    connection.execute("PRAGMA busy_timeout = 0")
+    patiently(lambda: connection.execute("BEGIN IMMEDIATE"), file)
+    connection.execute(f"PRAGMA busy_timeout = {1_000 * _LOCK_TIMEOUT_S:.0f}")
+
+
+def patiently(step: Callable[[], object], file: Path) -> None:
+    """Do a step on a file again while other processes have it locked.
 
     SQLite waits for them by itself, but not where two that read want to write both, as when several
-    processes make a new file: then one is refused at once.
+    processes open a new file: then one is refused at once.
 
     Raises:
         sqlite3.Error: The step fails, or the file is locked for too long.
     """
-    started = time.monotonic()
+    started, has_warned = time.monotonic(), False
     while True:
         try:
             step()
         except sqlite3.OperationalError as error:
+            waited_s = time.monotonic() - started
             is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            if not is_busy or time.monotonic() - started > _LOCK_TIMEOUT_S:
+            if not is_busy or waited_s >= _LOCK_TIMEOUT_S:
                 raise
         else:
             return
-        time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - spreads retries, no security
+        if waited_s >= _WARNING_S and not has_warned:
+            has_warned = True
+            _log.warning("waiting for a process that has locked %s for %.0f s", file, waited_s)
+        time.sleep(random.uniform(0.001, 0.004))  # noqa: S311 - spreads retries, no security
 
 
 def journal_mode(folder: Path, mounts: Path = Path("/proc/mounts")) -> str:

@@ -2,17 +2,16 @@
 
 from agents.committee.algorithm import Committee
 from agents.committee.configurations import configuration_of
-from agents.committee.remembering import RememberingSandbox, kept_runs
+from agents.committee.remembering import RememberingSandbox
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
-from agents.llm.batch.deferral import Deferral
 from agents.llm.batch.requests import BatchRequests
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
+from infra.journal import Journal
 from infra.languages import languages
 from infra.settings import Settings
 from sandbox.base import Sandbox
@@ -40,7 +39,7 @@ def build_committee(
     """
     model = build_model(settings, labelling_round, by_batch=by_batch)
     if by_batch:
-        sandbox = RememberingSandbox(sandbox, kept_runs(settings.store.replies), recipe_id)
+        sandbox = RememberingSandbox(sandbox, Journal(settings.store.journal), recipe_id)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -85,12 +84,11 @@ def build_model(
     llm = settings.llm
     if llm.is_recorded:
         return RecordedReplies(llm)
-    limiter = SharedLimiter(settings.store.ledgers, llm)
-    replies = settings.store.replies
-    deferral = Deferral(BatchRequests(replies, llm)) if by_batch else None
-    return LanguageModel(llm, ReplyCache(replies), limiter, labelling_round, deferral)
+    journal = Journal(settings.store.journal)
+    deferral = BatchRequests(SharedLimiter(journal, llm)) if by_batch else None
+    return LanguageModel(llm, journal, labelling_round, deferral)
 
 
 def spent(settings: Settings) -> tuple[int, float]:
     """Return the tokens and US dollars that all runs of a store have spent, or have reserved."""
-    return SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    return SharedLimiter(Journal(settings.store.journal), settings.llm).spent()

@@ -8,28 +8,16 @@ another request. A box of the real sandbox is taken only for what is not kept.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from infra.identity import digest_of
-from infra.packed import PackedStore
+from infra.journal import Journal
 from infra.records import ExecutionResult, Record
 from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
 
 _Result = TypeVar("_Result", bound=Record)
-
-
-def kept_runs(replies: Path) -> PackedStore:
-    """Return the store of runs beside the replies of a folder."""
-    return PackedStore(replies / "runs.sqlite")
-
-
-def forget_runs(replies: Path) -> None:
-    """Remove the runs beside the replies of a folder: no pair waits for a batch."""
-    for file in replies.glob("runs*.*"):
-        file.unlink(missing_ok=True)
 
 
 class RememberingSandbox:
@@ -37,13 +25,13 @@ class RememberingSandbox:
 
     Args:
         sandbox: The real one; closing it is left to the caller.
-        kept: Where results are kept.
+        journal: Where results are kept.
         recipe_id: Results of one recipe, and so of one image and round, are not found by another.
     """
 
-    def __init__(self, sandbox: Sandbox, kept: PackedStore, recipe_id: str) -> None:
+    def __init__(self, sandbox: Sandbox, journal: Journal, recipe_id: str) -> None:
         self._sandbox = sandbox
-        self._kept = kept
+        self._journal = journal
         self._recipe_id = recipe_id
 
     async def check(self) -> str:
@@ -60,7 +48,7 @@ class RememberingSandbox:
     @asynccontextmanager
     async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:
         state = digest_of([self._recipe_id, code, bare])
-        box = RememberingBox(lambda: self._sandbox.box(code, bare=bare), self._kept, state)
+        box = RememberingBox(lambda: self._sandbox.box(code, bare=bare), self._journal, state)
         try:
             yield box
         finally:
@@ -72,15 +60,15 @@ class RememberingBox:
 
     Args:
         take: Takes a real box.
-        kept: Where results are kept.
+        journal: Where results are kept.
         state: Digest of the code under test and of where it runs; changes with what is done.
     """
 
     def __init__(
-        self, take: Callable[[], AbstractAsyncContextManager[Box]], kept: PackedStore, state: str
+        self, take: Callable[[], AbstractAsyncContextManager[Box]], journal: Journal, state: str
     ) -> None:
         self._take = take
-        self._kept = kept
+        self._journal = journal
         self._state = state
         self._held = AsyncExitStack()
         self._real: Box | None = None
@@ -153,11 +141,12 @@ class RememberingBox:
         return self._real
 
     def _find(self, key: str, kind: type[_Result]) -> _Result | None:
-        content = self._kept.find(key)
+        content = self._journal.find(key, "runs")
         try:
             return None if content is None else kind.model_validate_json(content)
         except ValidationError:  # by another release
             return None
 
     async def _keep(self, key: str, result: Record) -> None:
-        await asyncio.wrap_future(self._kept.keep_soon(key, result.model_dump_json().encode()))
+        content = result.model_dump_json().encode()
+        await asyncio.wrap_future(self._journal.keep(key, content, "runs"))

@@ -2,7 +2,7 @@
 
 ``client`` asks and asks again; ``litellm_transport`` and ``openai_transport`` send requests,
 ``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
-``cache`` keeps every paid reply, ``rate_limit`` and ``budget`` what all workers may send and spend.
-``batch`` sends requests by a provider's batch API. ``embeddings`` asks embedding APIs, ``prices``
-looks models up in litellm's table. ``recorded`` has the packaged sample's replies.
+``cache`` says what a kept reply is, ``rate_limit`` and ``budget`` what all workers may send and
+spend. ``batch`` sends requests by a provider's batch API. ``embeddings`` asks embedding APIs,
+``prices`` looks models up in litellm's table. ``recorded`` has the packaged sample's replies.
 """

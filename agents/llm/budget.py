@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from concurrent.futures import Future
+from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import NamedTuple
 
+from agents.llm.cache import RawReply
 from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
 
@@ -15,7 +17,7 @@ _LONGEST_WAIT_S = 1.0  # then limits may have changed
 
 _log = logging.getLogger(__name__)
 
-Settle = Callable[[float, float | None], None]
+Settle = Callable[..., Awaitable[None]]  # tokens, US dollars, replies: see `SharedLimiter.settle`
 
 
 class TokenLimits(NamedTuple):
@@ -45,15 +47,14 @@ class Budget:
     """
 
     def __init__(
-        self,
-        limiter: SharedLimiter,
-        price_of: Callable[[TokenLimits], float | None],
+        self, limiter: SharedLimiter, price_of: Callable[[TokenLimits], float | None]
     ) -> None:
         self._limiter = limiter
         self._price_of = price_of
-        self._in_flight = 0
+        self._in_flight = 0  # those that are being reserved included
         self._shown = ExitStack()  # what tells other processes of requests in flight
         self._settled = asyncio.Event()
+        self._refused = asyncio.Lock()  # requests without room wait in order
         self._line = asyncio.Lock()  # requests take their turns in order
         self._has_warned = False
         self._has_warned_of_wait = False
@@ -67,61 +68,74 @@ class Budget:
         """Reserve a request's tokens and price, and wait until it may be sent.
 
         The block gets a function that replaces the reservation by the tokens and the price that the
-        request took; a price that is not told counts as that of its limits, where the model has
-        one. Where it is not called, the reservation stays: the request may be billed. If nothing
-        could be reserved of its price, that counts as not told.
+        request took, and keeps its replies in the same change; a price that is not told counts as
+        that of its limits, where the model has one. Where it is not called, the reservation stays:
+        the request may be billed. If nothing could be reserved of its price, that counts as not
+        told.
 
         Raises:
             BudgetExhaustedError: The request could exceed the budget.
         """
         ticket = await self._reserve(limits)
         is_settled = False
+
+        async def settle(
+            tokens: float, usd: float | None, replies: Iterable[tuple[str, RawReply]] = ()
+        ) -> None:
+            nonlocal is_settled
+            is_settled = True
+            usd = self._price_of(limits) if usd is None else usd
+            await asyncio.wrap_future(self._limiter.settle(ticket, tokens, usd, replies))
+
         try:
             ticket = await self._turn(ticket)
-
-            def settle(tokens: float, usd: float | None) -> None:
-                nonlocal is_settled
-                is_settled = True
-                self._limiter.settle(ticket, tokens, self._price_of(limits) if usd is None else usd)
-
             try:
                 yield settle
             except Exception:
-                if not (is_settled or ticket.is_priced or ticket.usd):
-                    self._charge_lost(ticket, limits)
+                has_budget = self._limiter.settings.budget_usd is not None
+                is_reserved = ticket.is_priced or ticket.usd
+                # Without a budget in dollars a price that is not known bars no later one: a reply
+                # may tell.
+                if not (is_settled or is_reserved) and (
+                    has_budget or self._price_of(limits) is not None
+                ):
+                    await settle(limits.total, None)
                 raise
         finally:
-            self._in_flight -= 1
-            if not self._in_flight:
-                self._shown.close()
-            self._settled.set()
-            self._settled = asyncio.Event()
+            self._leave()
 
-    def _charge_lost(self, ticket: Ticket, limits: TokenLimits) -> None:
-        """Charge a request that may be billed and of whose price nothing is reserved.
+    def _enter(self) -> None:
+        if not self._in_flight:
+            self._shown.enter_context(self._limiter.in_flight())
+        self._in_flight += 1
 
-        Without a budget in dollars a price that is not known bars no later one: a reply may tell.
-        """
-        usd = self._price_of(limits)
-        if usd is not None or self._limiter.settings.budget_usd is not None:
-            self._limiter.settle(ticket, limits.total, usd)
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        if not self._in_flight:
+            self._shown.close()
+        self._settled.set()
+        self._settled = asyncio.Event()
 
     async def _reserve(self, limits: TokenLimits) -> Ticket:
         usd = self._price(limits)
+        if usd is not None or self._limiter.settings.budget_usd is None:
+            with suppress(BudgetExhaustedError):
+                return await self._reserve_now(limits, usd)
         is_idle, waited_s = False, 0.0
-        while True:
-            try:
-                if not await self._is_first_to_go(usd):
-                    continue
-                return self._reserve_now(limits, usd)
-            except BudgetExhaustedError:
-                if is_idle or waited_s >= self._limiter.settings.timeout_s:
-                    raise
-                if self._in_flight:
-                    await self._settled.wait()
-                elif not (is_idle := self._limiter.is_idle()):  # then one more try: all is settled
-                    await asyncio.sleep(_LOOK_S)
-                    waited_s += _LOOK_S
+        async with self._refused:
+            while True:
+                try:
+                    if not await self._is_first_to_go(usd):
+                        continue
+                    return await self._reserve_now(limits, usd)
+                except BudgetExhaustedError:
+                    if is_idle or waited_s >= self._limiter.settings.timeout_s:
+                        raise
+                    if self._in_flight:
+                        await self._settled.wait()
+                    elif not (is_idle := self._limiter.is_idle()):  # then one more try: all settled
+                        await asyncio.sleep(_LOOK_S)
+                        waited_s += _LOOK_S
 
     async def _is_first_to_go(self, usd: float | None) -> bool:
         """Return whether a request may go; where no price is known one goes alone, to learn it."""
@@ -136,30 +150,37 @@ class Budget:
             return False
         return True
 
-    def _reserve_now(self, limits: TokenLimits, usd: float | None) -> Ticket:
+    async def _reserve_now(self, limits: TokenLimits, usd: float | None) -> Ticket:
         """Reserve for a request that is in flight from now on, which is shown before."""
-        with ExitStack() as stack:
-            if not self._in_flight:
-                stack.enter_context(self._limiter.in_flight())
-            ticket = self._limiter.reserve(limits.total, usd)
-            if not self._in_flight:
-                self._shown = stack.pop_all()
-        self._in_flight += 1
-        return ticket
+        self._enter()
+        reserved = self._limiter.reserve(limits.total, usd)
+        try:
+            return await asyncio.wrap_future(reserved)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                reserved.add_done_callback(self._give_back)
+            self._leave()
+            raise
+
+    def _give_back(self, reserved: "Future[Ticket]") -> None:
+        if not reserved.exception():
+            self._limiter.settle(reserved.result(), 0, 0.0)
 
     async def _turn(self, ticket: Ticket) -> Ticket:
         """Wait until a request may be sent; one that is cancelled meanwhile costs nothing."""
         try:
             async with self._line:
-                while True:
-                    wait_s, ticket = self._limiter.take_turn(ticket)
+                while self._limiter.is_paced:
+                    taken = self._limiter.take_turn(ticket)
+                    wait_s, ticket = await asyncio.wrap_future(taken)
                     if not wait_s:
-                        return ticket
+                        break
                     self._warn_of(wait_s)
                     await asyncio.sleep(min(wait_s, _LONGEST_WAIT_S))
         except asyncio.CancelledError:
             self._limiter.settle(ticket, 0, 0.0)
             raise
+        return ticket
 
     def _warn_of(self, wait_s: float) -> None:
         if wait_s > _LONG_S and not self._has_warned_of_wait:

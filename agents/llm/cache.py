@@ -1,25 +1,20 @@
-"""The cache of replies on disk, so that no reply is paid for twice.
+"""Replies as they are kept in the journal, so that none is paid for twice.
 
 A reply's key is the hash of the request: model, messages, schema, sampling, attempt and labelling
-round. The server's address and the API key are no part of it. Keys of earlier releases were
-shorter: a reply that was kept under the beginning of a key is found, too.
+round. The server's address and the API key are no part of it.
 """
 
-import asyncio
 import logging
 import math
-from collections.abc import AsyncIterator, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Annotated
 
 from pydantic import BeforeValidator, ValidationError
 
 from infra.disk import OTHER_STORE, free_bytes
-from infra.errors import StoreError, UnrecordableError
-from infra.key_locks import Claims
-from infra.packed import PackedStore
+from infra.errors import UnrecordableError
+from infra.journal import Journal, packed
 from infra.records import Record
 
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
@@ -91,92 +86,51 @@ class RawReply(Record):
         return self.prompt_tokens is not None and self.completion_tokens is not None
 
 
-class ReplyCache:
-    """Replies in one file of a folder that many processes share.
+def kept(replies: Iterable[tuple[str, RawReply]]) -> list[tuple[bytes, bytes]]:
+    """Return keys and replies as the journal keeps them."""
+    return packed((key, reply.model_dump_json().encode()) for key, reply in replies)
 
-    Args:
-        folder: The folder; made by the first reply.
+
+def find_reply(journal: Journal, key: str) -> RawReply | None:
+    """Return the kept reply of a key, or None.
+
+    Raises:
+        UnrecordableError: The journal cannot be read.
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._claims = Claims(folder / "asking.lock")
-        self._packed = PackedStore(folder / "replies.sqlite")
-
-    def find(self, key: str) -> RawReply | None:
-        """Return the reply of that key, or None.
-
-        Raises:
-            StoreError: The replies cannot be read.
-        """
-        content = self._packed.find(key)
-        if content is None:
-            return None
-        try:
-            return RawReply.model_validate_json(content)
-        except ValidationError as error:
-            _log.warning("the kept reply %s is no reply (%s): it will be requested again",
-                         key, _first_line(error))  # fmt: skip
-            return None
-
-    @asynccontextmanager
-    async def claimed(self, keys: Iterable[str]) -> AsyncIterator[None]:
-        """Hold the right to request replies; once it is held, others may have kept them.
-
-        Raises:
-            StoreError: The folder cannot be written to.
-            UnrecordableError: The disk may have no room for what would be paid for.
-        """
-        async with self._claims.on(keys):
-            self.require_room()
-            yield
-
-    def require_room(self) -> None:
-        """Check that replies to requests which are sent now can be kept.
-
-        Raises:
-            UnrecordableError: The disk may have no room for them, so that the run must stop.
-        """
-        free_mb = free_bytes(self._folder) / 2**20
-        if free_mb < _RESERVE_MB:
-            raise UnrecordableError(
-                f"the disk of {self._folder} has {free_mb:,.1f} MiB free, less than the "
-                f"{_RESERVE_MB} MiB that replies in flight may take: nothing more is requested; "
-                f"free some space or {OTHER_STORE}, then run the same command again"
-            )
-
-    def close(self) -> None:
-        """Give up the rights that are held."""
-        self._claims.close()
-
-    async def keep_async(self, key: str, reply: RawReply) -> None:
-        """Write a reply as `keep_all` does, on the disk together with others in flight."""
-        with self._stopping_the_run():
-            await asyncio.wrap_future(self._hand_over(key, reply))
-
-    def keep_all(self, replies: Iterable[tuple[str, RawReply]]) -> None:
-        """Write replies, each whole or not at all; on return they survive a loss of power.
-
-        Raises:
-            UnrecordableError: One cannot be written: what is paid for would be lost, so that the
-                run must stop.
-        """
-        with self._stopping_the_run():
-            for written in [self._hand_over(key, reply) for key, reply in replies]:
-                written.result()
-
-    def _hand_over(self, key: str, reply: RawReply) -> "Future[None]":
-        return self._packed.keep_soon(key, reply.model_dump_json().encode())
-
-    @contextmanager
-    def _stopping_the_run(self) -> Iterator[None]:
-        try:
-            yield
-        except StoreError as error:
-            raise UnrecordableError(
-                f"a reply that was paid for cannot be kept in {self._folder}: {error}"
-            ) from error
+    content = journal.find(key)
+    if content is None:
+        return None
+    try:
+        return RawReply.model_validate_json(content)
+    except ValidationError as error:
+        [problem, *_] = str(error).splitlines()
+        _log.warning("the kept reply %s is no reply (%s): it will be requested again", key, problem)
+        return None
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+@asynccontextmanager
+async def claimed(journal: Journal, keys: Iterable[str]) -> AsyncIterator[None]:
+    """Hold the right to request replies; once it is held, others may have kept them.
+
+    Raises:
+        UnrecordableError: The disk may have no room for what would be paid for.
+    """
+    async with journal.claims.on(keys):
+        require_room(journal)
+        yield
+
+
+def require_room(journal: Journal) -> None:
+    """Check that replies to requests which are sent now can be kept.
+
+    Raises:
+        UnrecordableError: The disk may have no room for them, so that the run must stop.
+    """
+    folder = journal.file.parent
+    free_mb = free_bytes(folder) / 2**20
+    if free_mb < _RESERVE_MB:
+        raise UnrecordableError(
+            f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_RESERVE_MB} MiB "
+            "that replies in flight may take: nothing more is requested; free some space or "
+            f"{OTHER_STORE}, then run the same command again"
+        )

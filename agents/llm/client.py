@@ -1,10 +1,11 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
 from agents.llm.budget import Budget
-from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
@@ -14,6 +15,7 @@ from agents.llm.retry import RequestError, raise_for, retrying
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of
+from infra.journal import Journal
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
 from infra.tracing import span
@@ -85,8 +87,8 @@ class LanguageModel:
 
     Args:
         settings: Which model and how.
-        cache: Where replies are kept, and looked up before anything is paid for.
-        limiter: Paces requests and keeps the budget, with all other workers of the same key.
+        journal: Where replies are kept, and looked up before anything is paid for; has the pace and
+            the budget that all workers share.
         labelling_round: Replies of one round or audit are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
     """
@@ -94,19 +96,18 @@ class LanguageModel:
     def __init__(
         self,
         settings: LanguageModelSettings,
-        cache: ReplyCache,
-        limiter: SharedLimiter,
+        journal: Journal,
         labelling_round: int | str = 1,
         deferral: Deferral | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
-        self._cache = cache
+        self._journal = journal
         self._deferral = deferral
         self._transport = Transport(settings)
         self._format = ResponseFormat()
-        self._budget = Budget(limiter, self._transport.price_of)
+        self._budget = Budget(SharedLimiter(journal, settings), self._transport.price_of)
         self._probe = Probe(self._ask_harmless)
 
     async def ask(
@@ -154,7 +155,7 @@ class LanguageModel:
             RequestError: No reply came.
             BudgetExhaustedError: The budget is spent.
         """
-        async with self._cache.claimed([key]):
+        async with claimed(self._journal, [key]):
             await self._ask_provider(question, key)
         return self._format
 
@@ -165,7 +166,7 @@ class LanguageModel:
     async def close(self) -> None:
         """Close the HTTP clients."""
         await self._transport.close()
-        self._cache.close()
+        await asyncio.to_thread(self._journal.close)
 
     async def _call(self, question: Question, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
@@ -179,7 +180,7 @@ class LanguageModel:
             prompt_digest=key,
             status="ok",
         )
-        raw = self._cache.find(key)
+        raw = find_reply(self._journal, key)
         cached = raw is not None and not (self._deferral and self._deferral.is_new(key))
         if raw is None and self._deferral:
             await self._deferral.defer(key, question.role, question.model_dump_json())
@@ -195,8 +196,8 @@ class LanguageModel:
 
     async def _asked_once(self, question: Question, key: str) -> tuple[RawReply, bool]:
         """Return a reply, and whether others who asked the same at the same time paid for it."""
-        async with self._cache.claimed([key]):
-            found = self._cache.find(key)
+        async with claimed(self._journal, [key]):
+            found = find_reply(self._journal, key)
             return found or await self._ask_provider(question, key), found is not None
 
     async def _ask_provider(self, question: Question, key: str) -> RawReply:
@@ -243,11 +244,11 @@ class LanguageModel:
                     note(tokens=raw.tokens)
             except RequestError as error:
                 if not error.may_be_billed:
-                    settle(0, 0.0)
+                    await settle(0, 0.0)
                 raise
             self._probe.note_answer()
-            await self._cache.keep_async(key, raw)
-            settle((raw.is_counted and raw.tokens) or limits.total, raw.cost_usd)
+            tokens = (raw.is_counted and raw.tokens) or limits.total
+            await settle(tokens, raw.cost_usd, [(key, raw)])
             return raw
 
     def _downgrade(self, refused: ResponseFormat, error: RequestError) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from agents.llm.answers import Vectors, vectors_of
 from agents.llm.budget import Budget, TokenLimits
-from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
 from agents.llm.price_list import price_of, prices_of
@@ -22,10 +22,9 @@ from agents.llm.probe import Probe
 from agents.llm.question import believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
-from infra.errors import (
-    LanguageModelError,
-)
+from infra.errors import LanguageModelError
 from infra.identity import digest_of
+from infra.journal import Journal
 from infra.records import Record
 from infra.settings import EmbeddingModelSettings, StoreSettings
 
@@ -59,21 +58,20 @@ class EmbeddingModel:
     Args:
         settings: Which model and how.
         limits: What a request may hold.
-        cache: Where vectors are kept, and looked up before anything is paid for.
-        limiter: Paces requests and keeps the budget, with all other workers of the same key.
+        journal: Where vectors are kept, and looked up before anything is paid for; has the pace and
+            the budget that all workers share.
     """
 
     def __init__(
         self,
         settings: EmbeddingModelSettings,
         limits: EmbeddingLimits,
-        cache: ReplyCache,
-        limiter: SharedLimiter,
+        journal: Journal,
     ) -> None:
         self._settings = settings
         self._limits = limits
-        self._cache = cache
-        self._budget = Budget(limiter, self._price_of)
+        self._journal = journal
+        self._budget = Budget(SharedLimiter(journal, settings), self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
         self._probe = Probe(self._embed_harmless)
@@ -112,7 +110,7 @@ class EmbeddingModel:
     async def close(self) -> None:
         """Close the connections."""
         litellm = loaded_litellm()
-        self._cache.close()
+        await asyncio.to_thread(self._journal.close)
         await litellm.close_litellm_async_clients()
         litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
@@ -134,7 +132,7 @@ class EmbeddingModel:
         self, texts: Sequence[str], key_of: Mapping[str, str], declined: dict[str, RequestError]
     ) -> dict[str, Vectors]:
         """Return text → vector; what others pay for at the same time is not paid for again."""
-        async with self._cache.claimed(key_of[text] for text in texts):
+        async with claimed(self._journal, [key_of[text] for text in texts]):
             found = await asyncio.to_thread(self._kept, {text: key_of[text] for text in texts})
             missing = [text for text in texts if text not in found]
             if missing:
@@ -184,7 +182,7 @@ class EmbeddingModel:
                 response = await self._send(cut)
             except RequestError as error:
                 if not error.may_be_billed:
-                    settle(0, 0.0)
+                    await settle(0, 0.0)
                 raise
             reply = believable(self._reply_of(response, time.monotonic() - started), limits)
             places = vectors_of(response, len(texts))
@@ -195,8 +193,7 @@ class EmbeddingModel:
                 )
                 for text, vector in vectors.items()
             }
-            await asyncio.to_thread(self._cache.keep_all, kept.items())
-            settle(reply.tokens or limits.total, reply.cost_usd)
+            await settle(reply.tokens or limits.total, reply.cost_usd, kept.items())
         self._probe.note_answer()
         return vectors
 
@@ -256,7 +253,7 @@ class EmbeddingModel:
 
     def _kept(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector for those that are kept, given each text's key."""
-        replies = {text: self._cache.find(key) for text, key in key_of.items()}
+        replies = {text: find_reply(self._journal, key) for text, key in key_of.items()}
         return {
             text: np.frombuffer(base64.b64decode(kept.text), _NUMBER)
             for text, kept in replies.items()
@@ -270,6 +267,5 @@ class EmbeddingModel:
 def embedding_model(
     settings: EmbeddingModelSettings, store: StoreSettings, limits: EmbeddingLimits
 ) -> EmbeddingModel:
-    """Return the client of an embedding model, with the cache and the ledger of a store."""
-    limiter = SharedLimiter(store.ledgers, settings)
-    return EmbeddingModel(settings, limits, ReplyCache(store.replies), limiter)
+    """Return the client of an embedding model, with the journal of a store."""
+    return EmbeddingModel(settings, limits, Journal(store.journal))

@@ -9,7 +9,7 @@ from infra.settings.section import Section
 
 
 class StoreSettings(Section):
-    """The artifact store: a folder with the database, the vectors and the replies of models."""
+    """The artifact store: a folder with the database, the vectors and the journal of replies."""
 
     folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
     lock_timeout_s: float = Field(
@@ -30,14 +30,9 @@ class StoreSettings(Section):
         return self.folder / "vectors"
 
     @property
-    def replies(self) -> Path:
-        """Folder of the language models' replies, by content."""
-        return self.folder / "replies"
-
-    @property
-    def ledgers(self) -> Path:
-        """Folder of what was spent on each language model."""
-        return self.folder / "ledgers"
+    def journal(self) -> Path:
+        """The file of what is paid for: replies, what was spent, batches; see `infra.journal`."""
+        return self.folder / "journal.sqlite"
 
     @property
     def refused(self) -> Path:

@@ -1,4 +1,4 @@
-"""Backups of a whole store: database, vectors, replies and what was spent, with checksums.
+"""Backups of a whole store: database, vectors and journal, with checksums.
 
 A backup is a folder with the store's files and a list of them. It is made beside its place and
 moved there when it is whole and was read back. Files of vectors are never changed, so that they get
@@ -18,8 +18,8 @@ from pydantic import Field, ValidationError
 from infra.atomic import BELOW, sync
 from infra.disk import space_on
 from infra.errors import StoreError
+from infra.journal import snapshot
 from infra.locks import locked
-from infra.packed_upkeep import packed_stores, replaced_files, snapshot
 from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store.connections import alone, opened_alone
@@ -27,9 +27,6 @@ from infra.store.copies import checksum, copy_verified, link_or_copy
 from infra.store.versions import identity_in
 
 MANIFEST = "cosqa-backup.json"
-BATCHES = "batches.sqlite"  # what language models are asked by batches
-# Locks, logs, and what is on its way: a batch's results (.jsonl) are fetched again.
-_NOT_KEPT = (".lock", ".busy", "-wal", "-shm", "-journal", ".partial", ".part", ".jsonl")
 _OTHER_FOLDER = "choose another folder"
 
 
@@ -77,6 +74,7 @@ def back_up(
 
     Raises:
         StoreError: The folder is not empty or cannot be made, or a file cannot be read.
+        UnrecordableError: The journal is damaged.
         StoreLockedError: Another process has the database open for too long.
         DiskFullError: The disk has no room; nothing is left of the backup.
     """
@@ -89,13 +87,12 @@ def back_up(
             with opened_alone(settings) as connection:
                 identity = identity_in(connection, settings.database)
             copy_verified(settings.database, partial / settings.database.name)
-        report("copying what was spent")
-        _copy_money(settings, partial)
-        for part, copy in _parts(settings).items():
+        report("copying replies and what was spent")
+        snapshot(settings.journal, partial / settings.journal.name)
+        for part, copy in ((settings.vectors, link_or_copy), (settings.refused, copy_verified)):
             report(f"copying {part.name}")
-            for file in files_below(part):
-                if file != settings.replies / BATCHES:
-                    _copy(copy, file, partial / file.relative_to(settings.folder))
+            for file in _files_below(part):
+                _copy(copy, file, partial / file.relative_to(settings.folder))
         _require_vectors(settings, partial)
         report("reading the backup")
         backup = Backup(
@@ -173,7 +170,7 @@ def _require_new(settings: StoreSettings, folder: Path) -> None:
         raise StoreError(f"{folder} is there and not empty: {_OTHER_FOLDER} for the backup")
 
 
-def files_below(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     """Yield the files that belong to a store, in the order of their names, behind links too."""
     found, seen = [], set()
     for here, folders, names in os.walk(folder, followlinks=True):
@@ -182,27 +179,8 @@ def files_below(folder: Path) -> Iterator[Path]:
             folders.clear()
             continue
         seen.add(real)
-        found += [Path(here, name) for name in names if not name.endswith(_NOT_KEPT)]
+        found += [Path(here, name) for name in names if not name.endswith(".partial")]
     yield from (path for path in sorted(found) if path.is_file())
-
-
-def _copy_money(settings: StoreSettings, partial: Path) -> None:
-    """Copy the batches in flight and what was spent, as a run that is killed may leave them.
-
-    A batch that settles between the copies would settle once more in a restored store. Replies are
-    copied after them: those of a batch that is still in flight in the copy are fetched again.
-    """
-
-    def copy_ledgers() -> None:
-        for file in files_below(settings.ledgers):
-            _copy(copy_ledger, file, partial / file.relative_to(settings.folder))
-
-    batches = settings.replies / BATCHES
-    if batches.is_file():
-        target = partial / batches.relative_to(settings.folder)
-        snapshot(batches, target, beside=copy_ledgers)
-    else:
-        copy_ledgers()
 
 
 def _require_vectors(settings: StoreSettings, partial: Path) -> None:
@@ -221,29 +199,6 @@ def _require_vectors(settings: StoreSettings, partial: Path) -> None:
             f"names, such as {lost[0]}: `cosqa store check` says what else is wrong; no backup "
             "was made"
         )
-
-
-def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:
-    """Return folder → how its files are copied."""
-    damaged = {file for store in packed_stores(settings.replies) for file in replaced_files(store)}
-
-    def copy_reply(file: Path, target: Path) -> None:
-        if file.suffix != ".sqlite":
-            copy_verified(file, target)
-        elif file not in damaged:
-            snapshot(file, target)
-
-    return {
-        settings.vectors: link_or_copy,
-        settings.replies: copy_reply,
-        settings.refused: copy_verified,
-    }
-
-
-def copy_ledger(file: Path, target: Path) -> None:
-    """Copy the file of what was spent by one key; runs may go on meanwhile."""
-    with locked(file, shared=True):  # requests are counted by turns
-        copy_verified(file, target)
 
 
 def _copy(copy: Callable[[Path, Path], None], file: Path, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Checks of a store's files beside the database: vectors, replies, and what runs have left over."""
+"""Checks of a store's files beside the database: vectors, journal, what runs have left over."""
 
 import shutil
 import time
@@ -7,8 +7,7 @@ from math import inf
 from pathlib import Path
 
 from infra.errors import StoreError
-from infra.packed_files import remove_packed
-from infra.packed_upkeep import condition_of, packed_stores, replaced_files
+from infra.journal import fault_of
 from infra.settings import StoreSettings
 from infra.store.checks import Finding
 from infra.store.connections import connected
@@ -16,7 +15,7 @@ from infra.store.vector_files import VectorFile
 
 _LEFT_AFTER_S = 86_400.0  # what is younger may be of a process that is at work
 _LEFTOVERS = (
-    "**/.*.partial", "replies/.*.part", "replies/batch-*.jsonl", ".judges-*", "*.duckdb.tmp",
+    "**/.*.partial", "batch-*.jsonl", ".judges-*", "*.duckdb.tmp",
     ".*.duckdb.new*",
 )  # fmt: skip
 _COLLECT = (
@@ -34,16 +33,12 @@ def check_files(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]
         thorough: Whether to read every vector and every reply.
     """
     yield _check_vectors(settings, thorough=thorough)
-    for store in packed_stores(settings.replies):
-        entries, unreadable, problem = condition_of(store, thorough=thorough)
-        if unreadable:
-            problem += f"; {unreadable:,} of {entries:,} entries are damaged"
-        yield Finding(
-            check=f"{store.file.name} can be read",
-            problem=problem.removeprefix("; "),
-            advice="run any command that asks a model: it takes over what can be read, and what "
-            "is lost is asked and paid for again; or restore a backup",
-        )
+    yield Finding(
+        check=f"{settings.journal.name} can be read",
+        problem=fault_of(settings.journal, thorough=thorough),
+        advice="restore a backup, which takes over what can be read; an entry that is damaged is "
+        "asked and paid for again",
+    )
     refused = sorted(settings.refused.glob("*.json"))
     yield Finding(
         check="no annotation was refused",
@@ -61,12 +56,10 @@ def check_files(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]
 
 
 def leftovers(settings: StoreSettings) -> list[Path]:
-    """Return files that killed runs have left, and damaged ones that were replaced."""
+    """Return files and folders that killed runs have left."""
     found = {path for pattern in _LEFTOVERS for path in settings.folder.glob(pattern)}
     limit = time.time() - _LEFT_AFTER_S
-    old = [path for path in found if _changed_at(path) < limit]
-    replaced = [file for store in packed_stores(settings.replies) for file in replaced_files(store)]
-    return [*sorted(old), *replaced]  # these in the order in which they are to go
+    return sorted(path for path in found if _changed_at(path) < limit)
 
 
 def _changed_at(path: Path) -> float:
@@ -78,11 +71,11 @@ def _changed_at(path: Path) -> float:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, with the logs that SQLite keeps beside a file."""
+    """Remove a file or a folder."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
-        remove_packed(path)
+        path.unlink(missing_ok=True)
 
 
 def _check_vectors(settings: StoreSettings, *, thorough: bool) -> Finding:

@@ -1,6 +1,7 @@
 """Putting a backup in a store's place, whole or not at all."""
 
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
@@ -9,12 +10,11 @@ from pathlib import Path
 from infra.atomic import exchange, sync
 from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
-from infra.ledger import merge
+from infra.journal import take_over
 from infra.locks import locked
-from infra.packed_files import current_file, first_of
-from infra.packed_upkeep import add_missing, packed_stores, snapshot
 from infra.settings import StoreSettings
-from infra.store.backups import BATCHES, Backup, faults_of, files_below, read_backup
+from infra.sqlite import unwritten
+from infra.store.backups import Backup, faults_of, read_backup
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
 from infra.store.lease import writer_lease
@@ -131,7 +131,11 @@ def _put_in_place(
     with ExitStack() as stack:
         stack.enter_context(writer_lease(settings, "cosqa store restore"))
         report("taking over what was paid for since")
-        _take_over(settings, new, stack, is_same=_is_of(settings, since))
+        if settings.journal.exists():
+            with suppress(sqlite3.DatabaseError):  # damaged: nobody writes to it
+                stack.enter_context(unwritten(settings.journal))
+            is_same = _is_of(settings, since)
+            take_over(settings.journal, new / settings.journal.name, is_same=is_same)
         stack.enter_context(alone(settings, whole=False))
         report("putting it in place")
         new.rename(kept)  # the name that the former store has after the exchange
@@ -156,32 +160,6 @@ def _is_of(settings: StoreSettings, backup: Backup) -> bool:
         raise
     except StoreError:
         return True
-
-
-def _take_over(settings: StoreSettings, new: Path, stack: ExitStack, *, is_same: bool) -> None:
-    """Add the replies that the backup lacks and what was spent since.
-
-    The batches are as they are now, but for those of another store, which stay where they were:
-    what is reserved for them counts as spent.
-
-    Args:
-        settings: The store that is there, which may be damaged.
-        new: The copy of the backup.
-        stack: Holds the locks of replies, so that none is kept elsewhere from then on.
-        is_same: Whether the backup is of that store.
-    """
-    for replies in packed_stores(settings.replies):
-        if replies.file.name != BATCHES:  # which is taken for one where it is damaged
-            stack.enter_context(replies.locked())
-            add_missing(replies, current_file(new / "replies" / first_of(replies.file).name))
-    has_its_batches = False
-    if is_same and (settings.replies / BATCHES).is_file():
-        with suppress(StoreError):  # damaged: as in the backup
-            snapshot(settings.replies / BATCHES, new / "replies" / BATCHES)
-            has_its_batches = True
-    for file in files_below(settings.ledgers):
-        copy = new / "ledgers" / file.name
-        merge(file, copy, is_same=is_same, has_its_batches=has_its_batches)
 
 
 def _copy(copy: Callable[[Path, Path], None], source: Path, target: Path) -> None:

@@ -44,8 +44,9 @@ def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:
     if version != SCHEMA_VERSION:
         raise StoreVersionError(
             f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}; "
-            "collect again into another folder with --store, or use the release that made it (the "
-            "replies in its 'replies' folder can be copied there and are not paid again)"
+            "collect again into another folder with --store, or use the release that made it "
+            "(copy its journal.sqlite, or its replies/replies.sqlite, there first: replies are not "
+            "paid for again)"
         )
     return Identity(int(version), str(store_id))
 

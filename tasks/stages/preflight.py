@@ -10,7 +10,7 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
-from agents.llm.batch.messages import check_batches
+from agents.llm.batch.files import check_batches
 from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings

@@ -1,13 +1,12 @@
 """Upkeep of a store: the check of its exports, and the removal of what no label needs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISREG
 
 from infra.errors import PublishError
-from infra.packed import PackedStore
-from infra.packed_upkeep import find_old, packed_stores, remove_old
+from infra.journal import old_contents
 from infra.settings import Settings
 from infra.store import Database, benchmarks, candidates, open_database
 from infra.store.checks import Finding
@@ -65,25 +64,23 @@ class Pruning:
     def find(self) -> list[Found]:
         """Return what would be removed, and its bytes."""
         found = self._retention.find()
-        needed = self._retention.needed_replies()
-        for store in self._packed():
-            old = find_old(store, self._before, needed)
-            found.append(Found(f"entries of {store.file.name}", *old))
+        if self._days is not None:
+            found.append(Found(f"entries of {self._store.journal.name}", *self._old_contents()))
         left = leftovers(self._store)
         size = sum(map(_size, left))
         return [*found, Found("files of killed runs", len(left), size)]
 
     def remove(self) -> None:
         """Remove it; a run that is killed meanwhile leaves the rest to the next one."""
-        needed = self._retention.needed_replies()
+        if self._days is not None:
+            self._old_contents(remove=True)
         self._retention.remove()
-        for store in self._packed():
-            remove_old(store, self._before, needed)
         for path in leftovers(self._store):
             remove(path)
 
-    def _packed(self) -> Sequence[PackedStore]:
-        return () if self._days is None else packed_stores(self._store.replies)
+    def _old_contents(self, *, remove: bool = False) -> tuple[int, int]:
+        needed = self._retention.needed_replies()
+        return old_contents(self._store.journal, self._before, needed, remove=remove)
 
 
 def _size(path: Path) -> int:

@@ -9,10 +9,9 @@ import pytest
 
 from agents import Committee, build_committee
 from agents.committee.trace import TracedModel
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
-from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
+from infra.journal import Journal
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
@@ -70,13 +69,8 @@ class Bench:
 
     def model(self, labelling_round: int = 1, **settings: Any) -> LanguageModel:
         """Return a client of the server, or of another."""
-        llm = self.settings(**settings)
-        model = LanguageModel(
-            llm,
-            ReplyCache(self.folder / "replies"),
-            SharedLimiter(self.folder / "ledgers", llm),
-            labelling_round,
-        )
+        journal = Journal(StoreSettings(folder=self.folder).journal)
+        model = LanguageModel(self.settings(**settings), journal, labelling_round)
         self._stack.push_async_callback(model.close)
         return model
 

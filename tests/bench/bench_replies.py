@@ -25,7 +25,8 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.cache import RawReply
+from infra.journal import Journal
 
 PROCESSES = 4
 FOUND = 20_000
@@ -55,19 +56,20 @@ def key_of(number: int) -> str:
     return hashlib.sha256(str(number).encode()).hexdigest()[:20]
 
 
-def keep_packed(folder: Path, numbers: range, in_flight: int) -> None:
-    """Keep replies in the packed store, so many at once."""
+def keep_in_journal(folder: Path, numbers: range, in_flight: int) -> None:
+    """Keep replies in the journal, so many at once."""
 
-    async def keep_all() -> None:
-        cache, waiting = ReplyCache(folder), iter(numbers)
+    async def keep() -> None:
+        journal, waiting = Journal(folder / "journal.sqlite"), iter(numbers)
 
         async def place() -> None:
             for number in waiting:
-                await cache.keep_async(key_of(number), made_up_reply(number))
+                content = made_up_reply(number).model_dump_json().encode()
+                await asyncio.wrap_future(journal.keep(key_of(number), content))
 
         await asyncio.gather(*(place() for _ in range(in_flight)))
 
-    asyncio.run(keep_all())
+    asyncio.run(keep())
 
 
 def keep_files(folder: Path, numbers: range, in_flight: int) -> None:
@@ -91,10 +93,22 @@ def keep_files(folder: Path, numbers: range, in_flight: int) -> None:
         list(threads.map(keep, numbers))
 
 
-def measured(
-    folder: Path, keep: Callable[[Path, range, int], None], replies: int, in_flight: int
-) -> Kept:
+def find_in_journal(folder: Path) -> Callable[[str], object]:
+    """Return what finds a reply in the journal."""
+    return Journal(folder / "journal.sqlite").find
+
+
+def find_file(folder: Path) -> Callable[[str], object]:
+    """Return what reads a reply's file."""
+    return lambda key: (folder / key[:2] / f"{key[2:]}.json").read_bytes()
+
+
+Way = tuple[Callable[[Path, range, int], None], Callable[[Path], Callable[[str], object]]]
+
+
+def measured(folder: Path, way: Way, replies: int, in_flight: int) -> Kept:
     """Return what one way takes for so many replies."""
+    keep, finder = way
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     started = time.perf_counter()
@@ -108,10 +122,10 @@ def measured(
     for process in processes:
         process.join()
     write_s = time.perf_counter() - started
-    cache, chance = ReplyCache(folder), random.Random(0)
+    find, chance = finder(folder), random.Random(0)
     wanted = [key_of(chance.randrange(replies)) for _ in range(min(FOUND, replies))]
     started = time.perf_counter()
-    missing = [key for key in wanted if cache.find(key) is None]
+    missing = [key for key in wanted if find(key) is None]
     find_s = time.perf_counter() - started
     if missing:
         raise SystemExit(f"{len(missing)} replies are lost, the first {missing[0]}")
@@ -134,11 +148,11 @@ def main() -> None:
     for name in names:
         table.add_column(name, justify="left" if name == "way" else "right")
     try:
-        for way, keep, replies in (
-            ("one packed store", keep_packed, options.replies),
-            ("a file each", keep_files, options.files),
+        for way, steps, replies in (
+            ("the journal", (keep_in_journal, find_in_journal), options.replies),
+            ("a file each", (keep_files, find_file), options.files),
         ):
-            kept = measured(folder, keep, replies, options.in_flight)
+            kept = measured(folder, steps, replies, options.in_flight)
             table.add_row(
                 way, f"{kept.replies:,}", f"{kept.write_s:.1f}",
                 f"{kept.replies / kept.write_s:,.0f}", f"{kept.find_us:.0f}",

@@ -11,11 +11,12 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from infra.packed import PackedStore
-from infra.settings import StoreSettings
+from agents.llm.rate_limit import SharedLimiter
+from infra.journal import Journal
+from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.vector_files import write_vectors
-from tests.fakes.packed import pack
+from tests.fakes.journals import pack, spend
 
 ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table
 Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
@@ -33,7 +34,7 @@ def rows_of(file: Path) -> Rows:
 
 
 def whole_store(folder: Path) -> Database:
-    """Make a store of this version with six judged pairs, vectors, replies and a ledger."""
+    """Make a store of this version with six judged pairs, vectors, and a journal."""
     shutil.copytree(_template(), folder)
     return open_database(StoreSettings(folder=folder, lock_timeout_s=5.0))
 
@@ -65,11 +66,11 @@ def _make(folder: Path) -> Database:
     for kind, name, dimension in files:
         rows = np.ones((6, int(str(dimension))), np.float32)
         write_vectors(settings.vectors / str(name), ids[str(kind)], rows)
-    replies = PackedStore(settings.replies / "replies.sqlite")
+    journal = Journal(settings.journal)
     for (key,) in keys:
-        replies.keep(str(key), b'{"text": "as scripted"}')
-    replies.keep("ab", b'{"text": "of a run that was killed"}')
-    pack(replies)
-    settings.ledgers.mkdir()
-    (settings.ledgers / "0123456789abcdef0123").write_bytes(bytes(64))
+        journal.keep(str(key), b'{"text": "as scripted"}')
+    journal.keep("ab", b'{"text": "of a run that was killed"}').result()
+    spend(SharedLimiter(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
+    journal.close()
+    pack(settings.journal)
     return database

@@ -15,7 +15,6 @@ from prefect import flow
 from prefect.logging import disable_run_logger
 from prefect.states import Completed
 
-from agents.llm.rate_limit import SharedLimiter
 from flows import annotate, audit
 from flows.audit import audit_as_agreed
 from flows.runtime.approval import Approval
@@ -34,6 +33,7 @@ from tasks.stages.annotate.audit import plan_audit
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.preflight import Ready
+from tests.fakes.journals import limiter_of
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 
 
@@ -127,8 +127,8 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
 
     @contextmanager
     def waiting(store: StoreSettings) -> Iterator[None]:
-        ledger = SharedLimiter(store.ledgers, llm)
-        ledger.settle(ledger.reserve(100, 5.0), 100, 5.0)
+        ledger = limiter_of(store, llm)
+        ledger.settle(ledger.reserve(100, 5.0).result(), 100, 5.0).result()
         yield
 
     instead: dict[str, object] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.errors import StoreError
+from infra.errors import UnrecordableError
 from infra.key_locks import Claims
 
 KEYS = ["fa18bde7d67817e65b32", "0" * 20, "f" * 20]
@@ -77,6 +77,48 @@ async def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
 
 async def test_a_file_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="make its folder writable"):
+    with pytest.raises(UnrecordableError, match="make its folder writable"):
         async with Claims(tmp_path / "file" / "claims").on(KEYS):
             pass
+
+
+def test_what_is_in_flight_is_seen_by_others_and_by_oneself(tmp_path: Path) -> None:
+    mine, theirs, third = (Claims(tmp_path / "claims") for _ in range(3))
+    assert mine.is_idle("model")
+    with mine.in_flight("model"):
+        with mine.in_flight("model"), theirs.in_flight("model"):
+            assert not any(claims.is_idle("model") for claims in (mine, theirs, third))
+            assert third.is_idle("other")
+        assert not any(claims.is_idle("model") for claims in (mine, theirs, third))
+    assert all(claims.is_idle("model") for claims in (mine, theirs, third))
+
+
+def _in_flight_for_ever(file: Path, is_shown: Event) -> None:
+    with Claims(file).in_flight("model"):
+        is_shown.set()
+        time.sleep(60)
+
+
+async def test_nothing_of_a_killed_process_is_in_flight(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    is_shown = context.Event()
+    shower = context.Process(target=_in_flight_for_ever, args=(tmp_path / "claims", is_shown))
+    shower.start()
+    assert await asyncio.to_thread(is_shown.wait, 60)
+    mine = Claims(tmp_path / "claims")
+    assert not mine.is_idle("model")
+    shower.kill()
+    shower.join()
+    assert mine.is_idle("model")
+
+
+def test_a_claim_at_once_is_refused_where_somebody_has_it(tmp_path: Path) -> None:
+    mine, theirs = Claims(tmp_path / "claims"), Claims(tmp_path / "claims")
+    with mine.at_once(KEYS[0]) as is_mine:
+        for claims in (mine, theirs):
+            with claims.at_once(KEYS[0]) as is_taken:
+                assert (is_mine, is_taken) == (True, False)
+        with theirs.at_once(KEYS[0]) as is_taken:
+            assert not is_taken, "one that was refused takes nothing from him who has it"
+    with theirs.at_once(KEYS[0]) as is_taken:
+        assert is_taken

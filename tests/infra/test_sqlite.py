@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.sqlite import connect, patiently
+from infra.sqlite import connect, journal_mode, patiently
 
 
 def test_a_step_is_done_again_while_others_have_the_file_locked(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_step_is_done_again_while_others_have_the_file_locked(tmp_path: Path) 
     holder.execute("BEGIN EXCLUSIVE")
     started = time.monotonic()
     threading.Timer(0.1, holder.execute, ["ROLLBACK"]).start()
-    patiently(lambda: hasty.execute("CREATE TABLE one (n)"))
+    patiently(lambda: hasty.execute("CREATE TABLE one (n)"), tmp_path / "file")
     assert time.monotonic() - started > 0.05
     holder.close()
     hasty.close()
@@ -25,7 +25,7 @@ def test_a_step_is_done_again_while_others_have_the_file_locked(tmp_path: Path) 
 def test_another_error_is_raised_at_once(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "file")
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        patiently(lambda: connection.execute("SELECT * FROM lacking"))
+        patiently(lambda: connection.execute("SELECT * FROM lacking"), tmp_path / "file")
     connection.close()
 
 
@@ -48,3 +48,19 @@ def test_a_new_file_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert not errors
+
+
+@pytest.mark.parametrize(
+    ("folder", "mode"),
+    [("/home/me/store", "WAL"), ("/net/store/x", "TRUNCATE"), ("/net/store/own/x", "WAL")],
+)
+def test_a_folder_that_machines_share_has_no_write_ahead_log(
+    tmp_path: Path, folder: str, mode: str
+) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        "/dev/vda / ext4 rw 0 0\nserver:/x /net/store nfs4 rw 0 0\n"
+        "/dev/vdb /net/store/own ext4 rw 0 0\n"
+    )
+    assert journal_mode(Path(folder), mounts) == mode
+    assert journal_mode(Path(folder), tmp_path / "none") == "WAL"

@@ -6,30 +6,45 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from agents.llm.batch.api import ProviderBatch
-from agents.llm.batch.endings import believable, refuse_endless, refuse_failed, refuse_hopeless
-from agents.llm.batch.incoming import Incoming, kept_and_lost, read_results
-from agents.llm.batch.messages import BatchMessages, question_of
-from agents.llm.batch.money import BatchMoney
-from agents.llm.batch.outgoing import Allowance, Room, most_of, write_batch
-from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
-from agents.llm.batch.records import SentBatch
-from agents.llm.batch.requests import BatchRequests, alone
-from agents.llm.cache import ReplyCache
+from agents.llm.batch.api import WAY_OUT, NoBatchesError, PatientBatchApi, ProviderBatch
+from agents.llm.batch.files import (
+    BatchMessages,
+    Incoming,
+    Room,
+    most_of,
+    question_of,
+    read_results,
+    write_batch,
+)
+from agents.llm.batch.requests import BatchRequests, SentBatch
+from agents.llm.cache import require_room
 from agents.llm.client import LanguageModel
+from agents.llm.question import UNSEEN_TOKENS
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, raise_for
 from agents.llm.structured_output import ResponseFormat
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import ModelRefusedError, ModelUnavailableError
-from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
+from infra.journal import Journal
+from infra.settings import AnnotationSettings, LanguageModelSettings
 
 _MAX_SILENT_POLLS = 10
+_LONGEST_S = 36 * 3600.0
+_TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
+_MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
 
 _log = logging.getLogger(__name__)
 
 OnProgress = Callable[[int, int, str], None]
+
+
+class Allowance(NamedTuple):
+    """What people allow: whether to submit at all, and another budget than the settings'."""
+
+    is_paused: bool = False
+    budget_usd: float | None = None
 
 
 class BatchRunner:
@@ -38,7 +53,7 @@ class BatchRunner:
     Args:
         llm: The model.
         annotation: How often to look, and how many requests a batch may have.
-        store: The folders of replies and of what was spent.
+        journal: Has the replies, what was spent and the batches; it is closed at the end.
         on_progress: Gets the number of finished requests, that of all, and what is awaited.
         allowed: What holds now; it is asked before each batch.
     """
@@ -47,21 +62,20 @@ class BatchRunner:
         self,
         llm: LanguageModelSettings,
         annotation: AnnotationSettings,
-        store: StoreSettings,
+        journal: Journal,
         on_progress: OnProgress,
         allowed: Callable[[], Allowance] = Allowance,
     ) -> None:
         self._llm = llm
         self._poll_s = annotation.batch_poll_s
         self._most = annotation.batch_requests
-        self._folder = store.replies
-        self._requests = BatchRequests(store.replies, llm)
-        self._cache = ReplyCache(store.replies)
-        self._limiter = SharedLimiter(store.ledgers, llm)
-        self._money = BatchMoney(self._limiter, self._requests)
-        self._model = LanguageModel(llm, self._cache, self._limiter)
+        self._folder = journal.file.parent
+        self._journal = journal
+        self._limiter = SharedLimiter(journal, llm)
+        self._requests = BatchRequests(self._limiter)
+        self._model = LanguageModel(llm, journal)
         self._messages = BatchMessages(llm)
-        self._api = PatientBatchApi(llm, self._messages)
+        self._api = PatientBatchApi(llm, self._messages.base_url, self._messages.key)
         self._on_progress = on_progress
         self._allowed = allowed
         self._is_paused = False
@@ -86,10 +100,9 @@ class BatchRunner:
             StoreLockedError: Another run is at it.
         """
         try:
-            with alone(self._folder):
+            with self._requests.alone():
                 for left in self._folder.glob("batch-*.jsonl"):  # by runs that were killed
                     left.unlink(missing_ok=True)
-                self._money.finish()
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
                 self._total = waiting + sum(batch.requests for batch in self._sent())
@@ -116,17 +129,16 @@ class BatchRunner:
                     "killed: it is submitted again, and what is reserved for it stays so",
                     self._messages.base_url, f"{batch.requests:,}",
                 )  # fmt: skip
-                self._requests.end(batch.mark)
+                self._requests.end(batch).result()
                 continue
             if found:
-                self._requests.submitted(batch.mark, found.batch_id)
+                self._requests.submitted(batch.mark, found.batch_id).result()
             else:
                 self._withdraw(batch)
 
     def _withdraw(self, batch: SentBatch) -> None:
         """Let the requests of a batch that nothing came of wait for another."""
-        self._requests.end(batch.mark, change=self._money.settlement(batch, 0.0, 0.0))
-        self._money.finish()
+        self._requests.end(batch, took=(0.0, 0.0)).result()
 
     async def _submit_waiting(self) -> bool:
         """Submit what waits, as far as budget and provider allow now; return whether any was."""
@@ -134,6 +146,7 @@ class BatchRunner:
         while not self._must_wait and self._requests.roles_waiting():
             self._is_paused, budget_usd = self._allowed()
             self._limiter.limit(None, budget_usd)
+            self._model.limit(None, budget_usd)
             if self._is_paused:
                 break
             if self._form is None:
@@ -152,14 +165,14 @@ class BatchRunner:
         except RequestError as error:
             if error.kind != "declined":
                 raise_for(error, self._llm)
-            self._requests.refuse(request.key)
+            self._requests.answer(request.key, "direct").result()
         else:
-            self._requests.answer(request.key)
+            self._requests.answer(request.key).result()
         self._done += 1
 
     async def _submit_one(self, form: ResponseFormat) -> bool:
         """Submit one batch; return whether the budget had room for it."""
-        self._cache.require_room()
+        require_room(self._journal)
         mark = secrets.token_hex(10)
         file = self._folder / f"batch-{mark}.jsonl"
         try:
@@ -171,10 +184,8 @@ class BatchRunner:
                 )  # fmt: skip
             if self._sent() and (batch.tokens > room.tokens or (batch.usd or 0.0) > room.usd):
                 return False  # until what is in flight is settled
-            ticket = self._money.reserve(mark, len(batch.keys), batch.tokens, batch.usd)
-            sent = SentBatch(mark=mark, requests=len(batch.keys), ticket=ticket)
-            self._requests.begin(sent, batch.keys)
-            await self._submit_file(sent, file)
+            begun = self._requests.begin(mark, batch.keys, batch.tokens, batch.usd)
+            await self._submit_file(begun.result(), file)
         finally:
             file.unlink(missing_ok=True)
         return True
@@ -186,7 +197,7 @@ class BatchRunner:
         except ModelRefusedError:
             self._withdraw(batch)
             raise
-        self._requests.submitted(batch.mark, created.batch_id)
+        self._requests.submitted(batch.mark, created.batch_id).result()
         _log.info("batch %s of %s requests is submitted", created.batch_id, f"{batch.requests:,}")
 
     async def _look(self) -> None:
@@ -201,16 +212,14 @@ class BatchRunner:
                     ended += 1
                 elif state:
                     since = self._seen_at.setdefault(batch.mark, time.monotonic())
-                    refuse_endless(self._llm.model, state, time.monotonic() - since)
+                    _refuse_endless(self._llm.model, state, time.monotonic() - since)
                     running.append(state.status)
                     done += min(state.done, batch.requests)
             except NoBatchesError as error:
                 _log.warning("%s; its requests without a reply are submitted again", error)
-                keys = self._requests.keys_of(batch.mark)
-                kept, lost = await asyncio.to_thread(kept_and_lost, keys, self._cache)
                 # What is reserved for it stays: it may be billed.
-                self._requests.end(batch.mark, answered=kept, failed=lost)
-                self._done += len(kept)
+                lost = self._requests.keys_of(batch.mark)
+                self._done += self._requests.end(batch, failed=lost).result()
                 ended += 1
         awaited = ["paused: no more are submitted"] * self._is_paused + running
         self._on_progress(self._done + done, self._total, ", ".join(awaited))
@@ -238,33 +247,27 @@ class BatchRunner:
             self._wait_or_refuse(batch, state)
             return
         incoming, is_whole = await self._read(batch, state)
-        if is_whole:
-            # Of a batch that is not completed, what has no result was only too late.
-            lost = [*incoming.missing] if state.status == "completed" else []
-            untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
-            bill = self._money.settlement(batch, *believable(incoming, batch, untold))
-        else:  # what has no result may be in the files that are gone: answered, and billed
-            kept, lost = await asyncio.to_thread(kept_and_lost, incoming.missing, self._cache)
-            incoming.answered += kept
-            bill = None
-        failed = [*incoming.failed, *lost]
-        self._requests.end(batch.mark, incoming.answered, failed, incoming.refused, bill)
-        self._money.finish()
-        self._done += len(incoming.answered) + len(incoming.refused)
+        # Of a batch that is not completed, what has no result was only too late; where a file is
+        # gone, what has none may be answered in that one, and billed: the reservation stays.
+        is_lost = state.status == "completed" or not is_whole
+        lost = [*incoming.missing] if is_lost else []
+        untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
+        took = _believable(incoming, batch, untold) if is_whole else None
+        ended = self._requests.end(
+            batch, incoming.replies, [*incoming.failed, *lost], incoming.refused, took
+        )
+        answered = await asyncio.wrap_future(ended)
+        self._done += answered + len(incoming.refused)
         self._must_wait = False
-        unanswered = batch.requests - len(incoming.answered)
         _log.info("batch %s: %s, %s replies, %s unanswered %s", state.batch_id, state.status,
-                  f"{len(incoming.answered):,}", f"{unanswered:,}", incoming.problem)  # fmt: skip
-        if state.status == "failed" and not incoming.answered:
+                  f"{answered:,}", f"{batch.requests - answered:,}", incoming.problem)  # fmt: skip
+        if state.status == "failed" and not answered:
             self._wait_or_refuse(batch, state)
         elif is_whole:
-            refuse_hopeless(self._llm.model, batch, state, incoming)
+            _refuse_hopeless(self._llm.model, batch, state, incoming)
 
     async def _read(self, batch: SentBatch, state: ProviderBatch) -> tuple[Incoming, bool]:
-        """Keep the replies of a batch; return what came, and whether that is all.
-
-        It is not where a file is gone, or where an earlier release let a run with another address
-        of the model have some of the batch's requests.
+        """Return what came of a batch, and whether that is all: no file of it is gone.
 
         Raises:
             NoBatchesError: None was there.
@@ -275,19 +278,84 @@ class BatchRunner:
                 is_whole = await self._api.download_all(state, files)
             there = [file for file in files if file.exists()]
             keys = self._requests.keys_of(batch.mark)
-            incoming = await asyncio.to_thread(
-                read_results, there, keys, self._messages, self._cache
-            )
+            incoming = await asyncio.to_thread(read_results, there, keys, self._messages)
         finally:
             for file in files:
                 file.unlink(missing_ok=True)
-        return incoming, is_whole and len(keys) == batch.requests
+        return incoming, is_whole
 
     def _wait_or_refuse(self, batch: SentBatch, state: ProviderBatch) -> None:
         """Let the requests of a batch that failed wait: for others to end, or a smaller one."""
-        refuse_failed(self._llm.model, batch, state)
+        _refuse_failed(self._llm.model, batch, state)
         self._must_wait = bool(self._sent())
         if not self._must_wait:
             self._most = batch.requests // 2
         then = "waiting for others" if self._must_wait else f"{self._most:,} requests next"
         _log.info("the account's queue has no room for batch %s: %s", state.batch_id, then)
+
+
+def _refuse_endless(model: str, state: ProviderBatch, seen_s: float) -> None:
+    """Raise where a batch goes on for longer than any may, since this run looked at it first."""
+    if seen_s > _LONGEST_S:
+        raise ModelUnavailableError(
+            f"batch {state.batch_id} of {model} has been {state.status} for "
+            f"{_LONGEST_S / 3600:.0f} hours, though it may take 24: cancel it at the provider and "
+            f"run the same command again, or {WAY_OUT}"
+        )
+
+
+def _refuse_failed(model: str, batch: SentBatch, state: ProviderBatch) -> None:
+    """Raise where a batch failed, but not because the account's queue had no room for it."""
+    is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
+    if not is_too_much or batch.requests == 1:
+        raise ModelRefusedError(
+            f"{model}: the provider refused batch {state.batch_id} ({state.problem}): remove the "
+            f"cause and run the same command again, or {WAY_OUT}"
+        )
+
+
+def _refuse_hopeless(
+    model: str, batch: SentBatch, state: ProviderBatch, incoming: Incoming
+) -> None:
+    """Raise where another batch would end alike."""
+    told = f"batch {state.batch_id} of {model}"
+    if state.status == "cancelled":
+        raise ModelRefusedError(
+            f"{told} was cancelled at the provider: the replies that had come are kept; run "
+            f"the same command again to submit the others, or {WAY_OUT}"
+        )
+    if incoming.replies:
+        return
+    if state.status == "expired":
+        raise ModelUnavailableError(
+            f"{told} expired with none of its {batch.requests:,} requests answered: run the "
+            f"same command again later, or {WAY_OUT}"
+        )
+    if len(incoming.missing) >= _MIN_REFUSED:
+        raise ModelUnavailableError(
+            f"{told} has ended without a result of {len(incoming.missing):,} of its "
+            f"{batch.requests:,} requests, and without a reply: look at it at the provider, "
+            f"then run the same command again, which submits them anew, or {WAY_OUT}"
+        )
+    if len(incoming.refused) >= _MIN_REFUSED:
+        raise ModelRefusedError(
+            f"{told}: all of its {batch.requests:,} requests were refused, the last with "
+            f"{incoming.problem}; {WAY_OUT}"
+        )
+
+
+def _believable(
+    incoming: Incoming, batch: SentBatch, untold: tuple[float, float | None]
+) -> tuple[float, float | None]:
+    """Return the tokens and the price of a batch; as reserved where so much cannot be true.
+
+    Args:
+        incoming: What has come of it.
+        batch: The batch.
+        untold: The most that the requests took which do not tell it.
+    """
+    if incoming.tokens > batch.ticket.tokens + UNSEEN_TOKENS * batch.requests:
+        return batch.ticket.tokens, None
+    tokens, usd = untold
+    known = usd is not None and incoming.usd is not None
+    return incoming.tokens + tokens, (incoming.usd or 0.0) + (usd or 0.0) if known else None

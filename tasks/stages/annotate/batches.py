@@ -10,11 +10,11 @@ from contextlib import suppress
 import pyarrow as pa
 from prefect.logging import get_run_logger
 
-from agents.committee.remembering import forget_runs
-from agents.llm.batch.outgoing import Allowance
 from agents.llm.batch.requests import BatchRequests
-from agents.llm.batch.runner import BatchRunner
+from agents.llm.batch.runner import Allowance, BatchRunner
+from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError
+from infra.journal import Journal
 from infra.settings import Settings
 from infra.store import open_database
 from infra.store.controls import current_controls
@@ -29,7 +29,11 @@ from tasks.stages.annotate.run_watch import Spending, tell_of_budget
 
 def forget_collected(settings: Settings) -> None:
     """Forget the requests that an earlier run collected but did not submit."""
-    BatchRequests(settings.store.replies, settings.llm).forget_waiting()
+    _requests(settings).forget_waiting()
+
+
+def _requests(settings: Settings) -> BatchRequests:
+    return BatchRequests(SharedLimiter(Journal(settings.store.journal), settings.llm))
 
 
 @stage(
@@ -49,11 +53,11 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
         ModelUnavailableError: The provider does not answer; a later run finds its batches.
         BudgetExhaustedError: The budget is spent, or a reply cannot be kept.
     """
-    requests = BatchRequests(settings.store.replies, settings.llm)
+    requests = _requests(settings)
     waiting = requests.roles_waiting()
     number = sum(waiting.values()) + sum(batch.requests for batch in requests.sent())
     if not number:
-        _end(requests, settings)
+        requests.clear()
         return None
     of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
     step = of_roles or "of an earlier run"
@@ -62,7 +66,8 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     with progress(key, f"requests answered by batches ({step})", number) as bar:
         report = _Report(bar, step, plan, settings)
         allowed = report.allowed
-        runner = BatchRunner(settings.llm, settings.annotation, settings.store, report, allowed)
+        journal = Journal(settings.store.journal)
+        runner = BatchRunner(settings.llm, settings.annotation, journal, report, allowed)
         try:
             asyncio.run(runner.answer_all())
         except BudgetExhaustedError as error:
@@ -73,14 +78,8 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     next_pass = _next_pass(plan, settings)
     if next_pass.pairs:
         return next_pass
-    _end(requests, settings)
-    return None
-
-
-def _end(requests: BatchRequests, settings: Settings) -> None:
-    """Forget what serves the passes of one run alone."""
     requests.clear()
-    forget_runs(settings.store.replies)
+    return None
 
 
 def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
@@ -126,7 +125,7 @@ class _Report:
 
     def look(self) -> None:
         """Show what is spent."""
-        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+        with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             llm = self._spending.look(self._budget_usd)
             collection, model = self._plan.reference.collection, self._plan.recipe.model
             state = JudgingState(collection=collection, model=model)

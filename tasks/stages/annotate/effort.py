@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from agents import token_prices
 from agents.committee.configurations import OF_QUERIES
-from agents.llm.batch.prices import batch_share
+from agents.llm.batch.files import batch_share
 from infra.machine import this_machine
 from infra.settings import Settings
 from infra.store import Database

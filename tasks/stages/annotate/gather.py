@@ -292,7 +292,7 @@ class Gathering:
 
     @contextmanager
     def _ending_the_run(self) -> Iterator[None]:
-        """Let an error of the store or the ledger end the run after the pairs in flight."""
+        """Let an error of the store or the journal end the run after the pairs in flight."""
         try:
             yield
         except (StoreError, DiskFullError, BudgetExhaustedError) as error:

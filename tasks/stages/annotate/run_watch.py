@@ -16,6 +16,7 @@ from infra.errors import (
     RunBudgetExhaustedError,
     UnrecordableError,
 )
+from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
@@ -45,7 +46,7 @@ class Spending:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._limiter = SharedLimiter(settings.store.ledgers, settings.llm)
+        self._limiter = SharedLimiter(Journal(settings.store.journal), settings.llm)
         self.tokens, self.usd = self._limiter.spent()
         self.before_tokens, self.before_usd = settings.llm.before or (self.tokens, self.usd)
 
@@ -200,7 +201,7 @@ class RunWatch:
         Args:
             error: What ended the run early.
         """
-        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+        with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._look(0, 0)
         collection = self._plan.reference.collection
         self._tell(collection, error)

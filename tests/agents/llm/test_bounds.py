@@ -15,14 +15,13 @@ import pytest
 from pydantic import SecretStr
 
 from agents.llm.batch.api import BatchApi
-from agents.llm.batch.lines import outcomes_of
-from agents.llm.cache import ReplyCache
+from agents.llm.batch.files import outcomes_of
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
 from agents.llm.litellm_transport import Transport
-from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
-from infra.settings import EncoderSettings, LanguageModelSettings, StoreSettings
+from infra.journal import Journal
+from infra.settings import EncoderSettings, LanguageModelSettings
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 PART = 2**20
@@ -49,8 +48,8 @@ def by_chat(model: str) -> Ask:
 async def by_embedding(base_url: str, folder: Path, timeout_s: float) -> object:
     encoder = EncoderSettings(base_url=base_url, api_key=SecretStr(KEY), timeout_s=timeout_s)
     settings = encoder.of_api("openai/text-embedding-3-large")
-    limiter = SharedLimiter(StoreSettings(folder=folder).ledgers, settings)
-    model = EmbeddingModel(settings, EmbeddingLimits(max_tokens=9), ReplyCache(folder), limiter)
+    journal = Journal(folder / "journal.sqlite")
+    model = EmbeddingModel(settings, EmbeddingLimits(max_tokens=9), journal)
     try:
         return await model._send(["a"])
     finally:

@@ -1,8 +1,7 @@
 """Laws of the budget: it holds for requests that are in flight together."""
 
 import asyncio
-import errno
-import os
+import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,9 @@ import pytest
 
 from agents.llm.budget import TokenLimits
 from agents.llm.client import LanguageModel
+from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
-from infra.errors import BudgetExhaustedError, ModelUnavailableError
+from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
 from infra.records import Code, LanguageModelCall, Pair, Query
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.llm_server import ScriptedServer
@@ -196,24 +196,54 @@ async def test_absurd_usage_is_charged_as_reserved(
     assert tokens >= 2048
 
 
-async def test_a_budget_that_cannot_be_written_loses_no_paid_reply(
+async def test_a_reply_that_cannot_be_kept_ends_the_run_and_stays_reserved(
     bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    bench.serve([rule("screener", CLEAR)])
+    model = bench.model(model=PRICED, budget_usd=1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr("agents.llm.rate_limit.keep_all", full)
+        with pytest.raises(UnrecordableError, match=r"disk is full.*make room"):
+            await screen(model, [])
+    _, usd = model._budget._limiter.spent()
+    assert MOST_USD < usd < 2 * MOST_USD
+
+
+async def test_a_reply_and_what_it_cost_are_kept_both_or_neither(
+    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise InterruptedError
+
     server = bench.serve([rule("screener", CLEAR)])
-    real, writes = os.pwrite, []
+    model = bench.model(model=PRICED)
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedLimiter, "settle_in", killed)
+        with pytest.raises(UnrecordableError):
+            await screen(model, [])
+    assert await screen(model, []) == "clear_match"
+    assert server.count("screener") == 2
 
-    def pwrite(handle: int, content: bytes, offset: int) -> int:
-        writes.append(content)
-        if len(writes) == 2:  # the first one reserves, the second one settles
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(handle, content, offset)
 
-    monkeypatch.setattr(os, "pwrite", pwrite)
-    calls: list[LanguageModelCall] = []
-    with pytest.raises(BudgetExhaustedError, match=r"cannot be written.*No space left"):
-        await screen(bench.model(), calls)
-    assert await screen(bench.model(), calls) == "clear_match"
-    assert (server.count("screener"), calls[-1].cached) == (1, True)
+async def test_a_request_that_is_cancelled_while_it_is_reserved_costs_nothing(
+    bench: Bench,
+) -> None:
+    """Its reservation is on the way to the journal, and is given back there."""
+    server = bench.serve([rule("screener", CLEAR)])
+    budget = bench.model(model=PRICED, budget_usd=1.0)._budget
+    waiting = asyncio.create_task(budget._reserve(TokenLimits(9, 9)))
+    await asyncio.sleep(0)  # it has handed its reservation over
+    assert budget._in_flight == 1
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    journal = budget._limiter.journal
+    await eventually(lambda: journal.rows("SELECT tokens FROM spent") == [(0.0,)])
+    assert (budget._in_flight, budget._limiter.spent()) == (0, (0, 0.0))
+    assert server.calls == []
 
 
 async def test_a_reply_that_cannot_be_read_is_kept_before_it_is_parsed(
@@ -257,7 +287,7 @@ async def test_what_a_killed_process_had_reserved_is_not_waited_for(
 ) -> None:
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=MOST_USD * 1.9)
-    model._budget._limiter.reserve(2_048, MOST_USD)
+    model._budget._limiter.reserve(2_048, MOST_USD).result()
     async with asyncio.timeout(5):
         with pytest.raises(BudgetExhaustedError):
             await Screener(model).screen(pair)
@@ -271,7 +301,7 @@ async def test_a_spent_budget_ends_a_run_though_others_ask_without_a_pause(
     monkeypatch.setattr("agents.llm.budget._LOOK_S", 0.01)
     server = bench.serve([rule("screener", CLEAR)])
     other = bench.model(**settings)._budget._limiter
-    other.settle(other.reserve(1), 1, 5.0 if settings else None)
+    other.settle(other.reserve(1).result(), 1, 5.0 if settings else None).result()
     model = bench.model(**settings, budget_usd=2.0, timeout_s=0.05)
     with other.in_flight():  # always
         async with asyncio.timeout(60):
@@ -292,7 +322,7 @@ async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert len(server.calls) == 1
-    assert model._budget._limiter.spent() == pytest.approx(spent)
+    await eventually(lambda: model._budget._limiter.spent() == pytest.approx(spent))
 
 
 async def test_a_limit_that_is_raised_lets_waiting_requests_go_within_seconds(

@@ -8,32 +8,41 @@ from typing import Any
 
 import pytest
 
-from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.cache import RawReply, claimed, find_reply
 from infra.errors import UnrecordableError
-from infra.packed import PackedStore
+from infra.journal import Journal
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
 KEY = "ab" + "0" * 18
 
 
-def test_a_kept_reply_is_found_by_every_cache_on_the_folder(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path)
-    assert cache.find(KEY) is None
-    cache.keep_all([(KEY, REPLY)])
-    assert cache.find(KEY) == REPLY
-    assert ReplyCache(tmp_path).find(KEY) == REPLY
+def content_of(reply: RawReply) -> bytes:
+    return reply.model_dump_json().encode()
+
+
+def keep(journal: Journal, reply: RawReply) -> None:
+    journal.keep(KEY, content_of(reply)).result()
+
+
+def test_a_kept_reply_is_found_by_all_on_the_journal(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.sqlite")
+    assert find_reply(journal, KEY) is None
+    keep(journal, REPLY)
+    assert find_reply(journal, KEY) == REPLY
+    assert find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == REPLY
 
 
 def test_what_was_not_kept_is_absent_and_looking_for_it_makes_nothing(tmp_path: Path) -> None:
-    assert ReplyCache(tmp_path / "nowhere").find(KEY) is None
+    assert find_reply(Journal(tmp_path / "nowhere" / "journal.sqlite"), KEY) is None
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path)
+    journal = Journal(tmp_path / "journal.sqlite")
     keys = [f"{number:020x}" for number in range(300)]
-    await asyncio.gather(*(cache.keep_async(key, RawReply(text=key)) for key in keys))
-    assert [found.text for key in keys if (found := cache.find(key))] == keys
+    kept_soon = (journal.keep(key, content_of(RawReply(text=key))) for key in keys)
+    await asyncio.gather(*map(asyncio.wrap_future, kept_soon))
+    assert [found.text for key in keys if (found := find_reply(journal, key))] == keys
 
 
 DAMAGES = [
@@ -52,29 +61,29 @@ DAMAGES = [
 def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    PackedStore(tmp_path / "replies.sqlite").keep(KEY, content)
-    cache = ReplyCache(tmp_path)
-    assert cache.find(KEY) is None
+    Journal(tmp_path / "journal.sqlite").keep(KEY, content).result()
+    journal = Journal(tmp_path / "journal.sqlite")
+    assert find_reply(journal, KEY) is None
     assert KEY in caplog.text
-    cache.keep_all([(KEY, REPLY)])
-    assert cache.find(KEY) == REPLY
+    keep(journal, REPLY)
+    assert find_reply(journal, KEY) == REPLY
 
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
-    (tmp_path / "replies").write_text("a file in the place of the folder")
-    with pytest.raises(UnrecordableError, match="paid for cannot be kept"):
-        ReplyCache(tmp_path / "replies").keep_all([(KEY, REPLY)])
+    (tmp_path / "store").write_text("a file in the place of the folder")
+    with pytest.raises(UnrecordableError, match="make room there, or make the file and its folder"):
+        keep(Journal(tmp_path / "store" / "journal.sqlite"), REPLY)
 
 
 async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = ReplyCache(tmp_path)
+    journal = Journal(tmp_path / "journal.sqlite")
     for free_mb, is_refused in ((64, False), (63.5, True), (0, True), (64, False)):
         monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _, free=free_mb: free * 2**20)
         expected = pytest.raises(UnrecordableError, match=r"63.5|0.0") if is_refused else None
         with expected or nullcontext() as caught:
-            async with cache.claimed([KEY]):
+            async with claimed(journal, [KEY]):
                 pass
         if caught:
             assert all(words in str(caught.value) for words in (str(tmp_path), "64 MiB", "--store"))
@@ -92,8 +101,8 @@ async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
 )
 def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept: str) -> None:
     reply = RawReply(text=text)
-    ReplyCache(tmp_path).keep_all([(KEY, reply)])
-    found = ReplyCache(tmp_path).find(KEY)
+    keep(Journal(tmp_path / "journal.sqlite"), reply)
+    found = find_reply(Journal(tmp_path / "journal.sqlite"), KEY)
     assert found == reply
     assert reply.text == kept
 
@@ -104,8 +113,8 @@ def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept
 def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
     reply = RawReply(text="", prompt_tokens=count, completion_tokens=count)
     assert (reply.prompt_tokens, reply.completion_tokens, reply.tokens) == (None, None, 0)
-    ReplyCache(tmp_path).keep_all([(KEY, reply)])
-    assert ReplyCache(tmp_path).find(KEY) == reply
+    keep(Journal(tmp_path / "journal.sqlite"), reply)
+    assert find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == reply
 
 
 @pytest.mark.parametrize(("count", "known"), [(0, 0), (7, 7), (12.0, 12), (10**6, 10**6)])

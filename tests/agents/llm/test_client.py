@@ -22,8 +22,8 @@ from infra.errors import (
 )
 from infra.records import Code, LanguageModelCall, Pair, Query
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
+from tests.fakes.journals import journal_text
 from tests.fakes.llm_server import KEY, ScriptedServer
-from tests.fakes.packed import packed_text
 
 pytestmark = pytest.mark.usefixtures("way")
 
@@ -318,7 +318,7 @@ async def test_the_key_is_nowhere_in_evidence_errors_or_files(
     with caplog.at_level(0), pytest.raises(LanguageModelError) as caught:
         await screen(bench.model(temperature=1), calls)
     assert "Incorrect API key provided: ***" in str(caught.value)
-    stored = packed_text(tmp_path)
+    stored = journal_text(tmp_path)
     assert "clear_match" in stored
     assert KEY not in f"{caught.value}{calls}{stored}{caplog.text}{bench.settings()!r}"
 

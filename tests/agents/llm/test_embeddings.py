@@ -21,8 +21,8 @@ from infra.errors import (
     TextsDeclinedError,
 )
 from infra.settings import EncoderSettings, StoreSettings
+from tests.fakes.journals import journal_text
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
-from tests.fakes.packed import packed_text
 
 TEXTS = ["abba", "read a json file", "", "abba", "cab"]
 LIMITS = EmbeddingLimits(max_tokens=50, batch_size=2, concurrency=2)
@@ -84,7 +84,7 @@ async def test_what_is_paid_for_is_never_asked_for_again(
     again = await embed(client(server, tmp_path, api_key="another"), TEXTS)
     assert len(server.embedded) == before
     assert np.array_equal(again[0], embedding_of("abba", 8))
-    assert not any(KEY in text for text in [*written(tmp_path), packed_text(tmp_path)])
+    assert not any(KEY in text for text in [*written(tmp_path), journal_text(tmp_path)])
     shorter = EmbeddingLimits(max_tokens=50, dimension=4)
     assert (await embed(client(server, tmp_path, shorter), TEXTS)).shape == (5, 4)
 
@@ -263,15 +263,15 @@ async def test_what_is_asked_at_the_same_time_is_paid_once(
     assert sorted(text for call in server.embedded for text in call["input"]) == texts
 
 
-async def test_vectors_are_kept_before_what_they_cost_is_written_down(
+async def test_vectors_and_what_they_cost_are_kept_both_or_neither(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise BudgetExhaustedError("no room")
 
-    monkeypatch.setattr(SharedLimiter, "settle", full)
-    with pytest.raises(BudgetExhaustedError):
-        await embed(client(server, tmp_path), ["a"])
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(SharedLimiter, "settle_in", full)
+        with pytest.raises(BudgetExhaustedError):
+            await embed(client(server, tmp_path), ["a"])
     await embed(client(server, tmp_path), ["a"])
-    assert len(server.embedded) == 1
+    assert len(server.embedded) == 2

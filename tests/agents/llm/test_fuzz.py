@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from agents.llm.answers import plausible_usage, read_answer
-from agents.llm.batch.lines import outcomes_of
+from agents.llm.batch.files import outcomes_of
 from agents.llm.cache import RawReply
 from agents.llm.litellm_transport import loaded_litellm, raw_reply, request_error
 from agents.llm.openai_transport import ChatCompletions

@@ -1,31 +1,30 @@
 """The laws of money, by simulation: real limiter, budget and cache, a provider with its own bill.
 
 Each seed draws a story: processes with several clients that ask the same prompts at once, killed or
-cancelled at any moment, faults and lies of the provider, ledgers that cannot be written or are
+cancelled at any moment, faults and lies of the provider, a journal that cannot be written or is
 damaged, and a clock that jumps. The laws hold at every moment of it.
 """
 
 import asyncio
-import errno
-import os
 import re
-import zlib
+import sqlite3
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Literal
 
 import pytest
 
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import Prompt
-from agents.llm.rate_limit import SharedLimiter
 from agents.llm.structured_output import Reply
-from infra.errors import BudgetExhaustedError, LanguageModelError
-from infra.packed_rescue import readable_rows
-from infra.settings import LanguageModelSettings
-from infra.sqlite import connect
+from infra.errors import LanguageModelError, UnrecordableError
+from infra.journal import Journal
+from infra.settings import LanguageModelSettings, StoreSettings
+from infra.sqlite import begin
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
+from tests.fakes.journals import journal_text, limiter_of, pack
 from tests.fuzzing import seeds
 
 PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
@@ -63,36 +62,35 @@ class Story:
         self._now = 1e9
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
         patch.setattr("agents.llm.budget._LOOK_S", 0.001)
-        patch.setattr("infra.packed.connect", lambda file: connect(file, "OFF"))  # for speed
-        patch.setattr(os, "fdatasync", lambda handle: None)
         patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
         patch.setattr("agents.llm.rate_limit.time.time", self.time)
-        self._disk, self._write = 0.0, os.pwrite
-        patch.setattr(os, "pwrite", self.pwrite)
+        self.machine = Random(seed)  # draws in the journal's threads
+        self._disk, self._begin = 0.0, begin
+        patch.setattr("infra.journal.begin", self.begin)
+        self.store = StoreSettings(folder=folder)
 
     def time(self) -> float:
         """Return a clock's time that jumps."""
-        self._now += self.draw.choice([0.001, 0.001, 0.01, 90, -90, 86_400])
+        self._now += self.machine.choice([0.001, 0.001, 0.01, 90, -90, 86_400])
         return self._now
 
-    def pwrite(self, handle: int, content: bytes, offset: int) -> int:
-        """Write, where the disk is not full."""
-        if self.draw.random() < self._disk:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return self._write(handle, content, offset)
+    def begin(self, connection: sqlite3.Connection, file: Path) -> None:
+        """Begin a group of changes, where the disk is not full."""
+        if self.machine.random() < self._disk:
+            raise sqlite3.OperationalError("database or disk is full")
+        connection.execute("PRAGMA synchronous = OFF")  # for speed
+        self._begin(connection, file)
 
     def spent(self) -> float:
-        """Return what the ledger says."""
-        return SharedLimiter(self.folder / "ledgers", self.settings).spent()[1]
+        """Return what the journal says."""
+        return limiter_of(self.store, self.settings).spent()[1]
 
     def look(self, provider: BillingProvider) -> None:
         """Check what holds at every moment: the ledger covers the bill, the bill the budget."""
         if not (self.is_priced and self.budget):
             return  # nothing can be reserved of a price that is not known
         assert provider.usd <= self.budget + ROUNDING
-        disk, self._disk = self._disk, 0.0
         assert self.spent() >= provider.usd - ROUNDING
-        self._disk = disk
 
     def run_process(self, end: str) -> None:
         """Let some clients ask all prompts at once, until they are done, cancelled or killed."""
@@ -106,35 +104,31 @@ class Story:
             assert end != "done" or all(task.done() for task in tasks), "every run ends"
             if end == "killed":
                 for model in models:  # it writes nothing more
-                    vars(model._budget._limiter)["settle"] = lambda *_: None
+                    vars(model._journal)["write"] = lambda *_, **__: Future()
             for task in tasks:
                 task.cancel()
             loop.run_until_complete(asyncio.wait(tasks))
-            self._disk = 0.0
+            was_full, self._disk = self._disk > 0, 0.0
             self.bury(models)
         finally:
             loop.close()
         failures = [task.exception() for task in tasks if task.done() and not task.cancelled()]
         assert not [failure for failure in failures if failure]
-        gone = self.provider.die(self.kept())
-        assert end != "done" or not gone, "what had arrived was not kept"
+        gone = self.provider.die(self.kept() if self.provider.on_the_wire else ())
+        assert end != "done" or was_full or not gone, "what had arrived was not kept"
 
     def bury(self, models: list[LanguageModel]) -> None:
         """Wait for what a process had handed over to the disk, and drop its locks."""
         for model in models:
-            model._cache._packed._thread.shutdown(wait=True)
-            model._cache.close()
+            model._journal.close()
 
     def kept(self) -> set[int]:
         """Return the numbers of the bills whose replies are kept."""
-        rows = readable_rows(self.folder / "replies" / "replies.sqlite")
-        texts = (zlib.decompress(content).decode() for _, content in rows)
-        return {int(re.findall(r"bill (\d+):", text)[0]) for text in texts}
+        return {int(number) for number in re.findall(r"bill (\d+):", journal_text(self.folder))}
 
     def model(self) -> LanguageModel:
         """Return another client of the same store."""
-        limiter = SharedLimiter(self.folder / "ledgers", self.settings)
-        return LanguageModel(self.settings, ReplyCache(self.folder / "replies"), limiter)
+        return LanguageModel(self.settings, Journal(self.store.journal))
 
     async def ask(self, model: LanguageModel) -> None:
         """Ask all prompts, in any order; whatever comes of it, it is an error of ours."""
@@ -144,21 +138,24 @@ class Story:
             except LanguageModelError:
                 continue
 
-    def damage_ledger(self) -> None:
-        """Damage the ledger: nothing is asked until it is restored."""
-        files = [file for file in (self.folder / "ledgers").iterdir() if file.stat().st_size]
-        whole = {file: file.read_bytes() for file in files}
-        bill = self.provider.usd
-        for file, content in whole.items():
-            cut = self.draw.randrange(1, len(content))
-            file.write_bytes(self.draw.choice([content[:cut], bytes(len(content)), b"\xff" * 56]))
-        if whole:
-            with pytest.raises(BudgetExhaustedError, match="remove the file"):
-                self.spent()
-            self.run_process("done")
-            assert self.provider.usd == bill
-        for file, content in whole.items():
-            file.write_bytes(content)
+    def damage_journal(self) -> None:
+        """Damage the journal: nothing is asked until it is restored."""
+        file = self.store.journal
+        if not file.exists():
+            return
+        pack(file)
+        whole, spent, bill = file.read_bytes(), self.spent(), self.provider.usd
+        cut = self.draw.randrange(
+            0, len(whole), 4_096
+        )  # else what lacks may be zeros that nothing needs
+        file.write_bytes(self.draw.choice([whole[:cut], bytes(len(whole)), b"\xff" * 5_000]))
+        with suppress(UnrecordableError):
+            assert self.spent() == spent, "never another sum"
+        self.run_process("done")
+        assert self.provider.usd == bill
+        for log in file.parent.glob(f"{file.name}-*"):
+            log.unlink()
+        file.write_bytes(whole)
 
 
 def live(story: Story) -> None:
@@ -166,7 +163,7 @@ def live(story: Story) -> None:
     for _ in range(story.draw.randint(1, 3)):
         story.run_process(story.draw.choice(["cancelled", "killed", "done"]))
     if story.draw.random() < 0.3:
-        story.damage_ledger()
+        story.damage_journal()
     story.run_process("done")
     provider = story.provider
     twice = {key: n for key, n in provider.billed.items() if n > 1 + provider.lost[key]}

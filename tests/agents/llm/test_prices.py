@@ -5,7 +5,7 @@ Covers `agents.llm.price_list`.
 
 import pytest
 
-from agents.llm.batch.prices import batch_price
+from agents.llm.batch.files import batch_price
 from agents.llm.budget import TokenLimits
 from agents.llm.prices import token_prices
 

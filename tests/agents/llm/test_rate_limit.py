@@ -1,7 +1,6 @@
-"""Laws of the rate limit and the budget that processes share, with `infra.ledger` under them."""
+"""Laws of the rate limit and the budget that processes share, with the journal under them."""
 
 import multiprocessing
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,11 @@ import pytest
 from pydantic import SecretStr
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
-from infra.errors import BudgetExhaustedError, UnrecordableError
+from infra.errors import BudgetExhaustedError
 from infra.records import Pair
-from infra.settings import LanguageModelSettings
+from infra.settings import LanguageModelSettings, StoreSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
+from tests.fakes.journals import limiter_of
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
 Clock = Callable[[float], None]
@@ -32,14 +32,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def ledger(folder: Path, **settings: Any) -> SharedLimiter:
-    return SharedLimiter(folder, LanguageModelSettings(**{"model": "openai/x", **settings}))
+    llm = LanguageModelSettings(**{"model": "openai/x", **settings})
+    return limiter_of(StoreSettings(folder=folder), llm)
 
 
 def wait(book: SharedLimiter, clock: Clock, tokens: int = 10) -> tuple[float, Ticket]:
     """Send a request as soon as it has its turn; return how long it waited, and its ticket."""
-    waited, ticket = 0.0, book.reserve(tokens)
+    waited, ticket = 0.0, book.reserve(tokens).result()
     while True:
-        seconds, ticket = book.take_turn(ticket)
+        if not book.is_paced:
+            return waited, ticket
+        seconds, ticket = book.take_turn(ticket).result()
         if not seconds:
             return waited, ticket
         clock(seconds)
@@ -66,8 +69,8 @@ def test_tokens_are_spaced_by_what_requests_take(tmp_path: Path, clock: Clock) -
     book = ledger(tmp_path, tokens_per_minute=6_000)
     waited, first = wait(book, clock, 1_000)
     assert waited == 0
-    assert book.take_turn(book.reserve(100))[0] == pytest.approx(10.0)
-    book.settle(first, 400, 0.0)
+    assert book.take_turn(book.reserve(100).result()).result()[0] == pytest.approx(10.0)
+    book.settle(first, 400, 0.0).result()
     assert wait(book, clock, 9_000)[0] == pytest.approx(4.0)
     assert wait(book, clock, 9_000)[0] == pytest.approx(4.0), "paced by what requests usually take"
 
@@ -80,12 +83,12 @@ def test_without_limits_nobody_waits(tmp_path: Path, clock: Clock) -> None:
 def test_a_changed_limit_holds_for_requests_that_wait(tmp_path: Path, clock: Clock) -> None:
     book = ledger(tmp_path, requests_per_minute=1)
     wait(book, clock)
-    waiting = book.reserve(10)
-    assert book.take_turn(waiting)[0] == pytest.approx(60)
+    waiting = book.reserve(10).result()
+    assert book.take_turn(waiting).result()[0] == pytest.approx(60)
     book.limit(requests_per_minute=60, budget_usd=None)
-    assert book.take_turn(waiting)[0] == pytest.approx(1)
+    assert book.take_turn(waiting).result()[0] == pytest.approx(1)
     book.limit(None, None)
-    assert book.take_turn(waiting)[0] == pytest.approx(60), "back to the settings"
+    assert book.take_turn(waiting).result()[0] == pytest.approx(60), "back to the settings"
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
@@ -104,19 +107,19 @@ def test_a_clock_that_jumps_holds_nobody_up(tmp_path: Path, clock: Clock, jump: 
 def test_a_changed_budget_holds_at_once(tmp_path: Path) -> None:
     book = ledger(tmp_path, budget_usd=1.0)
     book.limit(None, budget_usd=2.0)
-    book.settle(book.reserve(1, usd=1.5), 1, 1.5)
+    book.settle(book.reserve(1, usd=1.5).result(), 1, 1.5).result()
     book.limit(None, None)
     with pytest.raises(BudgetExhaustedError, match="BUDGET_USD=1"):
-        book.reserve(1, usd=0.1)
+        book.reserve(1, usd=0.1).result()
 
 
 def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) -> None:
     book = ledger(tmp_path)
-    ticket = book.reserve(500)
+    ticket = book.reserve(500).result()
     assert ledger(tmp_path).spent() == (500, 0.0)
-    book.settle(ticket, 120, 0.02)
+    book.settle(ticket, 120, 0.02).result()
     assert ledger(tmp_path).spent() == (120, 0.02)
-    book.settle(book.reserve(500), 0, 0.0)
+    book.settle(book.reserve(500).result(), 0, 0.0).result()
     tokens, usd = ledger(tmp_path).spent()
     assert (tokens, round(usd, 9)) == (120, 0.02)
 
@@ -125,7 +128,7 @@ def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) ->
 def test_a_budget_is_of_a_model_by_whatever_address_and_key(
     tmp_path: Path, same: dict[str, Any]
 ) -> None:
-    ledger(tmp_path).reserve(500)
+    ledger(tmp_path).reserve(500).result()
     assert ledger(tmp_path, **same).spent() == (500, 0.0)
     assert ledger(tmp_path, model="openai/y", **same).spent() == (0, 0.0)
 
@@ -138,90 +141,55 @@ def test_each_server_and_key_has_a_pace_of_its_own(
     assert wait(ledger(tmp_path, requests_per_minute=1, **other), clock)[0] == 0
 
 
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "cut": lambda content: content[:-1],
-    "one byte": lambda content: content[:1],
-    "longer": lambda content: content + b"x",
-    "zeros": lambda content: bytes(len(content)),
-    "a bit": lambda content: content[:20] + bytes([content[20] ^ 1]) + content[21:],
-    "garbage": lambda content: b"\xff" * 56,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_ledger_is_never_read_as_another_sum(tmp_path: Path, damage: str) -> None:
-    book = ledger(tmp_path, budget_usd=1.0)
-    book.settle(book.reserve(100, 0.75), 100, 0.75)
-    (file,) = tmp_path.iterdir()
-    file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    for ask in (lambda: ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1), ledger(tmp_path).spent):
-        with pytest.raises(UnrecordableError, match=rf"{file.name}.*remove the file"):
-            ask()
-    file.unlink()
-    assert ledger(tmp_path).spent() == (0, 0.0), "the way out that the message names"
-
-
-def test_a_file_that_is_written_in_part_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "pwrite", lambda handle, content, offset: len(content) // 2)
-    with pytest.raises(UnrecordableError, match="cannot be written"):
-        ledger(tmp_path).reserve(1)
-
-
-def test_what_is_reserved_of_a_budget_survives_a_loss_of_power(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced = list[int]()
-    monkeypatch.setattr(os, "fdatasync", synced.append)
-    ledger(tmp_path).reserve(1)
-    assert not synced, "nothing depends on it without a budget"
-    ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1)
-    assert len(synced) == 1
+def test_what_is_reserved_of_a_budget_survives_a_loss_of_power(tmp_path: Path) -> None:
+    for settings, synchronous in (({}, 1), ({"budget_usd": 1.0}, 2), ({"budget_tokens": 9}, 2)):
+        book = ledger(tmp_path, **settings)
+        book.reserve(1, 0.1).result()
+        connection = book.journal._writer.opened(make=False)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)
 
 
 def test_a_request_that_took_absurdly_much_holds_nobody_up(tmp_path: Path, clock: Clock) -> None:
     book = ledger(tmp_path, tokens_per_minute=6_000)
     _, ticket = wait(book, clock, 1_000)
-    book.settle(ticket, 10**9, 0.0)
+    book.settle(ticket, 10**9, 0.0).result()
     assert wait(book, clock, 1_000)[0] <= 10.001
 
 
-def test_no_key_is_written_down(tmp_path: Path) -> None:
-    ledger(tmp_path, api_key=SecretStr("sk-secret")).reserve(5)
-    (file,) = tmp_path.iterdir()
-    assert "secret" not in file.name
-    assert b"secret" not in file.read_bytes()
+def test_no_key_is_written_down(tmp_path: Path, clock: Clock) -> None:
+    wait(ledger(tmp_path, api_key=SecretStr("sk-secret"), requests_per_minute=60), clock)
+    assert {file.name for file in tmp_path.iterdir()} >= {"journal.sqlite", "journal.sqlite-wal"}
+    assert not any(b"secret" in file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_a_budget_of_tokens_is_never_exceeded(tmp_path: Path) -> None:
     book = ledger(tmp_path, budget_tokens=1_000)
-    book.settle(book.reserve(600), 600, 0.0)
+    book.settle(book.reserve(600).result(), 600, 0.0).result()
     with pytest.raises(BudgetExhaustedError, match="600 of COSQA_LLM__BUDGET_TOKENS=1,000"):
-        book.reserve(401)
-    book.reserve(400)
-    ledger(tmp_path, budget_tokens=2_000).reserve(900)  # a higher one goes on
+        book.reserve(401).result()
+    book.reserve(400).result()
+    ledger(tmp_path, budget_tokens=2_000).reserve(900).result()  # a higher one goes on
 
 
 def test_a_budget_of_money_reserves_what_the_dearest_request_took(tmp_path: Path) -> None:
     book = ledger(tmp_path, budget_usd=1.0)
-    book.settle(book.reserve(1), 1, 0.4)
-    book.settle(book.reserve(1), 1, 0.3)
+    book.settle(book.reserve(1).result(), 1, 0.4).result()
+    book.settle(book.reserve(1).result(), 1, 0.3).result()
     with pytest.raises(BudgetExhaustedError, match="COSQA_LLM__BUDGET_USD=1"):
-        book.reserve(1)
+        book.reserve(1).result()
 
 
 def test_a_budget_of_money_stops_a_model_whose_price_is_unknown(tmp_path: Path) -> None:
     book = ledger(tmp_path, budget_usd=1.0)
-    book.settle(book.reserve(1), 1, None)
+    book.settle(book.reserve(1).result(), 1, None).result()
     with pytest.raises(BudgetExhaustedError, match=r"price of openai/x is unknown.*BUDGET_TOKENS"):
-        book.reserve(1)
+        book.reserve(1).result()
 
 
 def _reserve_often(folder: Path) -> None:
     book = ledger(folder)
     for _ in range(200):
-        book.settle(book.reserve(7), 3, 0.5)
+        book.settle(book.reserve(7).result(), 3, 0.5).result()
 
 
 def test_processes_that_share_a_ledger_lose_no_entry(tmp_path: Path) -> None:
@@ -261,7 +229,6 @@ async def test_a_request_that_brought_no_reply_is_not_spent(
 ) -> None:
     bench.serve([rule("screener", {"status": 500}, CLEAR)])
     await screen(bench.model(), [])
-    settings = LanguageModelSettings(model="openai/scripted")
-    tokens, _ = SharedLimiter(bench.folder / "ledgers", settings).spent()
+    tokens, _ = ledger(bench.folder, model="openai/scripted").spent()
     asked = sum(len(m["content"].split()) for m in bench.server.calls[-1]["messages"])
     assert asked < tokens < asked + 20

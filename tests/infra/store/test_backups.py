@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,18 +21,19 @@ from infra.errors import (
     StoreLockedError,
     StoreVersionError,
 )
-from infra.ledger import Ledger, Money
-from infra.packed import PackedStore
-from infra.settings import StoreSettings
-from infra.sqlite import connect
+from infra.journal import Journal
+from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.backups import MANIFEST, back_up, faults_of, read_backup
 from infra.store.checks import check_database
 from infra.store.file_checks import check_files
 from infra.store.lease import writer_lease
 from infra.store.restoring import restore
+from tests.fakes.journals import limiter_of, requests_of, spend
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
+
+LLM = LanguageModelSettings(model="openai/m")
 
 KILLED = """
 import os, signal, sys
@@ -89,7 +89,8 @@ def test_a_restored_backup_is_the_store_as_it_was(database: Database, tmp_path: 
     assert open_database(other).store_id == database.store_id
     assert rows_of(other.database) == rows
     assert content_of(other.folder) == content
-    assert PackedStore(other.replies / "replies.sqlite").find("ab")
+    assert Journal(other.journal).find("ab")
+    assert limiter_of(other, LLM).spent() == (100, 1.0)
     check_whole(other)
 
 
@@ -109,38 +110,35 @@ def test_a_store_gives_way_only_by_force_and_is_kept(database: Database, tmp_pat
     check_whole(settings)
 
 
-def paid(settings: StoreSettings, key: str, spent: bytes) -> None:
+def paid(settings: StoreSettings, key: str, usd: float) -> None:
     """Let a reply be paid for, and a batch be sent."""
-    PackedStore(settings.replies / "replies.sqlite").keep(key, key.encode())
-    (settings.ledgers / "0123456789abcdef0123").write_bytes(spent)
-    with closing(connect(settings.replies / "batches.sqlite")) as connection:
-        connection.execute("CREATE TABLE IF NOT EXISTS batches (mark TEXT)")
-        connection.execute("INSERT INTO batches VALUES (?)", [key])
+    Journal(settings.journal).keep(key, key.encode()).result()
+    spend(limiter_of(settings, LLM), 100, usd)
+    requests_of(settings, LLM).begin(key, [], 0, 0.0).result()
 
 
 def batches_of(settings: StoreSettings) -> list[str]:
-    with closing(connect(settings.replies / "batches.sqlite")) as connection:
-        return [mark for (mark,) in connection.execute("SELECT mark FROM batches")]
+    return [batch.mark for batch in requests_of(settings, LLM).sent()]
 
 
-@pytest.mark.parametrize("damage", ["", "replies.sqlite", "batches.sqlite"])
+@pytest.mark.parametrize(("damage", "mode"), [(False, "WAL"), (False, "TRUNCATE"), (True, "WAL")])
 def test_what_was_paid_for_since_the_backup_is_taken_over(
-    database: Database, tmp_path: Path, damage: str
+    database: Database, tmp_path: Path, damage: bool, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """On a disk of this machine, and on one of a network."""
+    monkeypatch.setattr("infra.sqlite.journal_mode", lambda _: mode)
     settings = database.settings
-    paid(settings, "cd", b"little")
+    paid(settings, "cd", 50.0)
     back_up(settings, tmp_path / "backup")
-    paid(settings, "ef", b"more")
+    paid(settings, "ef", 5.0)
     if damage:
-        with closing(connect(settings.replies / damage)) as connection:
-            connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
-        (settings.replies / damage).write_bytes(b"no database")
+        settings.journal.write_bytes(b"no database")
+        settings.database.write_bytes(b"damaged too, so that it cannot tell whose it is")
     restore(settings, tmp_path / "backup", force=True)
-    replies = PackedStore(settings.replies / "replies.sqlite")
-    since = None if damage == "replies.sqlite" else b"ef"
-    assert (replies.find("cd"), replies.find("ef")) == (b"cd", since)
-    assert (settings.ledgers / "0123456789abcdef0123").read_bytes() == b"more"
-    assert batches_of(settings) == (["cd"] if damage == "batches.sqlite" else ["cd", "ef"])
+    journal = Journal(settings.journal)
+    assert (journal.find("cd"), journal.find("ef")) == (b"cd", None if damage else b"ef")
+    assert limiter_of(settings, LLM).spent()[1] == (51.0 if damage else 56.0)
+    assert batches_of(settings) == (["cd"] if damage else ["cd", "ef"])
     check_whole(settings)
 
 
@@ -148,40 +146,31 @@ def test_what_another_store_has_spent_is_added_and_its_batches_stay_there(
     database: Database, tmp_path: Path
 ) -> None:
     """The store was lost, a fresh one was used, then the backup was found."""
-    settings, name = database.settings, "0123456789abcdef0123"
-    paid(settings, "cd", b"")
-    (settings.ledgers / name).unlink()
-    for spent, store in ((50.0, settings), (1.0, StoreSettings(folder=tmp_path / "fresh"))):
-        with Ledger(open_database(store).settings.ledgers / name, Money).opened() as money:
-            money.usd = spent
-    back_up(settings, tmp_path / "backup")
-    (settings.ledgers / name).unlink()
-    paid(
-        fresh := StoreSettings(folder=tmp_path / "fresh"), "ef", (fresh.ledgers / name).read_bytes()
-    )
+    paid(database.settings, "cd", 50.0)
+    back_up(database.settings, tmp_path / "backup")
+    fresh = open_database(StoreSettings(folder=tmp_path / "fresh")).settings
+    paid(fresh, "ef", 2.0)
     kept = restore(fresh, tmp_path / "backup", force=True)
-    with Ledger(fresh.ledgers / name, Money).opened() as money:
-        assert money.usd == 51.0
+    assert limiter_of(fresh, LLM).spent()[1] == 53.0
     assert batches_of(fresh) == ["cd"], "those in flight that only the backup knows"
     assert kept is not None
     assert batches_of(StoreSettings(folder=kept)) == ["ef"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"damaged"])
-def test_a_ledger_that_was_lost_is_as_in_the_backup(
-    database: Database, tmp_path: Path, damage: bytes
+def test_a_reply_that_is_paid_for_while_a_backup_takes_the_place_is_not_lost(
+    database: Database, tmp_path: Path
 ) -> None:
     settings = database.settings
-    file = settings.ledgers / "0123456789abcdef0123"
-    file.unlink()
-    with Ledger(file, Money).opened() as money:
-        money.usd = 50.0
     back_up(settings, tmp_path / "backup")
-    file.write_bytes(damage)
-    settings.database.write_bytes(b"damaged too, so that it cannot tell whose it is")
-    restore(settings, tmp_path / "backup", force=True)
-    with Ledger(file, Money).opened() as money:
-        assert money.usd == 50.0
+    journal, waiting = Journal(settings.journal), []
+
+    def report(step: str) -> None:
+        if step.startswith("putting"):
+            waiting.append(journal.keep("ef", b"paid meanwhile"))
+
+    restore(settings, tmp_path / "backup", force=True, report=report)
+    waiting[0].result()
+    assert Journal(settings.journal).find("ef") == b"paid meanwhile"
 
 
 def test_a_store_by_a_link_stays_on_its_disk(database: Database, tmp_path: Path) -> None:
@@ -265,12 +254,12 @@ def test_one_process_at_a_time_restores_a_store(database: Database, tmp_path: Pa
 
 
 def test_what_is_on_its_way_is_in_no_backup(database: Database, tmp_path: Path) -> None:
-    for name in ("replies.sqlite-journal", "batch-mark-0.jsonl"):
-        (database.settings.replies / name).write_bytes(b"half")
+    (database.settings.folder / "batch-mark-0.jsonl").write_bytes(b"half")
+    journal = Journal(database.settings.journal)
+    journal.keep("cd", b"so that there is a log").result()
     made = back_up(database.settings, tmp_path / "backup")
-    assert [file.path for file in made.files if "replies/" in file.path] == [
-        "replies/replies.sqlite"
-    ]
+    names = {file.path.split("/")[0] for file in made.files}
+    assert names == {"cosqa.duckdb", "journal.sqlite", "vectors"}
 
 
 def test_a_store_that_a_run_writes_to_does_not_give_way(database: Database, tmp_path: Path) -> None:
@@ -284,10 +273,9 @@ def test_a_store_that_a_run_writes_to_does_not_give_way(database: Database, tmp_
     ("damage", "lost"),
     [
         ("cosqa.duckdb", False),
-        ("replies/replies.sqlite", True),
+        ("journal.sqlite", True),
         pytest.param("cosqa.duckdb", True, marks=pytest.mark.exhaustive),
-        pytest.param("replies/replies.sqlite", False, marks=pytest.mark.exhaustive),
-        pytest.param("ledgers/0123456789abcdef0123", False, marks=pytest.mark.exhaustive),
+        pytest.param("journal.sqlite", False, marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_damaged_backup_changes_nothing(
@@ -348,7 +336,7 @@ def test_a_backup_that_is_killed_is_not_there_and_can_be_made_again(
     database: Database, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backup"
-    for step in ("copying replies", "reading"):
+    for step in ("copying replies", "copying vectors", "reading"):
         killed(database, folder, step, "backup")
         assert not folder.exists()
     made = back_up(database.settings, folder)
@@ -374,12 +362,12 @@ def test_others_read_and_write_while_a_backup_is_made(database: Database, tmp_pa
     """The backup has a state of the database as it was between two transactions."""
     settings = database.settings.model_copy(update={"lock_timeout_s": 300.0})
     command = (
-        "import sys; from pathlib import Path; from infra.packed import PackedStore; "
+        "import sys; from pathlib import Path; from infra.journal import Journal; "
         "from infra.settings import StoreSettings; from infra.store import open_database; "
         "s = StoreSettings(folder=Path(sys.argv[1])); d = open_database(s); "
-        "r = PackedStore(s.replies / 'replies.sqlite')\n"
+        "r = Journal(s.journal)\n"
         "for n in range(10**6):\n"
-        "    r.keep(f'{n:08x}', b'reply')\n"
+        "    r.keep(f'{n:08x}', b'reply').result()\n"
         "    with d.transaction() as tx:\n"
         "        tx.execute('INSERT INTO queries VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
         "        tx.execute('INSERT INTO codes VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
@@ -400,7 +388,7 @@ def test_others_read_and_write_while_a_backup_is_made(database: Database, tmp_pa
         )
     assert keys == codes
     assert keys
-    replies = PackedStore(restored.replies / "replies.sqlite")
+    replies = Journal(restored.journal)
     assert all(replies.find(key) == b"reply" for key in keys)
     check_whole(restored)
 

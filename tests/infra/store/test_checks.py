@@ -3,9 +3,9 @@
 Covers `infra.store.check_rules`, `infra.store.file_checks`.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from os import utime
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 
 from infra.errors import DiskFullError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
+from infra.sqlite import connect
 from infra.store import Database, checks
 from infra.store.checks import Finding, check_database
 from infra.store.connections import alone, connected
@@ -110,19 +111,31 @@ def cut_vectors(database: Database) -> str:
 
 
 def damage_reply(database: Database) -> str:
-    with sqlite3.connect(database.settings.replies / "replies.sqlite") as connection:
-        connection.execute("UPDATE packed SET content = x'00' WHERE number = 1")
+    with closing(connect(database.settings.journal)) as connection:
+        connection.execute("UPDATE replies SET content = x'00' WHERE number = 1")
     return "1 of"
 
 
-def damage_replies(database: Database) -> str:
-    (database.settings.replies / "replies.sqlite").write_bytes(b"no database" * 1_000)
-    for log in database.settings.replies.glob("*-wal"):
-        log.unlink()
+def damage_spent(database: Database) -> str:
+    with closing(connect(database.settings.journal)) as connection:
+        connection.execute("UPDATE spent SET usd = 0.0")
+    return "what was spent on openai/m is not what was written"
+
+
+def damage_journal(database: Database) -> str:
+    database.settings.journal.write_bytes(b"no database" * 1_000)
     return "file is not a database"
 
 
-@pytest.mark.parametrize("damage", [lose_vectors, cut_vectors, damage_reply, damage_replies])
+def empty_journal(database: Database) -> str:
+    database.settings.journal.write_bytes(b"")
+    return "it has 0 bytes"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lose_vectors, cut_vectors, damage_reply, damage_spent, damage_journal, empty_journal],
+)
 def test_damage_in_files_is_found(database: Database, damage: Callable[[Database], str]) -> None:
     said = damage(database)
     [finding] = found_in(database)
@@ -131,7 +144,7 @@ def test_damage_in_files_is_found(database: Database, damage: Callable[[Database
     assert finding.advice
 
 
-@pytest.mark.parametrize("file", ["vectors/.file.arrow.123.partial", "replies/batch-ab-0.jsonl"])
+@pytest.mark.parametrize("file", ["vectors/.file.arrow.123.partial", "batch-ab-0.jsonl"])
 def test_what_killed_runs_left_is_a_note_once_it_is_old(database: Database, file: str) -> None:
     left = database.settings.folder / file
     left.write_text("half")

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError, ModelRefusedError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
@@ -25,6 +24,7 @@ from tasks.search.scores import Positions
 from tasks.stages.rerank import reranker
 from tests.agents.conftest import QUICK, rule
 from tests.fakes.benchmarks import people_benchmark
+from tests.fakes.journals import limiter_of
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 CODES = [Code.of(f"def f{n}(items):\n    return items[{n}]") for n in range(4)]
@@ -156,8 +156,8 @@ def test_replies_in_flight_when_another_query_fails_are_kept(tmp_path: Path) -> 
 
 def test_what_judges_have_spent_is_taken_off_the_budget_of_re_ranking(tmp_path: Path) -> None:
     store = StoreSettings(folder=tmp_path)
-    dear = SharedLimiter(store.ledgers, LanguageModelSettings(model="openai/dear"))
-    dear.settle(dear.reserve(100, 9.5), 100, 9.5)
+    dear = limiter_of(store, LanguageModelSettings(model="openai/dear"))
+    dear.settle(dear.reserve(100, 9.5).result(), 100, 9.5).result()
     judges = AnnotationSettings(judges=("openai/dear",))
     with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
         with pytest.raises(BudgetExhaustedError, match="BUDGET_USD"):

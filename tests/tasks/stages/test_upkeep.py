@@ -73,7 +73,7 @@ def test_what_is_shown_is_removed_and_the_store_is_whole_afterwards(database: Da
     left.write_text("half")
     os.utime(left, (time.time() - 90_000,) * 2)
     shown = {item.what: item.rows for item in pruning(database).find() if item.rows}
-    assert shown == {"entries of replies.sqlite": 1, "files of killed runs": 1}
+    assert shown == {"entries of journal.sqlite": 1, "files of killed runs": 1}
     pruning(database).remove()
     assert [item for item in pruning(database).find() if item.rows] == []
     assert not left.exists()
@@ -103,7 +103,7 @@ def test_files_that_a_run_removes_meanwhile_disturb_nobody(database: Database) -
 def test_replies_stay_for_ever_where_the_settings_say_no_days(database: Database) -> None:
     kept = EVERYTHING.model_copy(update={"replies_days": None})
     found = Pruning(Settings(store=database.settings, retention=kept), IN_A_DAY).find()
-    assert all("replies" not in item.what for item in found)
+    assert all("entries" not in item.what for item in found)
 
 
 def test_an_export_that_is_gone_is_a_note(database: Database) -> None:

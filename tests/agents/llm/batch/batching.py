@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import SecretStr
 
 from agents import build_committee
-from agents.llm.batch.outgoing import Allowance
-from agents.llm.batch.runner import BatchRunner
+from agents.llm.batch.runner import Allowance, BatchRunner
+from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from sandbox.base import Sandbox
@@ -44,9 +44,8 @@ async def one_pass(settings: Settings, number: int, sandbox: Sandbox) -> list[An
 
 async def answer(settings: Settings, allowed: Callable[[], Allowance] = Allowance) -> bool:
     """Answer what waits by batches, as people allow; return whether anything did."""
-    runner = BatchRunner(
-        settings.llm, settings.annotation, settings.store, lambda *_: None, allowed
-    )
+    journal = Journal(settings.store.journal)
+    runner = BatchRunner(settings.llm, settings.annotation, journal, lambda *_: None, allowed)
     return await runner.answer_all()
 
 

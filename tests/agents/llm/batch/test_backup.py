@@ -3,21 +3,15 @@
 Covers `infra.store.backups`.
 """
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from agents.llm.batch.money import BatchMoney
-from agents.llm.batch.records import SentBatch
-from agents.llm.batch.requests import BatchRequests
-from agents.llm.rate_limit import SharedLimiter
 from infra.settings import LanguageModelSettings, StoreSettings
-from infra.sqlite import unwritten
 from infra.store import open_database
 from infra.store.backups import back_up
 from infra.store.restoring import restore
+from tests.fakes.journals import limiter_of, requests_of
 
 LLM = LanguageModelSettings(model="openai/m")
 OTHERS_USD, RESERVED_USD, TOOK_USD = 5.0, 2.0, 0.5
@@ -28,30 +22,25 @@ class World:
 
     def __init__(self, store: StoreSettings) -> None:
         self.store = store
-        self.limiter = SharedLimiter(store.ledgers, LLM)
-        self.requests = BatchRequests(store.replies, LLM)
-        self.money = BatchMoney(self.limiter, self.requests)
+        self.limiter = limiter_of(store, LLM)
+        self.requests = requests_of(store, LLM)
 
     def send(self) -> None:
-        ticket = self.money.reserve("mark", 1, 100, RESERVED_USD)
-        self.requests.begin(SentBatch(mark="mark", requests=1, ticket=ticket), ["ab"])
+        self.requests.begin("mark", ["ab"], 100, RESERVED_USD).result()
 
     def settle(self) -> None:
         """Do what a run does with the batch once it has ended, where it finds it."""
-        self.money.finish()
         for batch in self.requests.sent():
-            change = self.money.settlement(batch, 50, TOOK_USD)
-            self.requests.end(batch.mark, ["ab"], change=change)
-            self.money.finish()
+            self.requests.end(batch, took=(50, TOOK_USD)).result()
 
 
-@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("place", range(4))
 def test_a_batch_that_settles_while_a_backup_is_made_settles_once(
     tmp_path: Path, place: int
 ) -> None:
     store = open_database(StoreSettings(folder=tmp_path / "store")).settings
     world = World(store)
-    world.limiter.settle(world.limiter.reserve(100, OTHERS_USD), 100, OTHERS_USD)
+    world.limiter.settle(world.limiter.reserve(100, OTHERS_USD).result(), 100, OTHERS_USD).result()
     world.send()
 
     steps: list[str] = []
@@ -70,31 +59,3 @@ def test_a_batch_that_settles_while_a_backup_is_made_settles_once(
     later.settle()
     assert later.requests.sent() == []
     assert later.limiter.spent()[1] == OTHERS_USD + TOOK_USD
-
-
-@pytest.mark.parametrize("mode", ["WAL", "TRUNCATE"])
-def test_no_batch_changes_while_ledgers_are_copied(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
-    """Neither is begun nor settled, on a disk of this machine or of a network."""
-    for module in ("sqlite", "packed_upkeep"):
-        monkeypatch.setattr(f"infra.{module}.journal_mode", lambda _: mode)
-    store = open_database(StoreSettings(folder=tmp_path / "store")).settings
-    world = World(store)
-    world.send()
-    refused: list[str] = []
-
-    def write(_: Path, target: Path) -> None:
-        target.touch()
-        with (
-            closing(sqlite3.connect(store.replies / "batches.sqlite", timeout=0)) as other,
-            pytest.raises(sqlite3.OperationalError, match="locked"),
-        ):
-            other.execute("DELETE FROM batches")
-        refused.append(target.name)
-
-    monkeypatch.setattr("infra.store.backups.copy_ledger", write)
-    back_up(store, tmp_path / "backup")
-    assert refused == [world.limiter.account]
-    with unwritten(store.replies / "batches.sqlite"):
-        assert World(store).requests.sent()

@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 
 from agents.llm.batch.api import BatchApi
-from agents.llm.batch.lines import outcomes_of
-from agents.llm.batch.money import BatchMoney
-from agents.llm.batch.records import SentBatch
-from agents.llm.batch.requests import BatchRequests
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.batch.files import outcomes_of
 from agents.llm.retry import RequestError
 from infra.errors import LanguageModelError, ModelRefusedError, ModelUnavailableError
 from infra.settings import Settings
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import answer, batch_settings, judged, one_pass
 from tests.agents.llm.batch.test_runner import PAIRS, twice
+from tests.fakes.journals import limiter_of, requests_of
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 
@@ -30,14 +27,11 @@ def server() -> Iterator[ScriptedServer]:
         yield server
 
 
-def _lost_while_submitted(settings: Settings) -> BatchRequests:
+def _lost_while_submitted(settings: Settings) -> None:
     """Write down a batch as a run does that is killed before it knows whether it was submitted."""
-    requests = BatchRequests(settings.store.replies, settings.llm)
+    requests = requests_of(settings.store, settings.llm)
     keys = [request.key for request in requests.waiting()][:4]
-    limiter = SharedLimiter(settings.store.ledgers, settings.llm)
-    ticket = BatchMoney(limiter, requests).reserve("lost", 4, 9_000, 0.5)
-    requests.begin(SentBatch(mark="lost", requests=4, ticket=ticket), keys)
-    return requests
+    requests.begin("lost", keys, 9_000, 0.5).result()
 
 
 NO_LISTS: list[dict[str, Any]] = [{"status": 404}, {"status": 405}, {"status": 501}]
@@ -52,7 +46,7 @@ async def test_a_batch_of_which_nothing_is_known_may_be_billed(
     _lost_while_submitted(settings)
     server.batches.failures["GET /batches"] = [failure]
     assert await answer(settings)
-    assert SharedLimiter(settings.store.ledgers, settings.llm).spent()[1] == pytest.approx(0.5)
+    assert limiter_of(settings.store, settings.llm).spent()[1] == pytest.approx(0.5)
 
 
 async def test_a_list_without_an_end_tells_nothing(
@@ -65,7 +59,7 @@ async def test_a_list_without_an_end_tells_nothing(
     server.batches.batches |= others
     monkeypatch.setattr("agents.llm.batch.api._MAX_PAGES", 3)
     assert await answer(settings)
-    assert SharedLimiter(settings.store.ledgers, settings.llm).spent()[1] == pytest.approx(0.5)
+    assert limiter_of(settings.store, settings.llm).spent()[1] == pytest.approx(0.5)
 
 
 async def test_others_batches_of_any_kind_do_not_hide_ours(
@@ -82,7 +76,7 @@ async def test_others_batches_of_any_kind_do_not_hide_ours(
     ]
     server.batches.batches |= {f"b{n}": {"id": f"b{n}", **row} for n, row in enumerate(odd)}
     assert await answer(settings)
-    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    _, usd = limiter_of(settings.store, settings.llm).spent()
     assert usd == 0, "it was not submitted, so nothing is reserved for it"
 
 
@@ -97,29 +91,26 @@ async def test_replies_in_the_file_that_is_there_are_kept_though_another_is_gone
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
     assert twice(server) == []
-    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    _, usd = limiter_of(settings.store, settings.llm).spent()
     told = sum(call.cost_usd or 0 for item in made for call in item.calls)
     assert usd > 1.5 * told, "what the file that is gone tells of may be billed"
 
 
 @pytest.mark.parametrize("kind", ["GET /batches", "GET /files"])
-async def test_replies_that_a_killed_run_kept_are_not_paid_again_where_the_batch_is_gone(
-    server: ScriptedServer, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+async def test_replies_that_came_otherwise_are_not_paid_again_where_the_batch_is_gone(
+    server: ScriptedServer, tmp_path: Path, kind: str
 ) -> None:
-    def killed(*_: object, **__: object) -> None:
-        raise InterruptedError
-
     settings = batch_settings(server.base_url, tmp_path)
     await one_pass(settings, PAIRS, made_up_sandbox())
-    with monkeypatch.context() as patch:
-        patch.setattr(BatchRequests, "end", killed)
-        with pytest.raises(InterruptedError):
-            await answer(settings)
+    server.batches.failures["GET /batches"] = [{"status": 401}]
+    with pytest.raises(ModelRefusedError):
+        await answer(settings)
+    alone = settings.annotation.model_copy(update={"batch": False})
+    await judged(settings.model_copy(update={"annotation": alone}), PAIRS)
     server.batches.failures[kind] = [{"status": 404}]
     await answer(settings)
-    made = await judged(settings, PAIRS)
-    assert {item.status for item in made} == {"labelled"}
-    assert twice(server) == []
+    assert len(server.batches.batches) == 1
+    assert requests_of(settings.store, settings.llm).roles_waiting() == {}
 
 
 FAILED: dict[str, Any] = {"status": "failed", "code": "server_error", "message": "it broke down"}
@@ -133,7 +124,7 @@ async def test_replies_of_a_batch_that_failed_are_kept_and_charged(
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
     assert twice(server) == []
-    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    _, usd = limiter_of(settings.store, settings.llm).spent()
     assert usd == pytest.approx(sum(call.cost_usd or 0 for item in made for call in item.calls))
 
 
@@ -160,7 +151,7 @@ async def test_a_run_with_another_address_takes_no_request_out_of_a_batch_that_w
         await answer(other)
         assert Counter(item.status for item in left)["pending"] >= PAIRS - 1
         assert caplog.text.count("sent to another address") == 1
-        sent = BatchRequests(settings.store.replies, settings.llm).sent()
+        sent = requests_of(settings.store, settings.llm).sent()
         assert [batch.requests for batch in sent] == [PAIRS - 1]
         asked = sum("screener" in json.dumps(call) for call in elsewhere.calls)
         assert asked == 0
@@ -169,30 +160,12 @@ async def test_a_run_with_another_address_takes_no_request_out_of_a_batch_that_w
     assert twice(server) == []
 
 
-async def test_a_batch_that_lacks_requests_may_be_billed_for_them(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    """As those that another address had taken over, by an earlier release."""
-    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
-    await one_pass(settings, PAIRS, made_up_sandbox())
-    server.batches.failures["GET /batches"] = [{"status": 401}]
-    with pytest.raises(ModelRefusedError):
-        await answer(settings)
-    requests = BatchRequests(settings.store.replies, settings.llm)
-    [sent] = requests.sent()
-    with requests._transaction() as tx:
-        tx.execute("DELETE FROM requests WHERE batch IS NOT NULL")
-    await answer(settings)
-    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
-    assert usd >= sent.ticket.usd
-
-
 async def test_a_batch_without_an_end_stops_the_run_with_its_name(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = batch_settings(server.base_url, tmp_path)
     server.batches.faults = [{"status": "paused_by_support"}]
-    monkeypatch.setattr("agents.llm.batch.endings._LONGEST_S", 0.2)
+    monkeypatch.setattr("agents.llm.batch.runner._LONGEST_S", 0.2)
     with pytest.raises(ModelUnavailableError, match=r"batch batch_\d.* cancel it at the provider"):
         await judged(settings, PAIRS)
 
@@ -288,7 +261,7 @@ async def test_a_bill_that_cannot_be_true_counts_as_reserved(
     settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
     await one_pass(settings, PAIRS, made_up_sandbox())
     await answer(settings)
-    tokens, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    tokens, usd = limiter_of(settings.store, settings.llm).spent()
     assert tokens < 100_000
     assert 0 < usd < 0.05
 
@@ -298,7 +271,7 @@ async def test_a_prompt_that_is_refused_before_the_first_batch_goes_by_itself(
 ) -> None:
     settings = batch_settings(server.base_url, tmp_path)
     await one_pass(settings, PAIRS, made_up_sandbox())
-    first = next(BatchRequests(settings.store.replies, settings.llm).waiting())
+    first = next(requests_of(settings.store, settings.llm).waiting())
     text = json.loads(first.question)["messages"][1]["content"]
     query = text.split("<<<query ")[1].split("\n")[1]
     probe = {"role": "probe", "steps": [{"reply": {"verdict": "yes"}}]}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.llm.batch.messages import BatchMessages, check_batches
+from agents.llm.batch.files import BatchMessages, check_batches
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 

@@ -1,37 +1,34 @@
-"""The laws of money for batches, by simulation: real runner and ledger, a provider with its bill.
+"""The laws of money for batches, by simulation: real runner and journal, a provider with its bill.
 
 Each seed draws a story: runs that are killed at any step of a batch, two that submit at once,
 others that ask one by one meanwhile, batches that fail, expire or end in part, and lines that are
-lost or lie. Covers `agents.llm.batch.money` and `agents.llm.batch.records`.
+lost or lie.
 """
 
 import asyncio
-import os
 import re
-import zlib
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
 import pytest
 
-from agents.llm.batch.deferral import Deferral
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
 from agents.llm.budget import Budget
-from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import Prompt
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.structured_output import Reply
 from infra.errors import CosqaError, LanguageModelError
-from infra.packed_rescue import readable_rows
+from infra.journal import Journal
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
-from infra.sqlite import connect
+from infra.sqlite import begin
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
 from tests.fakes.billing_batches import BillingBatches
+from tests.fakes.journals import journal_text, limiter_of
 from tests.fuzzing import seeds
 
 PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
@@ -74,45 +71,34 @@ class Story:
         self.steps_left: int | None = None
         self.in_flight = 0  # requests one by one
         self.is_exact = not self.provider.faults
-        self._caches: list[ReplyCache] = []
-        self._requests: list[BatchRequests] = []
+        self._journals: list[Journal] = []
         self.set_the_stage(patch)
 
     def set_the_stage(self, patch: pytest.MonkeyPatch) -> None:
         """Put the provider in its place."""
         batch = "agents.llm.batch"
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
-        patch.setattr(f"{batch}.patient_api.BatchApi", lambda *_: self.batches)
-        patch.setattr(f"{batch}.outgoing.batch_price", self.batches.price_of)
-        patch.setattr(f"{batch}.messages.price_of_usage", self.batches.price_of_usage)
+        patch.setattr(f"{batch}.api.BatchApi", lambda *_: self.batches)
+        patch.setattr(f"{batch}.files.batch_price", self.batches.price_of)
+        patch.setattr(f"{batch}.files.price_of_usage", self.batches.price_of_usage)
         patch.setattr("agents.llm.budget._LOOK_S", 0.001)
         patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
-        patch.setattr("infra.packed.connect", lambda file: connect(file, "OFF"))  # for speed
-        patch.setattr(os, "fdatasync", lambda handle: None)
         self.set_the_steps(patch)
 
     def set_the_steps(self, patch: pytest.MonkeyPatch) -> None:
-        """Let a run be killed before and after each change of ledger, requests and replies."""
-        write, transaction, keep = os.pwrite, BatchRequests._transaction, ReplyCache.keep_all
-        reserved = Budget.reserved
+        """Let a run be killed before and after each change of the journal."""
+        write, reserved = Journal.write, Budget.reserved
 
-        def pwrite(*words: Any) -> int:
+        def stepping(journal: Journal, change: Any, *, durable: bool = True) -> Any:
             self.pass_by()
-            written = write(*words)
+            end = write(journal, change, durable=durable)
+            end.exception()  # waits for it
             self.pass_by()
-            return written
+            return end
 
-        @contextmanager
-        def stepping(requests: BatchRequests, _: str = "") -> Iterator[Any]:
-            self.pass_by()
-            with transaction(requests, "OFF") as tx:
-                yield tx
-            self.pass_by()
-
-        def keep_all(*words: Any) -> None:
-            self.pass_by()
-            keep(*words)
-            self.pass_by()
+        def hasty(connection: Any, file: Path) -> None:
+            connection.execute("PRAGMA synchronous = OFF")  # for speed
+            begin(connection, file)
 
         @asynccontextmanager
         async def counted(*words: Any) -> AsyncIterator[Any]:
@@ -121,9 +107,8 @@ class Story:
                 yield settle
             self.in_flight -= 1
 
-        patch.setattr(os, "pwrite", pwrite)
-        patch.setattr(BatchRequests, "_transaction", stepping)
-        patch.setattr(ReplyCache, "keep_all", keep_all)
+        patch.setattr(Journal, "write", stepping)
+        patch.setattr("infra.journal.begin", hasty)
         patch.setattr(Budget, "reserved", counted)
 
     def pass_by(self) -> None:
@@ -140,7 +125,7 @@ class Story:
 
     def spent(self) -> float:
         """Return what the ledger says."""
-        return SharedLimiter(self.store.ledgers, self.llm).spent()[1]
+        return limiter_of(self.store, self.llm).spent()[1]
 
     def look(self, provider: BillingProvider) -> None:
         """Check what holds at every moment: the ledger covers the bill, the bill the budget."""
@@ -172,7 +157,7 @@ class Story:
     async def run(self) -> bool:
         """Ask and answer by turns, as a run does; return whether nothing waits at the end."""
         requests = self.requests()
-        model = self.model(Deferral(requests))
+        model = self.model(requests)
         requests.forget_waiting()
         for _ in range(PASSES):
             await self.ask(model, PROMPTS)
@@ -199,43 +184,35 @@ class Story:
                 continue
         return True
 
-    def model(self, deferral: Deferral | None = None) -> LanguageModel:
+    def journal(self) -> Journal:
+        """Return another connection to the journal."""
+        self._journals.append(Journal(self.store.journal))
+        return self._journals[-1]
+
+    def model(self, requests: BatchRequests | None = None) -> LanguageModel:
         """Return another client of the store."""
-        limiter = SharedLimiter(self.store.ledgers, self.llm)
-        cache = ReplyCache(self.store.replies)
-        self._caches.append(cache)
-        return LanguageModel(self.llm, cache, limiter, deferral=deferral)
+        return LanguageModel(self.llm, self.journal(), deferral=requests)
 
     def requests(self) -> BatchRequests:
-        """Return another connection to the requests."""
-        self._requests.append(BatchRequests(self.store.replies, self.llm))
-        return self._requests[-1]
+        """Return the requests for another client."""
+        return BatchRequests(SharedLimiter(self.journal(), self.llm))
 
     def runner(self) -> BatchRunner:
         """Return another runner of batches."""
-        runner = BatchRunner(self.llm, self.annotation, self.store, lambda *_: None)
-        self._caches.append(runner._cache)
-        self._requests.append(runner._requests)
-        return runner
+        return BatchRunner(self.llm, self.annotation, self.journal(), lambda *_: None)
 
     def bury(self) -> None:
         """Wait for what a process had handed over to the disk, and drop its locks."""
         self.steps_left, self.in_flight = None, 0
-        for cache in self._caches:
-            cache._packed._thread.shutdown(wait=True)
-            cache.close()
-        for requests in self._requests:
-            if requests._connection:
-                requests._connection.close()
-        self._caches.clear()
-        self._requests.clear()
+        for journal in self._journals:
+            journal.close()
+        self._journals.clear()
         self.provider.die(self.kept())
 
     def kept(self) -> set[int]:
         """Return the numbers of the bills whose replies are kept."""
-        rows = readable_rows(self.store.replies / "replies.sqlite")
-        texts = (zlib.decompress(content).decode() for _, content in rows)
-        return {int(number) for text in texts for number in re.findall(r"bill (\d+):", text)}
+        text = journal_text(self.store.folder)
+        return {int(number) for number in re.findall(r"bill (\d+):", text)}
 
 
 def live(story: Story) -> None:

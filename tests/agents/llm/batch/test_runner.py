@@ -13,21 +13,19 @@ from typing import Any
 
 import pytest
 
-from agents.llm.batch.outgoing import Allowance
-from agents.llm.batch.requests import BatchRequests
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.batch.runner import Allowance
 from infra.errors import (
     BudgetExhaustedError,
     DiskFullError,
     LanguageModelError,
     ModelRefusedError,
-    StoreError,
     StoreLockedError,
 )
 from infra.records import Annotation
 from infra.settings import Settings
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import answer, batch_settings, judged, one_pass
+from tests.fakes.journals import limiter_of, requests_of
 from tests.fakes.llm_server import ScriptedServer
 
 PAIRS = 12
@@ -83,11 +81,11 @@ async def test_what_batches_refuse_is_paid_for_once_and_counts_with_its_price(
     made = await judged(settings, PAIRS)
     calls = [call for item in made for call in item.calls]
     assert not any(call.cached for call in calls)
-    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    _, usd = limiter_of(settings.store, settings.llm).spent()
     assert usd == pytest.approx(sum(call.cost_usd or 0 for call in calls))
 
 
-@pytest.mark.parametrize("module", ["outgoing.atomic_write", "api.BatchApi.download"])
+@pytest.mark.parametrize("module", ["files.atomic_write", "api.BatchApi.download"])
 async def test_a_full_disk_is_one_error_and_the_same_command_goes_on_later(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
@@ -97,7 +95,7 @@ async def test_a_full_disk_is_one_error_and_the_same_command_goes_on_later(
     settings = batch_settings(server.base_url, tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(f"agents.llm.batch.{module}", full)
-        with pytest.raises(DiskFullError, match=r"disk of .*replies is full.*--store"):
+        with pytest.raises(DiskFullError, match=r"disk of .* is full.*--store"):
             await judged(settings, PAIRS)
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
@@ -124,11 +122,10 @@ async def test_files_of_a_run_that_was_killed_are_removed_by_the_next_one(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     settings = batch_settings(server.base_url, tmp_path)
-    settings.store.replies.mkdir(parents=True)
     for name in ("batch-ab.jsonl", "batch-ab-0.jsonl"):
-        (settings.store.replies / name).write_bytes(b"half")
+        (tmp_path / name).write_bytes(b"half")
     await answer(settings)
-    assert not list(settings.store.replies.glob("*.jsonl"))
+    assert not any((tmp_path / name).exists() for name in ("batch-ab.jsonl", "batch-ab-0.jsonl"))
 
 
 async def test_a_batch_costs_half_and_the_budget_is_charged_what_it_took(
@@ -143,7 +140,7 @@ async def test_a_batch_costs_half_and_the_budget_is_charged_what_it_took(
         made = await judged(settings.model_copy(update={"annotation": way}), PAIRS)
         calls = [call for item in made for call in item.calls]
         assert not any(call.cached for call in calls)
-        tokens, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+        tokens, usd = limiter_of(settings.store, settings.llm).spent()
         assert usd == pytest.approx(sum(call.cost_usd or 0 for call in calls))
         counts = [(call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls]
         assert tokens == sum(counts)
@@ -250,7 +247,7 @@ async def test_a_server_without_a_batch_api_is_named_with_the_way_out(
     settings = batch_settings(server.base_url, tmp_path)
     with pytest.raises(ModelRefusedError, match=r"has no batch API.*leave out --batch"):
         await judged(settings, PAIRS)
-    assert BatchRequests(settings.store.replies, settings.llm).sent() == []
+    assert requests_of(settings.store, settings.llm).sent() == []
 
 
 async def test_batches_have_at_most_so_many_requests(
@@ -302,7 +299,7 @@ async def test_while_runs_are_paused_nothing_is_submitted_and_then_all_is(
     assert await answer(settings, allowed)
     assert asked[:6] == [0] * 6, "it looks again and submits nothing meanwhile"
     assert len(server.batches.batches) == 3
-    assert BatchRequests(settings.store.replies, settings.llm).roles_waiting() == {}
+    assert requests_of(settings.store, settings.llm).roles_waiting() == {}
 
 
 async def test_a_budget_that_is_set_by_hand_holds_for_the_next_batch(
@@ -320,7 +317,7 @@ async def test_what_a_killed_run_collected_but_did_not_submit_is_not_paid_for(
 ) -> None:
     settings = batch_settings(server.base_url, tmp_path)
     await one_pass(settings, PAIRS, made_up_sandbox())
-    requests = BatchRequests(settings.store.replies, settings.llm)
+    requests = requests_of(settings.store, settings.llm)
     assert requests.roles_waiting() == {"screener": PAIRS}
     requests.forget_waiting()
     assert not await answer(settings)
@@ -360,10 +357,3 @@ async def test_two_runs_do_not_submit_the_same_requests(
     results = await asyncio.gather(answer(settings), answer(settings), return_exceptions=True)
     assert [type(result) for result in results] == [bool, StoreLockedError]
     assert twice(server) == []
-
-
-def test_a_damaged_file_of_requests_is_named_with_what_removing_it_costs(tmp_path: Path) -> None:
-    (tmp_path / "batches.sqlite").write_bytes(b"\xff" * 5_000)
-    settings = batch_settings("http://127.0.0.1:1/v1", tmp_path)
-    with pytest.raises(StoreError, match=r"batches\.sqlite.*remove it: .* paid for again"):
-        BatchRequests(tmp_path, settings.llm).want("ab", "screener", "{}")

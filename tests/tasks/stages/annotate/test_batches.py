@@ -12,7 +12,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from agents.llm.rate_limit import SharedLimiter
 from flows.cli.steering import lines
 from flows.runtime.standing import Standing
 from infra.errors import BudgetExhaustedError
@@ -33,6 +32,7 @@ from tasks.stages.annotate.canaries import KnownLabel
 from tasks.stages.annotate.plan import AnnotationPlan
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import batch_settings, one_pass
+from tests.fakes.journals import limiter_of
 from tests.fakes.llm_server import ScriptedServer
 
 PAIRS = 3
@@ -70,10 +70,12 @@ def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
 ) -> None:
     settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
     asyncio.run(one_pass(settings, PAIRS, made_up_sandbox()))
-    ledger = SharedLimiter(settings.store.ledgers, settings.llm)
-    ledger.settle(ledger.reserve(100, 3.0), 100, 3.0)
+    ledger = limiter_of(settings.store, settings.llm)
+    ledger.settle(ledger.reserve(100, 3.0).result(), 100, 3.0).result()
     asked = with_run_budget(settings)
-    ledger.settle(ledger.reserve(100, 0.5), 100, 0.5)  # by an earlier pass of the run
+    ledger.settle(
+        ledger.reserve(100, 0.5).result(), 100, 0.5
+    ).result()  # by an earlier pass of the run
     shown: list[StageState] = []
     monkeypatch.setattr(progress, "write_state", lambda _, state: shown.append(state))
     monkeypatch.setattr(progress, "_store", ContextVar("here", default=settings.store))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.settings import (
     AnnotationSettings,
@@ -22,6 +21,7 @@ from infra.store import open_database
 from tasks.stages.annotate.budget import spent_before, with_run_budget, with_shared_budget
 from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
 from tasks.stages.annotate.run_watch import Spending
+from tests.fakes.journals import limiter_of
 
 
 def settings(folder: Path, of_run: float | None, shared: float | None, model: str) -> Settings:
@@ -40,10 +40,10 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
     tmp_path: Path, of_run: float | None, shared: float | None, expected: float | None
 ) -> None:
     given = settings(tmp_path, of_run, shared, "openai/m")
-    limiter = SharedLimiter(given.store.ledgers, LanguageModelSettings(model="openai/m"))
-    limiter.settle(limiter.reserve(100, 0.75), 100, 0.75)
+    limiter = limiter_of(given.store, LanguageModelSettings(model="openai/m"))
+    limiter.settle(limiter.reserve(100, 0.75).result(), 100, 0.75).result()
     ending = pickle.loads(pickle.dumps(with_run_budget(given)))  # as judges get it
-    in_force = SharedLimiter(given.store.ledgers, ending.llm)
+    in_force = limiter_of(given.store, ending.llm)
     assert in_force.settings.budget_usd == expected
     in_force.limit(None, 50.0)
     assert in_force.settings.budget_usd == (50.0 if of_run is None else 0.75 + of_run), (
@@ -55,26 +55,26 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
     given = with_run_budget(settings(tmp_path, 2.0, 10.0, "openai/m"))
-    limiter = SharedLimiter(given.store.ledgers, given.llm)
-    limiter.settle(limiter.reserve(100, 1.75), 100, 1.75)
+    limiter = limiter_of(given.store, given.llm)
+    limiter.settle(limiter.reserve(100, 1.75).result(), 100, 1.75).result()
     with pytest.raises(
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
     ):
-        limiter.reserve(100, 1.0)
+        limiter.reserve(100, 1.0).result()
     limiter.limit(None, 1.0)
     with pytest.raises(
         BudgetExhaustedError, match=r"of `cosqa limit --budget-usd`=1 are"
     ) as of_all:
-        limiter.reserve(100, 1.0)
+        limiter.reserve(100, 1.0).result()
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
 def test_a_run_that_judges_nothing_keeps_to_the_budget_of_all_judges(tmp_path: Path) -> None:
     judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
     given = settings(tmp_path, 2.0, 10.0, "openai/cheap").model_copy(update={"annotation": judges})
-    dear = SharedLimiter(given.store.ledgers, LanguageModelSettings(model="openai/dear"))
-    dear.settle(dear.reserve(100, 9.5), 100, 9.5)
-    limiter = SharedLimiter(given.store.ledgers, with_shared_budget(given).llm)
+    dear = limiter_of(given.store, LanguageModelSettings(model="openai/dear"))
+    dear.settle(dear.reserve(100, 9.5).result(), 100, 9.5).result()
+    limiter = limiter_of(given.store, with_shared_budget(given).llm)
     assert limiter.left()[1] == pytest.approx(0.5)
     limiter.limit(None, 12.0)
     assert limiter.left()[1] == pytest.approx(2.5)
@@ -86,8 +86,8 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, 10.0, "openai/other").model_copy(update={"annotation": judges})
 
     def spend(model: str, usd: float) -> None:
-        limiter = SharedLimiter(given.store.ledgers, LanguageModelSettings(model=model))
-        limiter.settle(limiter.reserve(100, usd), 100, usd)
+        limiter = limiter_of(given.store, LanguageModelSettings(model=model))
+        limiter.settle(limiter.reserve(100, usd).result(), 100, usd).result()
 
     spend("openai/cheap", 0.5)
     spend("openai/dear", 4.0)
@@ -96,7 +96,7 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
 
     def bounds(judge: Settings, by_hand: float | None = None) -> tuple[float | None, float | None]:
         llm = pickle.loads(pickle.dumps(with_run_budget(judge, before))).llm  # as judges get it
-        limiter = SharedLimiter(given.store.ledgers, llm.ending_at(inf))
+        limiter = limiter_of(given.store, llm.ending_at(inf))
         limiter.limit(None, by_hand)
         return limiter.settings.budget_usd, llm.run_ends_usd
 
@@ -106,18 +106,18 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
     assert bounds(dear, by_hand=5.0) == (3.0, 4.0 + 0.5), "what is set by hand is of all judges too"
     spend("openai/cheap", 20.0)
     assert bounds(dear) == bounds(dear, by_hand=5.0) == (0.0, 0.0)
-    limiter = SharedLimiter(given.store.ledgers, with_run_budget(dear, before).llm)
+    limiter = limiter_of(given.store, with_run_budget(dear, before).llm)
     with pytest.raises(BudgetExhaustedError):
-        limiter.reserve(100, 0.01)
+        limiter.reserve(100, 0.01).result()
 
 
 def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
     judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
     given = settings(tmp_path, None, None, "openai/other").model_copy(update={"annotation": judges})
     cheap, dear = given.by_judge
-    limiter = SharedLimiter(given.store.ledgers, cheap.llm)
-    limiter.settle(limiter.reserve(100, 4.0), 100, 4.0)
-    limiter = SharedLimiter(given.store.ledgers, with_run_budget(dear).llm)
+    limiter = limiter_of(given.store, cheap.llm)
+    limiter.settle(limiter.reserve(100, 4.0).result(), 100, 4.0).result()
+    limiter = limiter_of(given.store, with_run_budget(dear).llm)
     assert limiter.settings.budget_usd is None
     limiter.limit(None, 4.5)
     assert limiter.settings.budget_usd == 0.5
@@ -133,8 +133,8 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_
     cheap, dear = given.by_judge
 
     def spend(judge: Settings, usd: float) -> None:
-        limiter = SharedLimiter(given.store.ledgers, judge.llm)
-        limiter.settle(limiter.reserve(100, usd), 100, usd)
+        limiter = limiter_of(given.store, judge.llm)
+        limiter.settle(limiter.reserve(100, usd).result(), 100, usd).result()
 
     def own(judge: Settings) -> tuple[int, float]:
         spending = Spending(pickle.loads(pickle.dumps(with_run_budget(judge, before))))

@@ -23,6 +23,7 @@ from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch
 from tasks.stages.annotate.canaries import CanaryWatch, KnownLabel
 from tasks.stages.annotate.run_watch import RunWatch
+from tests.fakes.journals import limiter_of
 
 CANARY = PairKey(QueryId("q0"), CodeId("c0"))
 
@@ -45,8 +46,8 @@ class Seen:
         self.bars: list[tuple[str, float, float]] = []
         llm = LanguageModelSettings(model="openai/m", budget_usd=2.0)
         settings = Settings(llm=llm, store=StoreSettings(folder=folder))
-        self.ledger = SharedLimiter(settings.store.ledgers, llm)
-        self.ledger.settle(self.ledger.reserve(5, 0.5), 100, 0.5)
+        self.ledger = limiter_of(settings.store, llm)
+        self.ledger.settle(self.ledger.reserve(5, 0.5).result(), 100, 0.5).result()
         self.steering = SimpleNamespace(
             turn=lambda: None, controls=Controls(in_flight=4), in_flight=4
         )
@@ -88,7 +89,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) -> None:
     seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
-    seen.ledger.settle(seen.ledger.reserve(5, 0.25), 50, 0.25)
+    seen.ledger.settle(seen.ledger.reserve(5, 0.25).result(), 50, 0.25).result()
     seen.watch.turn(waiting=7, judging=3)
     state = seen.bar.judging
     assert state

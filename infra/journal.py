@@ -1,0 +1,593 @@
+"""The journal of what is paid for: replies, what was spent, paces and batches, in one SQLite file.
+
+Any number of processes and tasks share it. A change is whole or not made, and so is what belongs
+together: it is one change. Those that are handed over while others are on their way to the disk go
+there together, so that hundreds in flight share one wait for it.
+
+A file that is empty or damaged is an error, never nothing spent.
+"""
+
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from operator import add
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from infra.atomic import sync
+from infra.errors import DiskFullError, UnrecordableError
+from infra.key_locks import Claims
+from infra.sqlite import begin, connect
+
+Contents = Literal["replies", "runs"]
+
+_MARK = 0x436F5351  # in the head of the file
+_KEPT: tuple[Contents, ...] = ("replies", "runs")
+_CONTENTS = """
+    number  INTEGER PRIMARY KEY,
+    key     BLOB NOT NULL UNIQUE,
+    content BLOB NOT NULL,
+    kept_at INTEGER NOT NULL DEFAULT (strftime('%s', 'now'))"""
+_TABLES = f"""
+PRAGMA application_id = {_MARK};
+BEGIN;
+CREATE TABLE replies ({_CONTENTS});
+CREATE TABLE runs ({_CONTENTS});
+CREATE TABLE spent (
+    model       TEXT PRIMARY KEY,
+    tokens      REAL NOT NULL CHECK (tokens BETWEEN 0 AND 1e300),
+    usd         REAL NOT NULL CHECK (usd BETWEEN 0 AND 1e300),
+    dearest_usd REAL NOT NULL CHECK (dearest_usd BETWEEN 0 AND 1e300),
+    unpriced    REAL NOT NULL CHECK (unpriced BETWEEN 0 AND 1e300),
+    checksum    INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE paces (
+    account         TEXT PRIMARY KEY,
+    last_turn       REAL NOT NULL,
+    next_token      REAL NOT NULL,
+    expected_tokens REAL NOT NULL
+);
+CREATE TABLE requests (
+    key      BLOB PRIMARY KEY,
+    account  TEXT NOT NULL,
+    role     TEXT NOT NULL,
+    question BLOB NOT NULL,
+    state    TEXT NOT NULL DEFAULT 'waiting',
+    batch    TEXT,
+    tries    INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE INDEX request_states ON requests (account, state, key);
+CREATE INDEX request_batches ON requests (batch) WHERE batch IS NOT NULL;
+CREATE TABLE batches (
+    mark        TEXT PRIMARY KEY,
+    account     TEXT NOT NULL,
+    provider_id TEXT,
+    requests    INTEGER NOT NULL,
+    ticket      TEXT NOT NULL
+);
+COMMIT;
+"""
+_LEAST_SIZE = 512
+_FORMER = ("replies", "ledgers")  # folders of a store that has its replies and sums elsewhere
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+
+@dataclass
+class Money:
+    """What was spent on a model, by all keys and addresses.
+
+    Attributes:
+        tokens: Spent and reserved.
+        usd: Spent and reserved.
+        dearest_usd: Price of the most expensive request so far.
+        unpriced: Requests of unknown price.
+    """
+
+    tokens: float = 0.0
+    usd: float = 0.0
+    dearest_usd: float = 0.0
+    unpriced: float = 0.0
+
+
+class _HalfMadeError(Exception):
+    """A change failed after it had changed something."""
+
+
+class _Waiting(NamedTuple):
+    """A change that is to be made, whether it is to survive a loss of power, and what it gave."""
+
+    change: Callable[[sqlite3.Connection], Any]
+    durable: bool
+    end: "Future[Any]"
+
+
+class Journal:
+    """The journal in a file; it is made by the first change.
+
+    Args:
+        file: The SQLite file.
+
+    Attributes:
+        file: The file.
+        claims: Who asks for what now, and whether anybody does.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.claims = Claims(file.with_suffix(".lock"))
+        self._reader, self._writer = _Connection(file), _Connection(file)
+        self._reading, self._guard = Lock(), Lock()
+        self._is_checked = False
+        self._waiting: list[_Waiting] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+
+    def find(self, key: str, among: Contents = "replies") -> bytes | None:
+        """Return the content of a key, or None; also, with a warning, where it is damaged.
+
+        The first one that is not found has the whole file checked, for a damaged index may hide
+        rows without any error; 100,000 replies take half a second.
+
+        Raises:
+            UnrecordableError: The journal cannot be read.
+        """
+        query = f"SELECT content FROM {among} WHERE key = ?"  # noqa: S608
+        with self._reading, _explained(self.file):
+            tx = self._reader.opened(make=False)
+            row = tx.execute(query, [bytes.fromhex(key)]).fetchone() if tx else None
+            if tx and row is None and not self._is_checked:
+                _check(tx)
+                self._is_checked = True
+        try:
+            return zlib.decompress(row[0]) if row else None
+        except (zlib.error, TypeError) as error:
+            _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
+            return None
+
+    def keep(self, key: str, content: bytes, among: Contents = "replies") -> "Future[None]":
+        """Keep a content; it survives a loss of power once the future has ended."""
+        return self.write(lambda tx: keep_all(tx, packed([(key, content)]), among))
+
+    def spent(self, model: str) -> Money:
+        """Return what was spent on a model.
+
+        Raises:
+            UnrecordableError: It cannot be known.
+        """
+        with self._reading, _explained(self.file):
+            tx = self._reader.opened(make=False)
+            return _money_of(tx, model) if tx else Money()
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, none where there is no journal yet.
+
+        Raises:
+            UnrecordableError: The journal cannot be read.
+        """
+        with self._reading, _explained(self.file):
+            tx = self._reader.opened(make=False)
+            return tx.execute(query, values).fetchall() if tx else []
+
+    def write(
+        self, change: Callable[[sqlite3.Connection], _Result], *, durable: bool = True
+    ) -> "Future[_Result]":
+        """Make a change, together with others that are handed over meanwhile.
+
+        Args:
+            change: Makes it, on a connection in a transaction; what it raises undoes it. It may be
+                called once more, with all that it did undone.
+            durable: Whether it is to survive a loss of power; else it survives the process, and the
+                next one that is durable takes it along.
+
+        Returns:
+            A future of what the change returns, which cannot be cancelled. It raises what the
+            change does, and ``UnrecordableError`` where the journal cannot be written.
+        """
+        end: Future[_Result] = Future()
+        end.set_running_or_notify_cancel()
+        with self._guard:
+            self._waiting.append(_Waiting(change, durable, end))
+            if len(self._waiting) == 1:
+                self._thread.submit(self._write_waiting)
+        return end
+
+    def close(self) -> None:
+        """Make the changes that were handed over, and give up what is claimed."""
+        self._thread.submit(self._writer.close).result()
+        self.claims.close()
+        with self._reading:
+            self._reader.close()
+
+    def _write_waiting(self) -> None:
+        """Make all changes that wait."""
+        with self._guard:
+            group, self._waiting = self._waiting, []
+        self._write(group)
+
+    def _write(self, group: list[_Waiting]) -> None:
+        """Make changes in one transaction, or each in its own where one fails half way."""
+        try:
+            with _explained(self.file):
+                ends = self._written(group)
+        except _HalfMadeError:
+            for item in group:
+                self._write([item])
+            return
+        except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
+            ends = [partial(item.end.set_exception, error) for item in group]
+        for end in ends:
+            end()
+
+    def _written(self, group: list[_Waiting]) -> list[Callable[[], None]]:
+        """Make changes in one transaction; return what tells each how it ended."""
+        ends: list[Callable[[], None]] = []
+        tx = self._begun("FULL" if any(item.durable for item in group) else "NORMAL")
+        try:
+            for item in group:
+                before = tx.total_changes
+                try:
+                    ends.append(partial(item.end.set_result, item.change(tx)))
+                except Exception as error:
+                    if len(group) == 1:
+                        raise
+                    if tx.total_changes > before or isinstance(error, sqlite3.Error):
+                        raise _HalfMadeError from error
+                    ends.append(partial(item.end.set_exception, error))
+            tx.execute("COMMIT")
+        finally:
+            if tx.in_transaction:
+                tx.execute("ROLLBACK")
+        return ends
+
+    def _begun(self, synchronous: str) -> sqlite3.Connection:
+        """Return a connection in a transaction, once no other process writes."""
+        while True:
+            tx: sqlite3.Connection = self._writer.opened(make=True)
+            tx.execute(f"PRAGMA synchronous = {synchronous}")
+            begin(tx, self.file)
+            if self._writer.is_current():
+                return tx
+            tx.execute("ROLLBACK")  # another file took the name, as by `cosqa store restore`
+
+
+class _Connection:
+    """A connection that is made anew when another file has taken the name of its own."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._identity: tuple[int, int] | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    def opened(self, *, make: bool) -> Any:  # noqa: ANN401 - a connection, None only unless `make`
+        """Return the connection; None where there is no file, which is not to be made."""
+        if self._connection is None or not self.is_current():
+            self.close()
+            if not _is_there(self._file):
+                if not make:
+                    return None
+                _make(self._file)
+            self._identity = _identity(self._file)  # before another may take its place
+            self._connection = _open(self._file)
+        return self._connection
+
+    def is_current(self) -> bool:
+        """Return whether it leads to the file that has the name."""
+        return self._identity is not None and self._identity == _identity(self._file)
+
+    def close(self) -> None:
+        """Close it."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(file)  # noqa: PTH116 - at each look-up, and five times as fast
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_there(file: Path) -> bool:
+    """Return whether there is a journal.
+
+    Raises:
+        sqlite3.DatabaseError: Something has lost it.
+    """
+    log, *former = (file.with_name(name) for name in (f"{file.name}-wal", *_FORMER))
+    is_logged = log.exists()  # first: others may make both meanwhile
+    if not file.exists():
+        if is_logged:
+            raise _damage(f"it is gone, but {log} is there")
+        if left := [str(folder) for folder in former if folder.is_dir()]:
+            raise UnrecordableError(
+                f"{' and '.join(left)} are of a former version: put replies/replies.sqlite beside "
+                f"{file.name}, where it is taken over, so that no reply is paid for again; move "
+                "the folders away, and lower the budget by what was spent"
+            )
+        return False
+    if (size := file.stat().st_size) < _LEAST_SIZE:  # SQLite takes it for one that is to be made
+        raise _damage(f"it has {size} bytes")
+    return True
+
+
+def _make(file: Path) -> None:
+    """Make a journal, whole from its first moment: an empty one has lost what it said."""
+    if not file.parent.is_dir():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        sync(file.parent.parent)
+    with TemporaryDirectory(dir=file.parent, prefix=".journal-", suffix=".partial") as folder:
+        new = Path(folder, file.name)
+        with closing(sqlite3.connect(new, isolation_level=None)) as connection:
+            connection.executescript(_TABLES)
+            if (former := file.with_name("replies.sqlite")).is_file():
+                connection.execute("ATTACH ? AS former", [str(former)])
+                connection.execute(
+                    "INSERT INTO replies (key, content) SELECT key, content FROM former.packed"
+                )
+        sync(new)
+        with suppress(FileExistsError):
+            os.link(new, file)
+    sync(file.parent)
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    connection = connect(file)
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    if mark != _MARK:
+        connection.close()
+        raise _damage("it is no journal of this program")
+    return connection
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    """Read a whole file, and compare its indexes with the tables."""
+    (found,) = connection.execute("PRAGMA integrity_check (1)").fetchone()
+    if found != "ok":
+        raise _damage(found.replace("\n", " "))
+
+
+def _damage(problem: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(problem)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+@contextmanager
+def _explained(file: Path, written: Path | None = None) -> Iterator[None]:
+    """Turn errors of a journal into one that says what to do.
+
+    Args:
+        file: The journal.
+        written: Another file that is written, if not the journal itself.
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if written and code == sqlite3.SQLITE_FULL:
+            raise DiskFullError(
+                f"the disk of {written} is full: what was there before is unchanged; make room "
+                "there, then run the same command again"
+            ) from error
+        if code in _DAMAGED:
+            raise UnrecordableError(
+                f"{file}, which has the replies that were paid for and what was spent, is damaged "
+                f"({error}): put a backup in its place by `cosqa store restore FOLDER --force`. Or "
+                "look up at the provider what was spent, lower the budget by it and move these "
+                "files away: then replies are asked and paid for again"
+            ) from error
+        if code == sqlite3.SQLITE_BUSY:
+            raise UnrecordableError(
+                f"{file} has been locked by another process for minutes: end that process "
+                f"(`fuser {file}` finds it), then run the same command again"
+            ) from error
+        raise UnrecordableError(
+            f"{file}, which has the replies that were paid for and what was spent, cannot be read "
+            f"or written ({error}): make room there, or make the file and its folder writable, "
+            "then run the same command again"
+        ) from error
+
+
+# What changes are made of.
+
+
+def packed(contents: Iterable[tuple[str, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return keys (hexadecimal digits) and contents as they are kept."""
+    return [(bytes.fromhex(key), zlib.compress(content)) for key, content in contents]
+
+
+def keep_all(
+    tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]], among: Contents = "replies"
+) -> None:
+    """Keep contents in the place of those that their keys had."""
+    tx.executemany(
+        f"INSERT INTO {among} (key, content) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608
+        "content = excluded.content, kept_at = excluded.kept_at",
+        contents,
+    )
+
+
+@contextmanager
+def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
+    """Yield what was spent on a model, to be changed."""
+    spent = _money_of(tx, model)
+    yield spent
+    numbers = tuple(map(float, vars(spent).values()))
+    tx.execute(
+        "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
+        (model, *numbers, _checksum(model, numbers)),
+    )
+
+
+def _money_of(tx: sqlite3.Connection, model: str) -> Money:
+    return _sums(tx).get(model, Money())
+
+
+def _sums(tx: sqlite3.Connection) -> dict[str, Money]:
+    """Return model → what was spent on it; all are read, as damage may hide one that is sought."""
+    sums = {}
+    for model, *numbers, checksum in tx.execute("SELECT * FROM spent"):
+        if checksum != _checksum(model, tuple(numbers)):
+            raise _damage(f"what was spent on {model} is not what was written")
+        sums[model] = Money(*numbers)
+    return sums
+
+
+def _checksum(model: str, numbers: tuple[float, ...]) -> int:
+    return zlib.crc32(repr((model, numbers)).encode())
+
+
+# Upkeep.
+
+
+def snapshot(file: Path, target: Path) -> None:
+    """Write a copy of a journal as it is at one moment; others may write to it meanwhile.
+
+    Raises:
+        UnrecordableError: The journal is damaged, or the copy cannot be written.
+        DiskFullError: The disk of the copy has no room.
+    """
+    with _explained(file, target):
+        if _is_there(file):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with closing(_open(file)) as source:
+                source.execute("VACUUM INTO ?", [str(target)])
+            sync(target)
+
+
+def take_over(file: Path, copy: Path, *, is_same: bool) -> None:
+    """Put what a store has paid for into the copy of a backup that takes its place.
+
+    Replies that the copy lacks are added. Of one store the larger sums count, as spending only
+    grows; that is too much where less was taken since than was reserved then. Its batches are as
+    they are now; those of another store stay where they were, and what is reserved for them counts
+    as spent. What cannot be read, because the journal is damaged, is as in the copy.
+
+    Args:
+        file: The journal of the store.
+        copy: That of the backup; made where it lacks.
+        is_same: Whether both are of one store; else what they have spent is added up.
+
+    Raises:
+        UnrecordableError: The copy cannot be written.
+        DiskFullError: Its disk has no room.
+    """
+    with _explained(copy, copy):
+        if not copy.exists():
+            _make(copy)
+        with closing(_open(copy)) as tx:
+            for step in (_take_contents, partial(_take_money, is_same=is_same)):
+                tx.execute("BEGIN")
+                try:
+                    with closing(_open(file)) as present:
+                        step(present, tx)
+                except sqlite3.DatabaseError as error:
+                    if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
+                        raise
+                    _log.warning("%s is damaged (%s): what cannot be read of it is as in the "
+                                 "backup", file, error)  # fmt: skip
+                tx.execute("COMMIT")
+
+
+def _take_contents(present: sqlite3.Connection, tx: sqlite3.Connection) -> None:
+    for table in _KEPT:
+        tx.executemany(
+            f"INSERT OR IGNORE INTO {table} (key, content, kept_at) VALUES (?, ?, ?)",  # noqa: S608
+            present.execute(f"SELECT key, content, kept_at FROM {table}"),  # noqa: S608
+        )
+
+
+def _take_money(present: sqlite3.Connection, tx: sqlite3.Connection, *, is_same: bool) -> None:
+    rows = {
+        table: present.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
+        for table in ("batches", "requests")
+    }
+    join = max if is_same else add
+    for model, now in _sums(present).items():
+        with money(tx, model) as then:
+            then.tokens, then.usd = join(then.tokens, now.tokens), join(then.usd, now.usd)
+            then.dearest_usd = max(then.dearest_usd, now.dearest_usd)
+            then.unpriced = join(then.unpriced, now.unpriced)
+    for table, present_rows in rows.items() if is_same else ():
+        tx.execute(f"DELETE FROM {table}")  # noqa: S608
+        for row in present_rows:
+            tx.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+
+
+def fault_of(file: Path, *, thorough: bool) -> str:
+    """Return what is wrong with a journal, "" for nothing.
+
+    Args:
+        file: The journal.
+        thorough: Whether to read every row and every content.
+    """
+    try:
+        if not _is_there(file):
+            return ""
+        with closing(_open(file)) as tx:
+            entries, unreadable = 0, 0
+            _sums(tx)
+            if thorough:
+                _check(tx)
+                for table in _KEPT:
+                    for (content,) in tx.execute(f"SELECT content FROM {table}"):  # noqa: S608
+                        entries, unreadable = entries + 1, unreadable + _is_unreadable(content)
+    except (sqlite3.Error, OSError) as error:
+        return str(error)
+    return f"{unreadable:,} of {entries:,} entries are damaged" if unreadable else ""
+
+
+def _is_unreadable(content: object) -> bool:
+    try:
+        zlib.decompress(content)  # type: ignore[arg-type]
+    except (zlib.error, TypeError):
+        return True
+    return False
+
+
+def old_contents(
+    file: Path, before: datetime, needed: Iterable[str], *, remove: bool = False
+) -> tuple[int, int]:
+    """Return how many contents were kept before a moment and are not needed, and their bytes.
+
+    Args:
+        file: The journal.
+        before: The moment.
+        needed: Keys of the contents that stay however old they are.
+        remove: Whether to remove them.
+
+    Raises:
+        UnrecordableError: The journal is damaged, or cannot be written.
+    """
+    with _explained(file):
+        if not _is_there(file):
+            return 0, 0
+        with closing(_open(file)) as tx:
+            tx.execute("CREATE TEMP TABLE needed (key BLOB PRIMARY KEY) WITHOUT ROWID")
+            begin(tx, file)
+            keys = ((bytes.fromhex(key),) for key in needed)
+            tx.executemany("INSERT OR IGNORE INTO needed VALUES (?)", keys)
+            entries, size = 0, 0
+            for table in _KEPT:
+                of_old = f"FROM {table} WHERE kept_at < ? AND key NOT IN (SELECT key FROM needed)"  # noqa: S608
+                moment = [int(before.timestamp())]
+                query = f"SELECT count(*), coalesce(sum(length(content)), 0) {of_old}"
+                found = tx.execute(query, moment).fetchone()
+                entries, size = entries + found[0], size + found[1]
+                if remove:
+                    tx.execute(f"DELETE {of_old}", moment)
+            tx.execute("COMMIT")
+    return entries, size

@@ -1,0 +1,45 @@
+"""The journal of a store, its limiters and requests, what it holds as text, and damage to it."""
+
+import sqlite3
+import zlib
+from contextlib import closing
+from pathlib import Path
+
+from agents.llm.batch.requests import BatchRequests
+from agents.llm.rate_limit import SharedLimiter
+from infra.journal import Journal
+from infra.settings import LanguageModelSettings, StoreSettings
+from infra.sqlite import connect
+
+
+def limiter_of(store: StoreSettings, llm: LanguageModelSettings) -> SharedLimiter:
+    """Return another limiter of a model, as another process has it."""
+    return SharedLimiter(Journal(store.journal), llm)
+
+
+def requests_of(store: StoreSettings, llm: LanguageModelSettings) -> BatchRequests:
+    """Return the requests of a model, as another process has them."""
+    return BatchRequests(limiter_of(store, llm))
+
+
+def spend(limiter: SharedLimiter, tokens: int, usd: float | None) -> None:
+    """Let a request of so many tokens and US dollars be reserved and settled."""
+    limiter.settle(limiter.reserve(tokens, usd).result(), tokens, usd).result()
+
+
+def journal_text(folder: Path) -> str:
+    """Return the contents of all journals below a folder, one after the other."""
+    contents: list[bytes] = []
+    for file in sorted(folder.rglob("journal.sqlite")):
+        with closing(sqlite3.connect(file)) as connection:
+            for table in ("replies", "runs"):
+                rows = connection.execute(f"SELECT content FROM {table} ORDER BY number")
+                contents += [zlib.decompress(content) for (content,) in rows]
+    return "".join(content.decode() for content in contents)
+
+
+def pack(file: Path) -> None:
+    """Write a journal anew, without a log beside it."""
+    with closing(connect(file)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")

@@ -1,0 +1,486 @@
+"""Laws of the journal: a change is whole or not made, and damage is never nothing.
+
+Covers `infra.sqlite`.
+"""
+
+import os
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from infra.atomic import exchange
+from infra.errors import DiskFullError, UnrecordableError
+from infra.journal import (
+    Journal,
+    Money,
+    fault_of,
+    keep_all,
+    money,
+    old_contents,
+    packed,
+    snapshot,
+    take_over,
+)
+from infra.sqlite import connect, unwritten
+from tests.fakes.journals import pack
+from tests.fakes.small_disk import small_disk
+
+KEYS = [f"{number:020x}" for number in range(2_000)]
+LATER, EARLIER = datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) - timedelta(days=1)
+MODES = pytest.mark.parametrize("mode", ["WAL", "TRUNCATE"])
+
+WRITER = """
+import sys
+from functools import partial
+from pathlib import Path
+import infra.sqlite
+from infra.journal import Journal, keep_all, money, packed
+infra.sqlite.journal_mode = lambda _: sys.argv[3]
+journal = Journal(Path(sys.argv[1]))
+def change(tx, key):
+    keep_all(tx, packed([(key, key.encode() * 20)]))
+    with money(tx, "m") as spent:
+        spent.usd += 1
+for number in range(10**9):
+    key = f"{sys.argv[2]}{number:018x}"
+    journal.write(partial(change, key=key)).result()
+    print(key, flush=True)
+"""
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal.sqlite")
+
+
+def spend(journal: Journal, more_usd: float, model: str = "m", **numbers: float) -> None:
+    def change(tx: sqlite3.Connection) -> None:
+        with money(tx, model) as spent:
+            spent.usd += more_usd
+            vars(spent).update(numbers)
+
+    journal.write(change).result()
+
+
+def fill(journal: Journal) -> dict[str, bytes]:
+    """Keep two thousand replies, and have the file without a log."""
+    contents = {key: os.urandom(200) + key.encode() for key in KEYS}
+    journal.write(partial(keep_all, contents=packed(contents.items()))).result()
+    spend(journal, 5.0)
+    journal.close()
+    pack(journal.file)
+    return contents
+
+
+def on_a_disk_of(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Let files be as on a disk of this machine (WAL), or of a network."""
+    monkeypatch.setattr("infra.sqlite.journal_mode", lambda _: mode)
+
+
+@MODES
+def test_processes_killed_while_they_write_leave_each_change_whole_or_not_made(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    on_a_disk_of(monkeypatch, mode)
+    command = [sys.executable, "-c", WRITER, str(journal.file)]
+    writers = [
+        subprocess.Popen([*command, name, mode], stdout=subprocess.PIPE, text=True)
+        for name in ("aa", "bb")
+    ]
+    said: list[str] = []
+    for writer in writers:
+        assert writer.stdout is not None
+        said += [writer.stdout.readline().strip() for _ in range(20)]
+        writer.send_signal(signal.SIGKILL)
+        said += writer.stdout.read().split()[:-1]  # the last line may be half
+        writer.wait()
+        writer.stdout.close()
+    assert len(said) >= 40
+    assert [key for key in said if journal.find(key) != key.encode() * 20] == []
+    [(kept,)] = journal.rows("SELECT count(*) FROM replies")
+    assert journal.spent("m").usd == kept >= len(said)
+    spend(journal, 1.0)
+    assert journal.spent("m").usd == kept + 1
+
+
+def test_what_threads_change_at_once_is_found_and_the_last_content_of_a_key_counts(
+    tmp_path: Path,
+) -> None:
+    """Also where they all make the file."""
+    journals = [Journal(tmp_path / "new" / "journal.sqlite") for _ in range(8)]
+
+    def change(place: int) -> None:
+        journals[place % 8].keep(KEYS[place], KEYS[place].encode()).result()
+        spend(journals[-place % 8], 1.0)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(change, range(200)))
+    journals[0].keep(KEYS[0], b"again").result()
+    found = [journals[1].find(key) for key in KEYS[:201]]
+    assert found == [b"again", *(key.encode() for key in KEYS[1:200]), None]
+    assert journals[2].spent("m").usd == 200.0
+
+
+def test_changes_of_one_group_end_each_for_itself(journal: Journal) -> None:
+    spend(journal, 1.0)
+    is_held, may_go = Event(), Event()
+
+    def hold(tx: sqlite3.Connection) -> None:
+        is_held.set()
+        assert may_go.wait(60)
+
+    def half(tx: sqlite3.Connection) -> None:
+        keep_all(tx, packed([("ab", b"half")]))
+        raise KeyError("half")
+
+    def wrong(tx: sqlite3.Connection) -> None:
+        with money(tx, "m") as spent:
+            spent.usd = -1.0
+
+    held = journal.write(hold)
+    assert is_held.wait(60)  # what follows is one group
+    ends = [journal.write(change) for change in (half, wrong)] + [journal.keep("cd", b"whole")]
+    may_go.set()
+    held.result()
+    assert isinstance(ends[0].exception(), KeyError)
+    assert isinstance(ends[1].exception(), UnrecordableError)
+    ends[2].result()
+    assert (journal.find("ab"), journal.find("cd")) == (None, b"whole")
+    assert journal.spent("m").usd == 1.0
+
+
+def test_looking_makes_nothing(journal: Journal) -> None:
+    assert (journal.find("ab"), journal.spent("m"), journal.rows("SELECT 1")) == (None, Money(), [])
+    journal.close()
+    assert list(journal.file.parent.iterdir()) == []
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) * 2 // 3]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "cut": cut,
+    "one byte": lambda content: content[:1],
+    "zeros": lambda content: bytes(len(content)),
+    "garbage": lambda content: b"\xff" * 5_000,
+    "a page in the middle": lambda content: content[:200_704] + b"\xff" * 4_096 + content[204_800:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_journal_is_an_error_with_the_way_out_and_stays_as_it_is(
+    journal: Journal, damage: str
+) -> None:
+    fill(journal)
+    whole = journal.file.read_bytes()
+    journal.file.write_bytes(DAMAGES[damage](whole))
+    damaged = journal.file.read_bytes()
+    words = rf"{journal.file.name}.*damaged.*cosqa store restore.*move these\s+files away"
+    for _ in range(2):
+        with pytest.raises(UnrecordableError, match=words):
+            Journal(journal.file).find("ff" * 10)  # before it is asked and paid for again
+    assert fault_of(journal.file, thorough=True)
+    assert journal.file.read_bytes() == damaged
+    journal.file.write_bytes(whole)
+    assert Journal(journal.file).find("ff" * 10) is None
+    journal.file.unlink()
+    for log in journal.file.parent.glob("journal.sqlite-*"):
+        log.unlink()
+    assert Journal(journal.file).spent("m") == Money(), "the way out that the message names"
+
+
+def zero(journal: Journal, table: str) -> None:
+    """Let a sector be zeros, in the last leaf of an index or a table."""
+    with closing(sqlite3.connect(journal.file)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", [table]
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    content = journal.file.read_bytes()
+    is_leaf = content[(root - 1) * size] in (10, 13)
+    (leaf,) = (root,) if is_leaf else struct.unpack_from(">I", content, (root - 1) * size + 8)
+    with journal.file.open("r+b") as stream:
+        stream.seek(leaf * size - 512)
+        stream.write(bytes(512))
+
+
+@pytest.mark.parametrize("table", ["replies", "sqlite_autoindex_replies_1"])
+def test_a_zeroed_sector_hides_no_reply_that_would_be_paid_again(
+    journal: Journal, table: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    contents = fill(journal)
+    zero(journal, table)
+    again, ends = Journal(journal.file), Counter[str]()
+    for key, content in contents.items():
+        try:
+            ends["found" if again.find(key) == content else "left out"] += 1
+        except UnrecordableError:
+            ends["refused"] += 1
+    assert ends["found"] > 1_800
+    assert ends["refused"] > 0
+    assert ends["left out"] == caplog.text.count("it is left out") <= 1, "half of it is zeros"
+
+
+def test_a_zeroed_sector_is_not_another_sum(journal: Journal) -> None:
+    fill(journal)
+    zero(journal, "spent")
+    with pytest.raises(UnrecordableError, match="damaged"):
+        Journal(journal.file).spent("m")
+    with pytest.raises(UnrecordableError, match="damaged"):
+        spend(Journal(journal.file), 1.0)
+
+
+@pytest.mark.parametrize("change", ["usd = 0.0", "usd = 4.999", "tokens = 1", "model = 'n'"])
+def test_a_sum_that_was_changed_otherwise_is_damage(journal: Journal, change: str) -> None:
+    spend(journal, 5.0)
+    with closing(connect(journal.file)) as connection:
+        connection.execute(f"UPDATE spent SET {change}")
+    model = "n" if "model" in change else "m"
+    for ask in (journal.spent, lambda model: spend(journal, 1.0, model)):
+        with pytest.raises(UnrecordableError, match=f"spent on {model} is not what was written"):
+            ask(model)
+    assert "is not what was written" in fault_of(journal.file, thorough=False)
+
+
+def test_a_journal_that_is_gone_though_its_log_is_there_is_damage(journal: Journal) -> None:
+    spend(journal, 5.0)
+    journal.file.rename(journal.file.with_name("moved"))
+    for ask in (Journal(journal.file).spent, partial(spend, Journal(journal.file), 1.0)):
+        with pytest.raises(UnrecordableError, match=r"gone, but .*journal\.sqlite-wal is there"):
+            ask("m")
+
+
+@pytest.mark.parametrize("name", ["replies", "ledgers"])
+def test_a_store_that_has_its_replies_elsewhere_has_not_spent_nothing(
+    journal: Journal, name: str
+) -> None:
+    (journal.file.parent / name).mkdir()
+    with pytest.raises(UnrecordableError, match=rf"{name} are of a former version: put replies/"):
+        journal.find("ab")
+    with pytest.raises(UnrecordableError, match=name):
+        spend(journal, 1.0)
+
+
+def test_replies_of_a_former_version_that_are_put_beside_a_new_journal_are_taken_over(
+    journal: Journal,
+) -> None:
+    with closing(sqlite3.connect(journal.file.with_name("replies.sqlite"))) as former:
+        former.execute("CREATE TABLE packed (number, key, content, kept_at)")
+        former.execute("INSERT INTO packed VALUES (1, ?, ?, NULL)", packed([("ab", b"paid")])[0])
+        former.commit()
+    spend(journal, 1.0)
+    assert journal.find("ab") == b"paid"
+    assert fault_of(journal.file, thorough=True) == ""
+
+
+def test_a_file_of_others_is_no_journal(journal: Journal) -> None:
+    with closing(sqlite3.connect(journal.file)) as connection:
+        connection.execute("CREATE TABLE replies (key, content)")
+    with pytest.raises(UnrecordableError, match="no journal of this program"):
+        journal.find("ab")
+
+
+def test_a_sound_journal_is_checked_once(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal.keep("ab", b"content").result()
+    checks: list[object] = []
+    monkeypatch.setattr("infra.journal._check", checks.append)
+    assert [journal.find(key) for key in ("ab", "cd", "ef")] == [b"content", None, None]
+    assert len(checks) == 1
+
+
+@pytest.mark.parametrize("content", ["x'789c00'", "'text'", "7"])
+def test_a_content_that_is_damaged_is_absent_and_can_be_kept_again(
+    journal: Journal, caplog: pytest.LogCaptureFixture, content: str
+) -> None:
+    journal.keep("ab", b"content").result()
+    with closing(connect(journal.file)) as connection:
+        connection.execute(f"UPDATE replies SET content = {content}")
+    assert journal.find("ab") is None
+    assert "damaged" in caplog.text
+    assert "1 of 1" in fault_of(journal.file, thorough=True)
+    journal.keep("ab", b"again").result()
+    assert journal.find("ab") == b"again"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root only")
+def test_on_a_full_disk_changes_fail_and_what_was_changed_stays(tmp_path: Path) -> None:
+    for disk in small_disk(tmp_path / "disk", 1):
+        journal, kept = Journal(disk / "journal.sqlite"), list[str]()
+
+        def fill_up(journal: Journal, kept: list[str]) -> None:
+            for key in KEYS:
+                journal.keep(key, os.urandom(1_000)).result()
+                kept.append(key)
+
+        with pytest.raises(UnrecordableError, match="make room"):
+            fill_up(journal, kept)
+        assert kept
+        assert all(Journal(journal.file).find(key) for key in kept)
+        journal.close()
+
+
+@MODES
+def test_a_process_that_hangs_with_the_lock_is_an_error_and_not_silence(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    on_a_disk_of(monkeypatch, mode)
+    journal.keep("ab", b"content").result()
+    monkeypatch.setattr("infra.sqlite._WARNING_S", 0.0)
+    monkeypatch.setattr("infra.sqlite._LOCK_TIMEOUT_S", 0.5)
+    with unwritten(journal.file):
+        with pytest.raises(UnrecordableError, match=r"locked by another process.*end that\s+proc"):
+            journal.keep("ac", b"more").result()
+        assert journal.find("ab") == b"content"
+    assert "waiting for a process" in caplog.text
+    journal.keep("ac", b"more").result()
+
+
+@MODES
+def test_what_is_to_survive_a_loss_of_power_waits_for_the_disk(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    on_a_disk_of(monkeypatch, mode)
+    for durable, synchronous in ((True, 2), (False, 1)):
+        journal.write(lambda _: None, durable=durable).result()
+        connection = journal._writer.opened(make=False)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == (mode.lower(),)
+
+
+def test_a_process_goes_on_in_the_folder_that_took_the_place_of_its_own(tmp_path: Path) -> None:
+    one, other = (Journal(tmp_path / name / "journal.sqlite") for name in ("one", "other"))
+    one.keep("ab", b"of one").result()
+    other.keep("cd", b"of the other").result()
+    assert one.find("cd") is None
+    exchange(tmp_path / "one", tmp_path / "other")
+    assert one.find("cd") == b"of the other"
+    one.keep("ef", b"later").result()
+    assert Journal(tmp_path / "one" / "journal.sqlite").find("ef") == b"later"
+
+
+def test_a_change_that_waits_while_another_folder_takes_the_place_is_made_there(
+    tmp_path: Path,
+) -> None:
+    one, other = (Journal(tmp_path / name / "journal.sqlite") for name in ("one", "other"))
+    spend(one, 1.0)
+    spend(other, 5.0)
+    with unwritten(one.file):
+        waiting = one.keep("ab", b"paid meanwhile")
+        exchange(tmp_path / "one", tmp_path / "other")
+    waiting.result()
+    assert Journal(one.file).find("ab") == b"paid meanwhile"
+    assert Journal(one.file).spent("m").usd == 5.0
+
+
+def test_what_is_old_and_not_needed_goes(journal: Journal) -> None:
+    contents = fill(journal)
+    journal.keep("ab", b"a run", "runs").result()
+    assert old_contents(journal.file, EARLIER, []) == (0, 0)
+    found = old_contents(journal.file, LATER, [*KEYS[:10], "ffff"])
+    assert found[0] == len(KEYS) - 10 + 1
+    assert found[1] > 0
+    assert old_contents(journal.file, LATER, KEYS[:10], remove=True) == found
+    assert {key: content for key in KEYS if (content := journal.find(key))} == {
+        key: contents[key] for key in KEYS[:10]
+    }
+    assert journal.find("ab", "runs") is None
+    assert journal.spent("m").usd == 5.0
+    assert fault_of(journal.file, thorough=True) == ""
+
+
+@MODES
+def test_a_snapshot_is_of_one_moment_and_ends_while_others_write(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    on_a_disk_of(monkeypatch, mode)
+    journal.keep("ff", os.urandom(5_000_000)).result()
+    copying = Thread(target=snapshot, args=(journal.file, tmp_path / "copy" / "journal.sqlite"))
+    command = [sys.executable, "-c", WRITER, str(journal.file), "aa", mode]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        copying.start()
+        copying.join(120)
+        ended = not copying.is_alive()
+        writer.kill()
+        copying.join()
+    assert ended
+    copy = Journal(tmp_path / "copy" / "journal.sqlite")
+    [(kept,)] = copy.rows("SELECT count(*) FROM replies")
+    assert copy.spent("m").usd == kept - 1
+    assert fault_of(copy.file, thorough=True) == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root only")
+def test_a_snapshot_onto_a_full_disk_names_that_disk(journal: Journal, tmp_path: Path) -> None:
+    journal.keep("ab", os.urandom(2_000_000)).result()
+    for disk in small_disk(tmp_path / "disk", 1):
+        with pytest.raises(DiskFullError, match=str(disk)):
+            snapshot(journal.file, disk / "copy.sqlite")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_there_is_no_snapshot_of_a_damaged_journal(
+    journal: Journal, tmp_path: Path, damage: str
+) -> None:
+    fill(journal)
+    journal.file.write_bytes(DAMAGES[damage](journal.file.read_bytes()))
+    with pytest.raises(UnrecordableError, match=r"journal\.sqlite"):
+        snapshot(journal.file, tmp_path / "copy.sqlite")
+
+
+THEN = {"tokens": 50.0, "usd": 5.0, "dearest_usd": 0.5, "unpriced": 1.0}
+NOW = {"tokens": 60.0, "usd": 4.0, "dearest_usd": 0.25, "unpriced": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("is_same", "expected"),
+    [(True, {"tokens": 60.0, "usd": 5.0}), (False, {"tokens": 110.0, "usd": 9.0})],
+)
+def test_of_one_store_the_larger_sums_count_and_those_of_two_are_added_up(
+    journal: Journal, tmp_path: Path, is_same: bool, expected: dict[str, float]
+) -> None:
+    copy = Journal(tmp_path / "copy.sqlite")
+    spend(journal, 0.0, "m", **NOW)
+    spend(copy, 0.0, "m", **THEN)
+    spend(journal, 1.0, "only now")
+    spend(copy, 2.0, "only then")
+    take_over(journal.file, copy.file, is_same=is_same)
+    assert asdict(copy.spent("m")) == THEN | expected
+    assert (copy.spent("only now").usd, copy.spent("only then").usd) == (1.0, 2.0)
+    assert asdict(journal.spent("m")) == NOW, "the other is as it was"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_cannot_be_read_of_a_damaged_journal_is_as_in_the_backup(
+    journal: Journal, tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = Journal(tmp_path / "copy.sqlite")
+    copy.keep("ab", b"of the backup").result()
+    spend(copy, 50.0)
+    copy.close()
+    contents = fill(journal)
+    journal.file.write_bytes(DAMAGES[damage](journal.file.read_bytes()))
+    take_over(journal.file, copy.file, is_same=True)
+    assert "damaged" in caplog.text
+    assert copy.find("ab") == b"of the backup"
+    assert copy.spent("m").usd == 50.0
+    found = {key: content for key in KEYS if (content := copy.find(key))}
+    assert found.items() <= contents.items()
+    assert bool(found) == (damage == "a page in the middle")
+    assert fault_of(copy.file, thorough=True) == ""
