@@ -22,11 +22,19 @@ from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.behaviours import CodeBehaviour, behaviours_of
-from infra.store.controls import Control, current_controls, last_changes, set_control
 from infra.store.database import require_store
-from infra.store.judged_pairs import find_judged
-from infra.store.lease import Holder, lease_holder
-from infra.store.stage_state import JudgingState, StageState, read_state
+from infra.store.evidence import find_judged
+from infra.store.runs import (
+    Control,
+    Holder,
+    JudgingState,
+    StageState,
+    current_controls,
+    last_changes,
+    lease_holder,
+    read_state,
+    set_control,
+)
 from tasks.reports.judging import judgement_blocks
 from tasks.reports.text import cost, duration, pace, rate, visible
 from tasks.stages.specifications import specified_part

@@ -10,11 +10,10 @@ from flows.cli.output import errors, print_table, say
 from flows.options import Backup, CheckStore, Prune, Restore
 from infra.settings import StoreSettings
 from infra.store import open_database, require_store
-from infra.store.backups import back_up
-from infra.store.checks import Finding, check_database
-from infra.store.file_checks import check_files
-from infra.store.lease import writer_lease
-from infra.store.restoring import restore as restore_backup
+from infra.store.backup import back_up
+from infra.store.backup import restore as restore_backup
+from infra.store.check import Finding, check_database, check_files
+from infra.store.runs import writer_lease
 from tasks.stages.upkeep import Pruning, check_exports
 
 _MB = 2**20

@@ -37,8 +37,7 @@ from infra.errors import SettingsError, StoreBusyError
 from infra.records import Record
 from infra.settings import OperationSettings, Reason, Settings
 from infra.store import Database
-from infra.store.controls import this_user
-from infra.store.plans import decide_plan, last_plans
+from infra.store.runs import decide_plan, last_plans, this_user
 from tasks.reports.plan import RunPlan, plan_document, question_document
 from tasks.reports.render import markdown_page
 

@@ -14,10 +14,14 @@ from infra.settings import Settings
 from infra.store import Database, open_database
 from infra.store.audits import StoredAudit, load_audits
 from infra.store.behaviours import behaviour_figures
-from infra.store.controls import last_changes
-from infra.store.lease import lease_holder
-from infra.store.plans import StoredPlan, last_plans
-from infra.store.stage_state import StageState, read_state
+from infra.store.runs import (
+    StageState,
+    StoredPlan,
+    last_changes,
+    last_plans,
+    lease_holder,
+    read_state,
+)
 from infra.summaries import BehaviourFigures
 from tasks.reports.plan import RunPlan, plan_sentence
 

@@ -27,7 +27,7 @@ from flows.runtime.prefect_server import running_server
 from flows.runtime.run_inputs import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
-from infra.store.controls import this_user
+from infra.store.runs import this_user
 
 _MOST = 50
 OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))

@@ -9,7 +9,7 @@ from prefect.runtime import deployment, flow_run
 
 from flows.runtime.run_inputs import was_answered
 from infra.settings import StoreSettings
-from infra.store.lease import lease_holder, writer_lease
+from infra.store.runs import lease_holder, writer_lease
 
 # A run before this one may still be ending, by itself or by its worker.
 _GRACE_S = 60.0

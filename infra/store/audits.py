@@ -8,9 +8,8 @@ from typing import NamedTuple
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.store.database import Database
-from infra.store.pair_files import write_keys
-from infra.store.pending import CoverageRow, Selection, classified
-from infra.store.posteriors import JUDGED
+from infra.store.labels import JUDGED
+from infra.store.pending import CoverageRow, Selection, classified, write_keys
 
 
 class Sample(NamedTuple):
@@ -47,7 +46,7 @@ class StoredAudit(Record):
     audited_at: datetime | None = None
 
 
-# The recipe's vote on each fresh pair, as `infra.store.standing` counts it: the label that it gave,
+# The recipe's vote on each fresh pair, as `infra.store.labels` counts it: the label that it gave,
 # or else the newest by one like it, after its query's candidates were compared.
 _STANDING = f"""
     SELECT query_id, code_id, label

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Record
 from infra.store.database import Database, Transaction
-from infra.store.standing import CurrentLabels, standing
+from infra.store.labels import CurrentLabels, standing
 from infra.summaries import BehaviourFigures
 
 # Annotations that count for a labelling round of the recipe in use, one a pair.

@@ -1,16 +1,216 @@
 """Tables of the collect stage: collections with their queries, codes and source labels."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
 from infra.collected import Content
-from infra.records import Code, Query, Record, SourceInfo
+from infra.errors import StoreError
+from infra.identity import digest
+from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
-from infra.store.inputs import record_inputs
-from infra.store.spool import SpooledContent, spooled
-from infra.store.texts import refuse_other_text
+
+
+def insert_texts(
+    tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
+) -> None:
+    """Store the texts of queries and codes that are not stored yet.
+
+    Raises:
+        StoreError: An id is stored with another text.
+    """
+    for kind, identity, rows in (
+        ("queries", "query_id", [{"query_id": one.query_id, "text": one.text} for one in queries]),
+        ("codes", "code_id", [{"code_id": one.code_id, "text": one.text} for one in codes]),
+    ):
+        tx.insert(kind, rows, on_conflict="ignore")
+        if rows:
+            with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
+                refuse_other_text(tx, kind, identity)
+
+
+def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
+    """Refuse texts of a table ``incoming`` whose ids other texts have.
+
+    Ids are 128 bits of a hash, and nobody finds two texts with one. If somebody did, what was
+    judged of the one would be believed of the other.
+
+    Raises:
+        StoreError: There is one.
+    """
+    found = tx.rows(
+        f"SELECT {identity} FROM incoming JOIN {kind} USING ({identity}) "  # noqa: S608 - literals
+        f"WHERE incoming.text <> {kind}.text LIMIT 1"
+    )
+    if found:
+        raise StoreError(
+            f"two texts have the id {found[0][0]}, one of which was made for that: leave it out of "
+            "the source; nothing was stored"
+        )
+
+
+def record_inputs(tx: Transaction, collection: str, stamp: str, content: str) -> None:
+    """Store a collection's stamp, the digest of its content and how many items it has."""
+    tx.execute("DELETE FROM collection_inputs WHERE collection = ?", [collection])
+    tx.execute(
+        "INSERT INTO collection_inputs SELECT $1, $2, $3, "
+        "(SELECT count(*) FROM collection_queries WHERE collection = $1), "
+        "(SELECT count(*) FROM collection_codes WHERE collection = $1), "
+        "(SELECT count(*) FROM source_labels WHERE collection = $1)",
+        [collection, stamp, content],
+    )
+
+
+def adopt_collections(database: Database, collections: Sequence[str], stamp: str) -> None:
+    """Store the stamp of collections that were stored without one."""
+    with database.transaction() as tx:
+        for collection in collections:
+            content = tx.value(
+                "SELECT content FROM collection_inputs WHERE collection = ?", [collection]
+            )
+            record_inputs(tx, collection, stamp, str(content or ""))
+
+
+def stamps_of(database: Database, collections: Sequence[str]) -> Mapping[str, str]:
+    """Return collection → its stamp; "" where rows of the collection or texts of them are missing.
+
+    Collections that were stored without a stamp, as by an earlier release, are left out.
+    """
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT collection, CASE WHEN "
+            "queries = (SELECT count(*) FROM collection_queries AS q JOIN queries "
+            "USING (query_id) WHERE q.collection = i.collection) AND "
+            "codes = (SELECT count(*) FROM collection_codes AS c JOIN codes "
+            "USING (code_id) WHERE c.collection = i.collection) AND "
+            "labels = (SELECT count(*) FROM source_labels AS l "
+            "WHERE l.collection = i.collection) THEN stamp ELSE '' END "
+            "FROM collection_inputs AS i WHERE stamp <> '' AND list_contains(?, collection)",
+            [list(collections)],
+        )
+    return {str(collection): str(stamp) for collection, stamp in rows}
+
+
+_BATCH = 2_048  # rows
+_TEXT = pa.string()
+_POSITION = {"position": pa.int32()}
+_QUERY = dict.fromkeys(Query.model_fields, _TEXT)
+_CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
+    "first_line": pa.int32(),
+    "last_line": pa.int32(),
+    "parameters": pa.list_(_TEXT),
+}
+_LABEL = dict.fromkeys((name for name in Label.model_fields if name not in Label.beside), _TEXT) | {
+    "relevance": pa.float64(),
+}
+
+
+class Spool:
+    """Rows of any number in little memory: written one by one, then read back as Arrow batches.
+
+    Args:
+        schema: Column → type.
+        folder: Where the file is; it has no name there, so that a killed process leaves nothing.
+    """
+
+    def __init__(self, schema: Mapping[str, pa.DataType], folder: Path) -> None:
+        self.rows = 0
+        self._schema = pa.schema(schema)
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        self._writer = pa.ipc.new_stream(self._file, self._schema, options=options)
+        self._waiting: list[Mapping[str, object]] = []
+        self._state = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def add(self, row: Mapping[str, object]) -> None:
+        """Add a row, column → value."""
+        self._waiting.append(row)
+        self.rows += 1
+        if len(self._waiting) == _BATCH:
+            self._write()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the rows that are in the file."""
+        return self._state.hexdigest()
+
+    def read(self) -> pa.RecordBatchReader:
+        """Return all rows so far, in their order; none can be added afterwards."""
+        if self._waiting:
+            self._write()
+        self._writer.close()
+        self._file.seek(0)
+        return pa.ipc.open_stream(self._file)
+
+    def _write(self) -> None:
+        batch = pa.RecordBatch.from_pylist(self._waiting, schema=self._schema)
+        self._writer.write_batch(batch)
+        for buffer in (buffer for column in batch.columns for buffer in column.buffers()):
+            self._state.update(buffer or b"")
+        self._waiting = []
+
+
+class SpooledContent(NamedTuple):
+    """A content that was read to its end; the rows of queries and codes have positions."""
+
+    queries: Spool
+    codes: Spool
+    labels: Spool
+
+    @property
+    def digest(self) -> str:
+        """Digest of all rows, once they have been read back."""
+        return digest(*(spool.digest for spool in self))
+
+
+@contextmanager
+def spooled(
+    content: Content, folder: Path, advance: Callable[[int], object]
+) -> Iterator[SpooledContent]:
+    """Read a content into files in a folder, which are gone after the ``with``.
+
+    Args:
+        content: What to read.
+        folder: Where the files are.
+        advance: Called with the number of items that were read since its last call.
+
+    Raises:
+        SourceError: See `Content.items`.
+    """
+    with (
+        Spool(_POSITION | _QUERY, folder) as queries,
+        Spool(_POSITION | _CODE, folder) as codes,
+        Spool(_LABEL, folder) as labels,
+    ):
+        number = 0
+        for number, item in enumerate(content.items(), 1):
+            if isinstance(item, Label):
+                labels.add(dict(item))
+            else:
+                spool = queries if isinstance(item, Query) else codes
+                spool.add({"position": spool.rows, **dict(item)})
+            if not number % _BATCH:
+                advance(_BATCH)
+        advance(number % _BATCH)
+        yield SpooledContent(queries, codes, labels)
+
 
 _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),

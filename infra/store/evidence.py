@@ -7,11 +7,15 @@ model calls, its executions. No row becomes a Python object.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from tempfile import TemporaryFile
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.records import Record
 from infra.store.database import Database, Transaction
+from infra.store.labels import IN_BASIS, CurrentLabels, standing
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -165,3 +169,194 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
         offsets = pa.array(np.append(starts, of_kind.sum()), pa.int32())
         columns[name] = pa.ListArray.from_arrays(offsets, values.filter(pa.array(of_kind)))
     return pa.RecordBatch.from_pydict(columns)
+
+
+_LABELS = """
+    SELECT query_id, code_id, relevance, origin, fresh,
+        CASE WHEN given > 1 OR is_known THEN
+            round(1 / (1 + exp(CASE relevance WHEN 1 THEN -odds ELSE odds END)), 6)
+        END AS confidence
+    FROM standing LEFT JOIN posteriors USING (query_id, code_id)
+    WHERE relevance IS NOT NULL ORDER BY query_id, code_id
+"""
+_UNDECIDED = """
+    SELECT query_id, code_id, CASE WHEN standing.rounds = 1 OR is_judged THEN reason ELSE
+        'no label has more than half of ' || standing.rounds || ' rounds: ' || ones || ' say 1, '
+        || zeros || ' say 0, ' || none || ' say neither' END AS reason
+    FROM standing JOIN basis USING (query_id, code_id, round)
+    JOIN annotations USING (query_id, code_id, recipe_id)
+    WHERE relevance IS NULL AND is_complete AND NOT has_label
+    ORDER BY query_id, code_id
+"""
+_APART = "a code of equal behaviour was judged by another recipe, or in more rounds"
+# Labels of equal behaviour that were not compared with each other may differ: that is a reason too.
+_BEHAVIOURS = f"""
+    SELECT query_id, code_id, recipe_id, claims, outcomes, behaviour, label, agreed,
+        CASE WHEN reason = '' AND behaviour <> '' AND min(relevance) OVER alike
+            <> max(relevance) OVER alike THEN '{_APART}'
+            ELSE reason END AS reason
+    FROM code_behaviours JOIN basis USING (query_id, code_id, recipe_id)
+    JOIN standing USING (query_id, code_id)
+    JOIN (SELECT collection, comparison, claims FROM query_behaviours)
+        USING (collection, comparison)
+    WHERE collection = ? AND relevance IS NOT NULL
+    WINDOW alike AS (PARTITION BY query_id, behaviour)
+    ORDER BY query_id, code_id, recipe_id
+"""  # noqa: S608 - literals only
+
+
+class Decided(NamedTuple):
+    """What the agents say of a collection's candidates, in columns ascending by query and code.
+
+    Attributes:
+        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
+            in use has judged the pair; others wait to be judged anew; and ``confidence``:
+            the probability that the label is right, by six digits, NULL where one judge alone voted
+            whose errors were never seen.
+        undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
+            which no label has more than half.
+        behaviours: What the labelled codes did where they were compared by that, as in
+            `infra.store.behaviours`, a row for each round: with ``query_id``, the ``claims`` of the
+            query, and a reason wherever exported labels of equal behaviour differ.
+        unfinished: Number of pairs without a label that a later run may give one.
+        queries: The ids of the queries with an annotation.
+        basis: ``query_id``, ``code_id``, ``recipe_id``, ``round``: the annotations that this rests
+            on.
+    """
+
+    labels: pa.Table
+    undecided: pa.Table
+    behaviours: pa.Table
+    unfinished: int
+    queries: pa.Array
+    basis: pa.Table
+
+
+def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
+    """Return the current labels, and the pairs without."""
+    with database.transaction() as tx, standing(tx, labels):
+        return Decided(
+            labels=tx.arrow(_LABELS),
+            undecided=tx.arrow(_UNDECIDED),
+            behaviours=tx.arrow(_BEHAVIOURS, [labels.collection]),
+            unfinished=tx.count(
+                "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
+                "WHERE relevance IS NULL AND NOT is_complete AND NOT has_label)"
+            ),
+            queries=tx.arrow("SELECT query_id FROM standing UNION SELECT query_id FROM failed")[
+                "query_id"
+            ].combine_chunks(),
+            basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
+        )
+
+
+LEFT_OUT = "labelled, but left out of the export"
+
+_HELD = """
+    FROM lost
+    LEFT JOIN (SELECT query_id, true AS has_query FROM collection_queries WHERE collection = $name)
+        USING (query_id)
+    LEFT JOIN (SELECT code_id, true AS has_code FROM collection_codes WHERE collection = $name)
+        USING (code_id)
+"""
+_OF_AGENTS = f"""
+    SELECT CASE
+        WHEN has_query IS NULL THEN 'the collection has lost the query'
+        WHEN has_code IS NULL THEN 'the collection has lost the code'
+        WHEN is_candidate IS NULL THEN 'the code is no candidate of the query any more'
+        WHEN relevance IS NOT NULL THEN $left_out
+        WHEN has_label THEN 'the label has not the support that is exported'
+        WHEN is_complete THEN 'the pair is undecided'
+        WHEN is_complete IS NOT NULL OR has_failed THEN 'the pair is not judged to the end'
+        ELSE 'no comparable recipe has judged the pair' END AS reason, count(*)
+    {_HELD}
+    LEFT JOIN (SELECT query_id, code_id, true AS is_candidate FROM label_pairs)
+        USING (query_id, code_id)
+    LEFT JOIN (SELECT query_id, code_id, true AS has_failed FROM failed) USING (query_id, code_id)
+    LEFT JOIN standing USING (query_id, code_id)
+    GROUP BY reason
+"""  # noqa: S608 - literals only
+_OF_SOURCE = f"""
+    SELECT CASE
+        WHEN has_query IS NULL THEN 'the collection has lost the query'
+        WHEN has_code IS NULL THEN 'the collection has lost the code'
+        WHEN is_labelled THEN $left_out
+        ELSE 'the source labels the pair no more' END AS reason, count(*)
+    {_HELD}
+    LEFT JOIN (SELECT DISTINCT query_id, code_id, true AS is_labelled FROM source_labels
+               WHERE collection = $name) USING (query_id, code_id)
+    GROUP BY reason
+"""  # noqa: S608 - literals only
+
+
+def why_lost(
+    database: Database, pairs: pa.Table, collection: str, labels: CurrentLabels | None
+) -> dict[str, int]:
+    """Return reason → number of pairs that have no label in an export any more.
+
+    Args:
+        database: The store.
+        pairs: The pairs: ``query_id``, ``code_id``.
+        collection: Whose pairs they are.
+        labels: The current labels of the agents; None for labels that came with the source.
+    """
+    parameters = {"name": collection, "left_out": LEFT_OUT}
+    with database.transaction() as tx, tx.stream("lost", pairs):
+        if labels is None:
+            rows = tx.rows(_OF_SOURCE, parameters)
+        else:
+            with standing(tx, labels):
+                rows = tx.rows(_OF_AGENTS, parameters)
+    return dict(sorted((str(reason), int(str(number))) for reason, number in rows))
+
+
+class StoredReply(Record):
+    """A reply of an agent that is the same for all candidates of a query."""
+
+    query_id: str
+    recipe_id: str
+    model: str
+    reply: str
+
+
+def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> list[StoredReply]:
+    """Return what an agent said of queries, ascending by query and recipe, each reply once.
+
+    Args:
+        database: The store.
+        labels: The labels; replies on whose pairs no label rests are left out.
+        role: The agent's.
+    """
+    with database.transaction() as tx, standing(tx, labels):
+        rows = tx.dicts(
+            "SELECT DISTINCT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
+            f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
+            "ORDER BY ALL",
+            [role],
+        )
+    return [StoredReply.model_validate(row) for row in rows]
+
+
+def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey, RecipeId]]:
+    """Return the keys and recipes of all annotations of pairs that are named so, newest first.
+
+    Args:
+        database: The store.
+        query: How the query's id begins, or a part of its text in upper or lower case.
+        code: Likewise of the code, such as the function's name.
+    """
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id, recipe_id FROM annotations "
+            "JOIN queries USING (query_id) JOIN codes USING (code_id) "
+            "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
+            "ELSE contains(lower(queries.text), lower($1)) END "
+            "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
+            "ELSE contains(lower(codes.text), lower($2)) END "
+            "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
+            [" ".join(query.split()), code],
+        )
+    return [
+        (PairKey(QueryId(str(query_id)), CodeId(str(code_id))), RecipeId(str(recipe_id)))
+        for query_id, code_id, recipe_id in rows
+    ]

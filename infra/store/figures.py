@@ -1,16 +1,392 @@
 """Figures and examples of a report, counted and chosen by the database."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from infra.ids import RecipeId, SearchId
-from infra.records import Candidate
-from infra.store.database import Database
-from infra.store.standing import CurrentLabels, standing
+from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.records import Candidate, Record
+from infra.settings import RECORDED_PREFIX
+from infra.store.annotations import UNPRICED, paid_once
+from infra.store.behaviours import figures_of
+from infra.store.database import Database, Transaction
+from infra.store.labels import IN_BASIS, CurrentLabels, standing
+from infra.summaries import BehaviourFigures, Effort
+
+_IN_TRIES = "SEMI JOIN tries USING (query_id, code_id, recipe_id)"
+# Of pairs that nobody has judged the tries that failed are among them.
+_EFFORT = f"""
+    WITH tries AS (
+        SELECT query_id, code_id, recipe_id FROM basis
+        UNION ALL SELECT query_id, code_id, recipe_id FROM annotations
+        SEMI JOIN failed USING (query_id, code_id) WHERE list_contains(?, recipe_id)
+    )
+    SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
+        coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
+        coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
+        CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL
+             ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
+        coalesce(sum(seconds), 0) AS model_seconds,
+        (SELECT coalesce(sum(seconds), 0) FROM annotations {_IN_TRIES}) AS pair_seconds
+    FROM {paid_once(f"llm_calls {_IN_TRIES}")}
+"""  # noqa: S608 - literals only
+
+
+class LabelFigures(Record):
+    """Counts over the judgements that the current labels rest on.
+
+    Attributes:
+        queries: Queries with a pair that was judged, or that failed.
+        pairs: These pairs.
+        statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
+        labels: "1", "0", "none" → judgements, as they count for the label.
+        paths: Path through Algorithm 1 → judgements.
+        support: What labels rest on → judgements.
+        outcomes: How a run of a test program ended → runs.
+        recipes: Recipe → its judgements.
+        behaviours: How they compare with those of codes that behave alike.
+        effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
+            nothing; the cost is unknown if that of one reply is.
+    """
+
+    queries: int
+    pairs: int
+    statuses: dict[str, int]
+    labels: dict[str, int]
+    paths: dict[str, int]
+    support: dict[str, int]
+    outcomes: dict[str, int]
+    recipes: dict[str, int]
+    behaviours: BehaviourFigures
+    effort: Effort
+
+
+def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
+    """Return the figures of the labels that stand; those of former recipes are among them."""
+    with database.transaction() as tx, standing(tx, labels):
+        seen = "(SELECT query_id FROM standing UNION ALL SELECT query_id FROM failed)"
+        failed = tx.count("SELECT count(*) FROM failed")
+        recipes = sorted(labels.coverage.recipes)
+        statuses = _counts(tx, "annotations", "status") | ({"failed": failed} if failed else {})
+        return LabelFigures(
+            queries=tx.count(f"SELECT count(DISTINCT query_id) FROM {seen}"),  # noqa: S608 - literals only
+            pairs=tx.count(f"SELECT count(*) FROM {seen}"),  # noqa: S608 - literals only
+            statuses=dict(sorted(statuses.items())),
+            labels=_counts(tx, "basis", "vote"),
+            paths=_counts(tx, "annotations", "path"),
+            support=_counts(tx, "annotations", "grade"),
+            outcomes=_counts(tx, "executions", "outcome"),
+            recipes=_counts(tx, "annotations", "recipe_id"),
+            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
+            effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
+        )
+
+
+def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:
+    """Return the votes of each pair that the rounds of the recipe in use have judged, in order.
+
+    None is a round's that gave the pair no label. A label of a former recipe is among them where it
+    counts for the round.
+    """
+    rounds = range(len(labels.coverage.sets[0]))
+    columns = ", ".join(f"max(label) FILTER (round = {place})::INTEGER" for place in rounds)
+    fresh = labels.model_copy(update={"fresh_only": True})
+    with database.transaction() as tx, standing(tx, fresh):
+        rows = tx.rows(
+            f"SELECT {columns} FROM votes GROUP BY query_id, code_id ORDER BY query_id, code_id"  # noqa: S608 - literals only
+        )
+    return [tuple(vote if isinstance(vote, int) else None for vote in row) for row in rows]
+
+
+def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
+    """Return the recipes of the judgements that the current labels rest on, ascending."""
+    with database.transaction() as tx, standing(tx, labels):
+        rows = tx.rows("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
+    return [RecipeId(str(recipe_id)) for (recipe_id,) in rows]
+
+
+def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
+    """Return value of a column → number of rows behind the labels; NULL counts as "none"."""
+    behind = table if table == "basis" else f"{table} {IN_BASIS}"
+    rows = tx.rows(
+        f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608 - literals only
+        f"FROM {behind} GROUP BY value ORDER BY value"
+    )
+    return {str(value): int(str(number)) for value, number in rows}
+
+
+_EFFORT_BY_PATH = """
+    WITH asked AS (
+        SELECT llm_calls.*, is_duplicate FROM llm_calls JOIN (
+            SELECT query_id, code_id, recipe_id, path = 'duplicate' AS is_duplicate
+            FROM annotations
+        ) USING (query_id, code_id, recipe_id)
+    ), shared AS (
+        SELECT recipe_id, role, prompt_digest, attempt, count(*) AS pairs FROM asked
+        WHERE list_contains($of_queries, role) AND NOT is_duplicate GROUP BY ALL
+    ), calls AS (
+        SELECT *, CASE WHEN is_duplicate THEN 0 ELSE 1 / coalesce(pairs, 1) END AS share
+        FROM asked LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
+        WHERE status <> 'refused'
+            AND (model = $model OR $model IS NULL AND NOT starts_with(model, $recorded))
+    ), called AS (
+        SELECT query_id, code_id, recipe_id, sum(share) AS requests,
+            sum(share * (coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0))) AS tokens,
+            sum(share * seconds) AS seconds,
+            CASE WHEN NOT $of_tokens AND count(*) = count(cost_usd) THEN sum(share * cost_usd
+                / CASE WHEN seconds = 0 AND NOT cached THEN $batch_share ELSE 1 END)
+            WHEN $prompt_usd IS NOT NULL THEN sum(share * (coalesce(prompt_tokens, 0) * $prompt_usd
+                + coalesce(completion_tokens, 0) * $completion_usd)) END AS usd
+        FROM calls
+        GROUP BY query_id, code_id, recipe_id
+    ), ran AS (
+        SELECT query_id, code_id, recipe_id, sum(seconds) AS seconds FROM executions
+        GROUP BY query_id, code_id, recipe_id
+    ), pairs AS (
+        SELECT met, requests, tokens, usd,
+            greatest(a.seconds, called.seconds) AS seconds,
+            CASE WHEN path = 'duplicate' THEN 0 ELSE coalesce(ran.seconds, 0) END AS box_seconds
+        FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
+        LEFT JOIN ran USING (query_id, code_id, recipe_id)
+        WHERE status <> 'failed' AND met <> ''
+    )
+    SELECT coalesce(met, '') AS met, count(*) AS pairs, {figures}
+    FROM pairs GROUP BY GROUPING SETS ((met), ()) HAVING count(*) > 0
+"""
+QUANTITIES = ("requests", "tokens", "seconds", "box_seconds", "usd")
+
+
+class PathFigures(Record):
+    """What pairs took that met the same agents: mean and variance of each quantity.
+
+    Attributes:
+        met: The agents; empty for all pairs together.
+        pairs: How many pairs.
+        figures: Quantity, of `QUANTITIES`, → mean and variance; None where it is unknown.
+    """
+
+    met: str
+    pairs: int
+    figures: dict[str, tuple[float, float] | None]
+
+
+class Prices(Record):
+    """What tokens cost.
+
+    Attributes:
+        prompt_usd: Dollars of a token sent; None is unknown.
+        completion_usd: Dollars of a token received.
+        batch_share: The share of this that a token of a batch costs.
+        of_tokens: Take these prices also where the provider said what a request cost.
+    """
+
+    prompt_usd: float | None = None
+    completion_usd: float | None = None
+    batch_share: float = 1.0
+    of_tokens: bool = False
+
+
+def path_figures(
+    database: Database, model: str | None, prices: Prices, of_queries: Sequence[str] = ()
+) -> list[PathFigures]:
+    """Return what pairs took by path, and all together; nothing where none was judged.
+
+    A reply from the store of replies counts as if it had been paid for; one that several pairs of a
+    query share counts in parts for each, and what a duplicate has from another pair as nothing.
+
+    Args:
+        database: The store.
+        model: The model that judged them; None takes all but recorded replies.
+        prices: What a token costs where the provider did not say what a request did.
+        of_queries: The agents whose replies pairs share.
+    """
+    figures = ", ".join(
+        f"avg({name}) AS {name}_mean, coalesce(var_samp({name}), 0) AS {name}_variance"
+        for name in QUANTITIES
+    )
+    with database.transaction() as tx:
+        cursor = tx.connection.execute(
+            _EFFORT_BY_PATH.format(figures=figures),
+            {
+                "model": model,
+                "recorded": RECORDED_PREFIX,
+                "of_queries": list(of_queries),
+                **prices.model_dump(),
+            },
+        )
+        names = [column[0] for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return [
+        PathFigures(
+            met=str(row["met"]),
+            pairs=int(row["pairs"]),
+            figures={name: _figure(row, name) for name in QUANTITIES},
+        )
+        for row in rows
+    ]
+
+
+def _figure(row: dict[str, object], name: str) -> tuple[float, float] | None:
+    mean, variance = row[f"{name}_mean"], row[f"{name}_variance"]
+    return None if mean is None else (float(str(mean)), float(str(variance)))
+
+
+_KEY = "query_id, code_id, recipe_id"
+
+
+class RankCounts(Record):
+    """The labelled candidates of one rank, and how many of them match."""
+
+    rank: int
+    labelled: int
+    matches: int
+
+
+class PairEffort(Record):
+    """Pairs of one kind, with time and cost of all their calls, cached ones included.
+
+    Attributes:
+        seconds: Sum over model calls and program runs.
+        dollars: None where the cost of a call is unknown.
+    """
+
+    kind: str
+    pairs: int
+    seconds: float
+    dollars: float | None
+
+
+class ProgramCounts(Record):
+    """The last programs of pairs: how many, the test functions in them, and how many ran."""
+
+    programs: int
+    tests: int
+    executed: int
+
+
+class GroupMean(Record):
+    """A method's mean in a metric over the queries with so many matches."""
+
+    method: str
+    metric: str
+    matches: int
+    value: float
+    queries: int
+
+
+def count_by_rank(
+    database: Database, search_id: SearchId, labels: CurrentLabels
+) -> list[RankCounts]:
+    """Return the labels of a search's candidates by rank."""
+    with database.transaction() as tx, standing(tx, labels):
+        rows = tx.dicts(
+            "SELECT rank, count(relevance) AS labelled, "
+            "coalesce(sum(relevance), 0)::BIGINT AS matches "
+            "FROM candidates JOIN standing USING (query_id, code_id) "
+            "WHERE search_id = ? GROUP BY rank ORDER BY rank",
+            [search_id],
+        )
+    return [RankCounts.model_validate(row) for row in rows]
+
+
+def efforts(database: Database, labels: CurrentLabels) -> list[PairEffort]:
+    """Return time and cost of the judgements behind labels: clear, unclear, by claims or other."""
+    with database.transaction() as tx, standing(tx, labels):
+        rows = tx.dicts(
+            "WITH pairs AS ("  # noqa: S608 - literals only
+            f"  SELECT {_KEY}, CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
+            "  WHEN starts_with(path, 'unclear_') THEN 'unclear' "
+            "  WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind "
+            f"  FROM annotations {IN_BASIS}), "
+            "calls AS ("
+            f"  SELECT {_KEY}, sum(seconds) AS seconds, sum(cost_usd) AS dollars, "
+            f"  count(*) - count(cost_usd) AS unpriced FROM llm_calls {IN_BASIS} GROUP BY {_KEY}), "
+            "runs AS ("
+            f"  SELECT {_KEY}, sum(seconds) AS seconds FROM executions {IN_BASIS} "
+            f"  GROUP BY {_KEY}) "
+            "SELECT kind, count(*) AS pairs, "
+            "coalesce(sum(calls.seconds), 0) + coalesce(sum(runs.seconds), 0) AS seconds, "
+            "CASE WHEN coalesce(sum(unpriced), 0) > 0 THEN NULL ELSE coalesce(sum(dollars), 0) END "
+            f"AS dollars FROM pairs LEFT JOIN calls USING ({_KEY}) "
+            f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind"
+        )
+    return [PairEffort.model_validate(row) for row in rows]
+
+
+def count_programs(
+    database: Database, labels: CurrentLabels, executed: Sequence[str]
+) -> ProgramCounts:
+    """Return the counts over the last program of each pair that has one.
+
+    Args:
+        database: The store.
+        labels: The labels whose pairs count.
+        executed: The outcomes of a program that ran to its end or to a failing assertion.
+    """
+    with database.transaction() as tx, standing(tx, labels):
+        row = tx.dicts(
+            "WITH latest AS ("  # noqa: S608 - literals only
+            f"  SELECT program, outcome FROM executions {IN_BASIS} "
+            f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
+            "SELECT count(*) AS programs, coalesce(sum(len(regexp_extract_all("
+            "  program, '(?m)^[ \\t]*(async[ \\t]+)?def[ \\t]+test'))), 0)::BIGINT AS tests, "
+            "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
+            [list(executed)],
+        )[0]
+    return ProgramCounts.model_validate(row)
+
+
+def candidates_of(
+    database: Database, search_id: SearchId, queries: Sequence[QueryId]
+) -> dict[QueryId, list[CodeId]]:
+    """Return query → the ids of its candidates in a search, for those of the queries with any."""
+    with database.transaction() as tx, tx.table("wanted", {"query_id": list(queries)}):
+        rows = tx.rows(
+            "SELECT query_id, list(code_id) FROM candidates SEMI JOIN wanted USING (query_id) "
+            "WHERE search_id = ? GROUP BY query_id",
+            [search_id],
+        )
+    return {
+        QueryId(str(query)): [CodeId(str(code)) for code in codes]
+        for query, codes in rows
+        if isinstance(codes, list)
+    }
+
+
+def group_means(
+    database: Database,
+    benchmark_id: BenchmarkId,
+    method_keys: Sequence[str],
+    metrics: Sequence[str],
+    matches: Mapping[str, int],
+) -> list[GroupMean]:
+    """Return the mean scores over the queries of each number of matches.
+
+    Args:
+        database: The store.
+        benchmark_id: The benchmark.
+        method_keys: The methods, in the order of the result.
+        metrics: The metrics.
+        matches: Query → number of relevant codes.
+    """
+    groups: dict[str, Sequence[object]] = {
+        "query_id": list(matches),
+        "matches": list(matches.values()),
+    }
+    with database.transaction() as tx, tx.table("groups", groups):
+        rows = tx.dicts(
+            "SELECT method, metric, matches, avg(value) AS value, count(*) AS queries FROM scores "
+            "JOIN evaluations USING (benchmark_id, method_key) JOIN groups USING (query_id) "
+            "WHERE benchmark_id = ? AND list_contains(?, method_key) AND list_contains(?, metric) "
+            "GROUP BY method, method_key, metric, matches "
+            "ORDER BY list_position(?, method_key), metric, matches",
+            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
+        )
+    return [GroupMean.model_validate(row) for row in rows]
+
 
 Values = npt.NDArray[np.float64]
 

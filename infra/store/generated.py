@@ -6,8 +6,8 @@ from typing import Literal
 
 from infra.ids import CodeId, QueryId
 from infra.records import Code, LanguageModelCall, Record
+from infra.store.corpus import insert_texts
 from infra.store.database import Database
-from infra.store.texts import insert_texts
 
 # An answer's state over all people: one who refuses it outweighs those who confirm it.
 _ANSWERS = (

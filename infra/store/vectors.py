@@ -3,17 +3,140 @@
 The store knows files, not rows: which items a file has stands in the file itself.
 """
 
-from collections.abc import Sequence
+import mmap
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.ipc
+import pyarrow.parquet as pq
 
+from infra.atomic import atomic_write
+from infra.disk import space_on
+from infra.errors import StoreError
 from infra.store.database import Database
-from infra.store.vector_files import VectorFile, Vectors, write_vectors
+
+Vectors = npt.NDArray[np.float32]
+
+_PARQUET = b"PAR1"
+_WAY_OUT = "move the store to a larger disk and name it with --store"
+
+
+def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
+    """Write (n,) ids and (n, d) vectors to a file, atomically.
+
+    Raises:
+        DiskFullError: The disk is full; the file is as it was before.
+    """
+    flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
+    column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
+    table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
+    with (
+        space_on(file.parent, _WAY_OUT),
+        atomic_write(file) as partial,
+        pa.ipc.new_file(partial, table.schema) as sink,
+    ):
+        sink.write_table(table)
+
+
+class VectorFile:
+    """A file of vectors, whose columns are read when they are asked for.
+
+    Args:
+        file: The file.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @cached_property
+    def ids(self) -> pa.ChunkedArray:
+        """The (n,) ids of the items; the vectors are not read for them.
+
+        Raises:
+            StoreError: The file is missing or damaged.
+        """
+        with self._readable():
+            if self._is_parquet:
+                return _typed(pq.read_table(self._file, columns=["item_id"]), "item_id")
+            with pa.OSFile(str(self._file)) as source:  # a mapped file would stay open
+                only_ids = pa.ipc.IpcReadOptions(included_fields=[0])
+                return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
+
+    @cached_property
+    def rows(self) -> Vectors:
+        """The (n, d) vectors, which are not to be written to.
+
+        Raises:
+            StoreError: The file is missing or damaged.
+        """
+        with self._readable():
+            chunked = self._vectors()
+            chunks = chunked.chunks  # combining copies even a single one
+            column = chunks[0] if len(chunks) == 1 else chunked.combine_chunks()
+            found: Vectors = column.flatten().to_numpy().reshape(len(column), column.type.list_size)
+        return found
+
+    def _vectors(self) -> pa.ChunkedArray:
+        if self._is_parquet:
+            return _typed(pq.read_table(self._file, columns=["vector"]), "vector")
+        with self._file.open("rb") as stream:
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+        return _typed(table, "vector")
+
+    @cached_property
+    def _is_parquet(self) -> bool:
+        with self._file.open("rb") as stream:
+            return stream.read(len(_PARQUET)) == _PARQUET
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+            raise StoreError(
+                f"cannot read the vectors in {self._file}: {error}; delete the file, if it exists, "
+                "and run `cosqa collect` again, which writes it anew"
+            ) from error
+
+
+def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column; raise ``TypeError`` where it is not of the type that is written."""
+    kind = table.schema.field(name).type
+    is_list = pa.types.is_fixed_size_list(kind) and kind.value_type == pa.float32()
+    if not (is_list if name == "vector" else kind == pa.string()):
+        raise TypeError(f"the column {name} is of type {kind}")
+    return table[name]
+
+
+def read_vectors(file: Path) -> tuple[list[str], Vectors]:
+    """Return the (n,) ids and (n, d) vectors of a file.
+
+    Raises:
+        StoreError: The file is missing or damaged.
+    """
+    opened = VectorFile(file)
+    return opened.ids.to_pylist(), opened.rows
+
+
+def read_ahead(file: Path) -> None:
+    """Ask the system to read a file into its cache, where it takes such advice; return at once."""
+    if not hasattr(os, "posix_fadvise") or not file.exists():
+        return
+    with file.open("rb") as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
+
 
 Kind = Literal["query", "code"]
 Ids: TypeAlias = pa.StringArray
@@ -195,3 +318,166 @@ def count_vectors(database: Database, collection: str, encoder_key: str, kind: K
     """Return the number of a collection's items that have a vector by this encoder."""
     ids = member_ids(database, [collection], kind)
     return int(np.count_nonzero(~locate(database, encoder_key, kind, ids).is_missing))
+
+
+Positions = npt.NDArray[np.int32]
+Block = tuple[Positions, dict[str, Vectors]]
+
+LEAST_ROWS, MOST_ROWS = 8_192, 65_536  # of a block: files are put together or taken in parts
+_OPEN_FILES = 4  # of one encoder at once: what is mapped counts as memory of the process
+
+
+class StoredVectors:
+    """The vectors of any items by one encoder, read from their files on demand.
+
+    Args:
+        database: The store.
+        encoder_key: Digest of the encoder's specification.
+        kind: Queries or codes.
+        name: What the items belong to, for errors.
+    """
+
+    def __init__(self, database: Database, encoder_key: str, kind: Kind, name: str) -> None:
+        self._database = database
+        self._name = name
+        self._key = encoder_key
+        self._kind = kind
+
+    def load(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of these items as one (n, d) array, in the order of ``ids``.
+
+        Raises:
+            StoreError: A file is missing or damaged, or an item has not been embedded.
+        """
+        return self.open(ids_of(ids)).load(np.arange(len(ids), dtype=np.int32))
+
+    def open(self, ids: Ids) -> "LocatedVectors":
+        """Return the vectors of these items, to be read by their positions among ``ids``.
+
+        Raises:
+            StoreError: A file is damaged, or an item has not been embedded.
+        """
+        places = locate(self._database, self._key, self._kind, ids)
+        if places.is_missing.any():
+            first = ids[int(places.is_missing.argmax())].as_py()
+            raise StoreError(
+                f"{first} of {self._name} has no vector yet; run `cosqa collect` first, which "
+                f"embeds the {np.count_nonzero(places.is_missing):,} texts that lack one"
+            )
+        return LocatedVectors(self._database.settings.vectors, places)
+
+
+class LocatedVectors:
+    """The vectors of n items whose places are known; few files are kept open.
+
+    Args:
+        folder: The folder of vectors.
+        places: The file and row of each item.
+    """
+
+    def __init__(self, folder: Path, places: Places) -> None:
+        self._folder = folder
+        self.places = places
+        self._open: OrderedDict[int, VectorFile] = OrderedDict()
+
+    def load(self, positions: Positions) -> Vectors:
+        """Return the (m, d) vectors of the items at these positions; not to be written to.
+
+        Consecutive rows of one file are not copied.
+
+        Raises:
+            StoreError: A file is missing or damaged.
+        """
+        if not len(positions):
+            return np.empty((0, 0), np.float32)
+        file, row = self.places.file[positions], self.places.row[positions]
+        numbers = np.unique(file)
+        first = self._rows(int(numbers[0]))
+        dimension = first.shape[1]
+        if len(numbers) == 1:
+            is_slice = bool(np.all(np.diff(row) == 1))
+            return first[row[0] : row[-1] + 1] if is_slice else first[row]
+        loaded = np.empty((len(positions), dimension), np.float32)
+        for number in numbers.tolist():
+            of_file = file == number
+            loaded[of_file] = self._rows(number, dimension)[row[of_file]]
+        return loaded
+
+    def read_ahead(self, positions: Positions) -> None:
+        """Ask the system for the files of these positions, to be read soon."""
+        for number in np.unique(self.places.file[positions]).tolist():
+            if number not in self._open:
+                read_ahead(self._folder / self.places.files[number])
+
+    def _rows(self, number: int, dimension: int | None = None) -> Vectors:
+        """Return the vectors of a file, which must be as many as were located, of a dimension."""
+        if number not in self._open:
+            self._open[number] = VectorFile(self._folder / self.places.files[number])
+            if len(self._open) > _OPEN_FILES:
+                self._open.popitem(last=False)
+        self._open.move_to_end(number)
+        rows, items = self._open[number].rows, self.places.items[number]
+        if len(rows) != items or dimension not in (None, rows.shape[1]):
+            raise StoreError(
+                f"{self._folder / self.places.files[number]} has {rows.shape[0]:,} vectors of "
+                f"{rows.shape[1]} dimensions instead of {items:,} of {dimension or rows.shape[1]}: "
+                "delete the file, and run `cosqa collect` again, which writes it anew"
+            )
+        return rows
+
+
+def joint_blocks(
+    by_encoder: Mapping[str, LocatedVectors], wanted: Positions | None = None
+) -> Iterator[Block]:
+    """Yield ((m,) ascending positions, encoder → (m, d) vectors), each position once.
+
+    A block is one or more whole files of the first encoder; where the other encoders' files hold
+    the same items, each file is read once.
+
+    Args:
+        by_encoder: Encoder → the vectors of the same items.
+        wanted: Ascending positions of the items that are asked for, none for all.
+
+    Raises:
+        StoreError: A file is missing or damaged.
+    """
+    lead = next(iter(by_encoder.values()), None)
+    if lead is None:
+        return
+    plan = _plan(lead.places, wanted)
+    for number, positions in enumerate(plan):
+        for following in plan[number + 1 : number + 2]:
+            for vectors in by_encoder.values():
+                vectors.read_ahead(following)
+        yield positions, {name: vectors.load(positions) for name, vectors in by_encoder.items()}
+
+
+def _plan(places: Places, wanted: Positions | None) -> list[Positions]:
+    """Return the positions of each block, of files in the order of their first items."""
+    positions = np.arange(len(places.file), dtype=np.int32) if wanted is None else wanted
+    if not len(positions):
+        return []
+    numbers, first, file = np.unique(places.file[positions], return_index=True, return_inverse=True)
+    turn = np.empty(len(numbers), np.int64)
+    turn[np.argsort(first)] = np.arange(len(numbers))
+    turn_of = turn[file]
+    order = np.argsort(turn_of, kind="stable")
+    ends = np.cumsum(np.bincount(turn_of))
+    return [
+        part
+        for start, stop in pairwise(_borders(ends.tolist()))
+        for part in _parts(np.sort(positions[order[start:stop]]))
+    ]
+
+
+def _borders(ends: Sequence[int]) -> list[int]:
+    """Return where blocks end, each after whole files and at least `LEAST_ROWS` where there are."""
+    borders = [0]
+    for end in ends:
+        if end - borders[-1] >= LEAST_ROWS or end == ends[-1]:
+            borders.append(end)
+    return borders
+
+
+def _parts(positions: Positions) -> list[Positions]:
+    return [positions[start : start + MOST_ROWS] for start in range(0, len(positions), MOST_ROWS)]

@@ -15,7 +15,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
 from infra.settings import StoreSettings
-from infra.store.stage_state import JudgingState, StageState, write_state
+from infra.store.runs import JudgingState, StageState, write_state
 from tasks.reports.text import duration, pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0

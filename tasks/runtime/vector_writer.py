@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from infra.errors import EncoderError, StoreError
 from infra.identity import digest_of_set
 from infra.store import Database, vectors
-from infra.store.vector_files import VectorFile, Vectors, write_vectors
+from infra.store.vectors import VectorFile, Vectors, write_vectors
 from tasks.encoders import EncoderSpec, Kind
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest
 from infra.settings import SourceSettings
-from infra.store import Database, benchmarks, corpus, inputs
+from infra.store import Database, benchmarks, corpus
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
 from tasks.reports.text import tally
@@ -32,9 +32,9 @@ def _unchanged(
     if not stored or source.reread:
         return []
     names = [collection.name for collection in stored]
-    stamps = inputs.stamps_of(database, names)
+    stamps = corpus.stamps_of(database, names)
     if not stamps:
-        inputs.adopt_collections(database, names, stamp)
+        corpus.adopt_collections(database, names, stamp)
         return stored
     return stored if all(stamps.get(name) == stamp for name in names) else []
 

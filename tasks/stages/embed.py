@@ -15,7 +15,7 @@ from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
-from infra.store.vector_files import Vectors
+from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders, split_dtype
 from tasks.reports.text import pace
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage

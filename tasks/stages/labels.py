@@ -12,10 +12,10 @@ from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
 from infra.store.coverage import Coverage
-from infra.store.decided import decide_labels
-from infra.store.label_figures import votes_of_rounds
+from infra.store.evidence import decide_labels
+from infra.store.figures import votes_of_rounds
+from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe
-from infra.store.standing import CurrentLabels
 from tasks.benchmarks import (
     Behaviour,
     Benchmark,

@@ -15,8 +15,8 @@ from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
-from infra.store.decided import decide_labels
-from infra.store.standing import CurrentLabels
+from infra.store.evidence import decide_labels
+from infra.store.labels import CurrentLabels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.trec import read_run

@@ -10,9 +10,8 @@ from prefect.transactions import get_transaction
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
-from infra.store import Database, benchmarks, exports
-from infra.store.benchmarks import Published
-from infra.store.exports import Export
+from infra.store import Database, benchmarks
+from infra.store.benchmarks import Export, Published
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
@@ -31,10 +30,9 @@ _WRITERS = (
         "tasks.statistics.dawid_skene",
         "tasks.statistics.calibration",
     ),
-    *("tasks.stages.coverage", "infra.store.coverage", "infra.store.standing"),
-    *("infra.store.ballots", "infra.store.posteriors"),
-    *("infra.store.decided", "infra.store.evidence", "infra.records"),
-    *("tasks.stages.specifications", "infra.store.specifications", "agents.roles.specifier"),
+    *("tasks.stages.coverage", "infra.store.coverage", "infra.store.labels"),
+    *("infra.store.evidence", "infra.records"),
+    *("tasks.stages.specifications", "agents.roles.specifier"),
 )
 
 
@@ -45,7 +43,7 @@ def _export_key(p: Parameters) -> str:
     """
     rounds, support = p.labels.rounds, p.settings.support
     current = current_labels(p.database, p.labels, support) if rounds else None
-    state = exports.state_of_labels(p.database, p.labels.collection.name, current)
+    state = benchmarks.state_of_labels(p.database, p.labels.collection.name, current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
     folder = str(export_folder(p.labels, p.settings))
@@ -56,7 +54,7 @@ def _export_key(p: Parameters) -> str:
 def _is_exported(p: Parameters) -> bool:
     """Return whether the folder's files are as written with this key."""
     folder = export_folder(p.labels, p.settings)
-    export = exports.find_export(p.database, folder)
+    export = benchmarks.find_export(p.database, folder)
     if export is None or export.stamp != p.key or not is_export(folder):
         return False
     stored = benchmarks.find_benchmark(p.database, export.benchmark_id)
@@ -95,7 +93,7 @@ def publish_benchmark(
             stamp=running.key,
             files=files,
         )
-        exports.record_export(database, export)
+        benchmarks.record_export(database, export)
     return published
 
 

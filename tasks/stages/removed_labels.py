@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.errors import PublishError
 from infra.settings import PublishSettings
 from infra.store import Database
-from infra.store.lost_labels import LEFT_OUT, why_lost
+from infra.store.evidence import LEFT_OUT, why_lost
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.benchmarks.reader import read_exported

@@ -21,10 +21,9 @@ from infra.store import (
 )
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from infra.store.figures import Values
-from infra.store.label_figures import LabelFigures, label_figures
+from infra.store.figures import LabelFigures, Values, label_figures
+from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe
-from infra.store.standing import CurrentLabels
 from tasks.benchmarks import read_manifest
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods

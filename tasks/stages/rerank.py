@@ -20,7 +20,7 @@ from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableRepl
 from infra.records import Code, Query
 from infra.settings import Settings
 from infra.store import open_database
-from infra.store.controls import current_controls
+from infra.store.runs import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank

@@ -17,7 +17,7 @@ from infra.identity import digest, digest_of_set, mark, mark_of_set
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
-from infra.store import Database, benchmarks, exports
+from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
     Benchmark,
@@ -131,7 +131,7 @@ def _identity(database: Database, folder: Path, content: Benchmark) -> Benchmark
     if not is_export(folder):
         return BenchmarkId(benchmark_fingerprint(content))
     manifest = read_manifest(folder)
-    written = exports.find_export(database, folder)
+    written = benchmarks.find_export(database, folder)
     if is_vouched_for(manifest) or (written and written.files == state_of_export(folder)):
         return BenchmarkId(manifest.fingerprint)
     return BenchmarkId(benchmark_fingerprint(content))

@@ -11,8 +11,8 @@ from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.store import Database, recipes
 from infra.store.coverage import Coverage
-from infra.store.specifications import replies_on_queries
-from infra.store.standing import CurrentLabels
+from infra.store.evidence import replies_on_queries
+from infra.store.labels import CurrentLabels
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.judging import ClaimLine, SpecifiedPart
 

@@ -9,9 +9,7 @@ from infra.errors import PublishError
 from infra.journal import old_contents
 from infra.settings import Settings
 from infra.store import Database, benchmarks, candidates, open_database
-from infra.store.checks import Finding
-from infra.store.file_checks import leftovers, remove
-from infra.store.retention import CollectionCoverage, Found, Retention
+from infra.store.check import CollectionCoverage, Finding, Found, Retention, leftovers, remove
 from tasks.benchmarks import read_benchmark, read_manifest
 from tasks.benchmarks.manifest import verify_export
 from tasks.stages.coverage import coverage_of_rounds, last_recipe

@@ -15,8 +15,14 @@ from infra.machine import Machine, this_machine
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vector_blocks import Block, LocatedVectors, Positions, StoredVectors, joint_blocks
-from infra.store.vector_files import Vectors
+from infra.store.vectors import (
+    Block,
+    LocatedVectors,
+    Positions,
+    StoredVectors,
+    Vectors,
+    joint_blocks,
+)
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from infra.settings import SourceSettings
-from infra.store.vector_files import Vectors
+from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark, benchmark_fingerprint, qrels_of
 from tasks.benchmarks.mteb import ReplayedRun, mteb_task
 from tasks.encoders import Kind, encoders

@@ -35,7 +35,7 @@ from rich.table import Table
 
 from infra.settings import StoreSettings
 from infra.store import open_database, vectors
-from infra.store.vector_blocks import StoredVectors, joint_blocks
+from infra.store.vectors import StoredVectors, joint_blocks
 from tasks.search.exact import search
 from tasks.search.pairs import Codes
 from tasks.search.scores import ITEMS, QUERIES, Positions, Singles, score_blocks

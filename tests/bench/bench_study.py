@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from infra.ids import BenchmarkId, RecipeId, SearchId
 from infra.settings import StoreSettings
-from infra.store import Database, benchmarks, candidates, open_database, studies
+from infra.store import Database, benchmarks, candidates, figures, open_database
 from tasks.reports.render import html_page
 from tasks.reports.study import build_report, figures_table, study_document
 from tasks.studies import Evidence, Mean
@@ -119,14 +119,14 @@ def main() -> None:
         export, keys = folder / "export", [f"m{number}" for number in range(METHODS)]
         labels = labels_by(SEARCH, [RECIPE])
         print(f"{options.queries * options.top:,} pairs; before: {peak_mb():,.0f} MB")
-        timed("matches by rank", lambda: studies.count_by_rank(database, SEARCH, labels))
-        timed("effort", lambda: studies.efforts(database, labels))
-        timed("programs", lambda: studies.count_programs(database, labels, ["passed"]))
+        timed("matches by rank", lambda: figures.count_by_rank(database, SEARCH, labels))
+        timed("effort", lambda: figures.efforts(database, labels))
+        timed("programs", lambda: figures.count_programs(database, labels, ["passed"]))
         timed("counts over the export's labels", lambda: benchmark_facts(export))
         matches = matches_of(export)
         timed(
             f"scores of {METHODS} methods by matches",
-            lambda: studies.group_means(database, BENCHMARK, keys, ["MRR", "MAP"], matches),
+            lambda: figures.group_means(database, BENCHMARK, keys, ["MRR", "MAP"], matches),
         )
         timed(
             f"mean scores of {METHODS} methods",

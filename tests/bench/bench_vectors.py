@@ -19,8 +19,7 @@ import pyarrow.parquet as pq
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, vectors
-from infra.store.vector_blocks import LocatedVectors, StoredVectors, joint_blocks
-from infra.store.vector_files import Vectors
+from infra.store.vectors import LocatedVectors, StoredVectors, Vectors, joint_blocks
 from tests.bench.measure import medians
 
 SHARD, OLD_SHARD = 8_192, 512

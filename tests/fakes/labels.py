@@ -6,7 +6,7 @@ from itertools import combinations
 from infra.ids import RecipeId, SearchId
 from infra.records import Support
 from infra.store.coverage import Coverage, Covered
-from infra.store.standing import CurrentLabels
+from infra.store.labels import CurrentLabels
 
 _MET = ("arbiter", "box", "coder", "screener")
 _WAYS = [",".join(some) for size in range(len(_MET) + 1) for some in combinations(_MET, size)]

@@ -15,7 +15,7 @@ from agents.llm.rate_limit import SharedLimiter
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.vector_files import write_vectors
+from infra.store.vectors import write_vectors
 from tests.fakes.journals import pack, spend
 
 ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table

@@ -20,7 +20,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database, vectors
-from infra.store.vector_files import Vectors, read_vectors
+from infra.store.vectors import Vectors, read_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import encoder_key

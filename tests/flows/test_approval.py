@@ -42,8 +42,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database
-from infra.store.lease import writer_lease
-from infra.store.plans import last_plans, record_plan
+from infra.store.runs import last_plans, record_plan, writer_lease
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
 from tasks.stages.annotate.pending import Taken

@@ -26,7 +26,7 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store.plans import last_plans
+from infra.store.runs import last_plans
 from tasks.reports.plan import RunPlan
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.audit import plan_audit

@@ -31,7 +31,7 @@ from infra.errors import (
     UnrecordableError,
 )
 from infra.settings import StoreSettings
-from infra.store.lease import writer_lease
+from infra.store.runs import writer_lease
 from tasks.runtime import run_events
 from tests.flows.deployed import deployment_named
 

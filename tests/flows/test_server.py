@@ -19,7 +19,7 @@ import pytest
 
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.lease import lease_holder
+from infra.store.runs import lease_holder
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Case, World, environment, judged, read, rule, screened, written
 from tests.ports import free_port

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from flows.cli.main import app
 from infra.settings import StoreSettings
-from infra.store.stage_state import JudgingState, StageState, read_state
+from infra.store.runs import JudgingState, StageState, read_state
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 

@@ -26,7 +26,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import candidates, corpus, open_database
-from infra.store.pair_files import pairs_in
+from infra.store.pending import pairs_in
 from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.judge import judge_all

@@ -21,7 +21,7 @@ from infra.errors import CosqaError
 from infra.settings import SourceSettings, StoreSettings, load_settings
 from infra.settings.environment import PREFIX
 from infra.store import corpus, open_database
-from infra.store.backups import back_up, faults_of, read_backup
+from infra.store.backup import back_up, faults_of, read_backup
 from tasks.benchmarks import read_benchmark, write_benchmark, write_run
 from tasks.benchmarks.annotation_sheets import read_sheets
 from tasks.benchmarks.beir import read_beir

@@ -10,7 +10,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
-from infra.store.pair_files import new_keys_file
+from infra.store.pending import new_keys_file
 from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.pending import Taken, coverage_rows, selection_of

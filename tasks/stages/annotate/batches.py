@@ -17,9 +17,8 @@ from infra.errors import BudgetExhaustedError
 from infra.journal import Journal
 from infra.settings import Settings
 from infra.store import open_database
-from infra.store.controls import current_controls
-from infra.store.pair_files import unfinished, write_unfinished
-from infra.store.stage_state import JudgingState
+from infra.store.pending import unfinished, write_unfinished
+from infra.store.runs import JudgingState, current_controls
 from tasks.runtime.caching import BATCHES_AWAY, stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.run_events import artifact_key

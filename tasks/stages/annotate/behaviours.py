@@ -27,7 +27,7 @@ from infra.store.behaviours import (
     due_comparisons,
     record_comparisons,
 )
-from infra.store.standing import CurrentLabels
+from infra.store.labels import CurrentLabels
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
 from sandbox.contract.kept import CheckedSandbox

@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 from infra.ids import PairKey, RecipeId
 from infra.store import Database, annotations, recipes
-from infra.store.ballots import count_ballots
-from infra.store.posteriors import Judge, Judges
+from infra.store.labels import CurrentLabels, Judge, Judges, count_ballots
 from infra.store.recipes import Body
-from infra.store.standing import CurrentLabels
 from infra.summaries import Effort
 from tasks.benchmarks.confidence import Confidence, JudgeFigures
 from tasks.stages.annotate.canaries import load_judged_canaries

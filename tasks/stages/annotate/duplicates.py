@@ -18,8 +18,7 @@ from infra.languages import languages
 from infra.records import Annotation, Code
 from infra.settings import Settings
 from infra.store import Database, annotations, open_database
-from infra.store.duplicates import BesideLabels, pairs_beside_labels
-from infra.store.pair_files import pairs_in, write_keys
+from infra.store.pending import BesideLabels, pairs_beside_labels, pairs_in, write_keys
 from tasks.runtime.caching import BOXES_AWAY, Steps, stage
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.runtime.run_logger import run_logger

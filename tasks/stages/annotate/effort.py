@@ -8,7 +8,7 @@ from agents.llm.batch.files import batch_share
 from infra.machine import this_machine
 from infra.settings import Settings
 from infra.store import Database
-from infra.store.path_effort import PathFigures, Prices, path_figures
+from infra.store.figures import PathFigures, Prices, path_figures
 from tasks.forecast.effort import BUILT_IN_EFFORT, Cluster, TokenPrice, cost_of_pair
 from tasks.forecast.pairs import (
     ANY_PATH,

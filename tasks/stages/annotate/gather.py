@@ -19,7 +19,7 @@ from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
-from infra.store.pair_files import pairs_in
+from infra.store.pending import pairs_in
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_queue import (
     RayPairQueue,

@@ -9,6 +9,7 @@ from infra.ids import SearchId
 from infra.settings import Reason, Settings
 from infra.store import Database, candidates
 from infra.store.coverage import JudgedBy
+from infra.store.labels import CurrentLabels
 from infra.store.pending import (
     CoverageRow,
     Doubt,
@@ -17,7 +18,6 @@ from infra.store.pending import (
     Selection,
     count_pending,
 )
-from infra.store.standing import CurrentLabels
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.confidence import weigh_votes
 from tasks.stages.annotate.effort import cost_of_reason, history_of

@@ -15,8 +15,7 @@ from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason, SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, recipes
-from infra.store.pair_files import new_keys_file
-from infra.store.pending import write_pending
+from infra.store.pending import new_keys_file, write_pending
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
 from tasks.reports.text import words

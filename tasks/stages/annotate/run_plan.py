@@ -9,7 +9,7 @@ from agents import recipe_of
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
-from infra.store import Database, open_database, plans, recipes
+from infra.store import Database, open_database, recipes, runs
 from tasks.forecast.pairs import ANY_PATH, Expected, History, sum_of
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
@@ -27,7 +27,7 @@ def plan_run(search: SearchReference, recipe: RecipeReference, settings: Setting
     if not plan.taken:
         return plan
     body = plan.model_dump(mode="json")
-    plan_id = plans.record_plan(database, plan.collection, plan.recipe_id, body)
+    plan_id = runs.record_plan(database, plan.collection, plan.recipe_id, body)
     return plan.model_copy(update={"plan_id": plan_id})
 
 

@@ -19,7 +19,7 @@ from infra.errors import (
 from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
-from infra.store.stage_state import JudgingState
+from infra.store.runs import JudgingState
 from tasks.reports.judging import JudgedPair, JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import cost

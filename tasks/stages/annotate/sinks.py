@@ -13,7 +13,7 @@ from infra.atomic import atomic_write
 from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations
-from infra.store.controls import current_controls
+from infra.store.runs import current_controls
 from tasks.runtime.pair_queue import Work
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.steering import limits_of

@@ -8,7 +8,7 @@ from typing import Protocol
 from infra.errors import StoreLockedError
 from infra.settings import AnnotationSettings
 from infra.store import Database
-from infra.store.controls import Change, Controls, current_controls, last_changes
+from infra.store.runs import Change, Controls, current_controls, last_changes
 from tasks.runtime.pair_queue import Limits
 from tasks.runtime.run_logger import run_logger
 

@@ -7,8 +7,8 @@ from prefect.logging import get_run_logger
 from infra.errors import StoreError
 from infra.identity import digest
 from infra.settings import Settings
-from infra.store import Database, estimations
-from infra.store.estimations import StoredEstimation
+from infra.store import Database, benchmarks
+from infra.store.benchmarks import StoredEstimation
 from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import MethodEstimate
 from tasks.estimation.unlabelled import estimate_scores
@@ -42,7 +42,7 @@ def _key(p: Parameters) -> str:
 
 
 def _is_stored(p: Parameters) -> bool:
-    return estimations.load_as(p.database, _identity(p), MethodEstimate) is not None
+    return benchmarks.load_as(p.database, _identity(p), MethodEstimate) is not None
 
 
 @stage(
@@ -99,7 +99,7 @@ def estimate_method(
         method_key=encoder_key(method),
         body=estimate.model_dump(mode="json"),
     )
-    estimations.save(database, stored)
+    benchmarks.save(database, stored)
     return stored.estimation_id
 
 
@@ -109,7 +109,7 @@ def load_estimate(database: Database, identity: str) -> MethodEstimate:
     Raises:
         StoreError: It is not in the store.
     """
-    stored = estimations.load_as(database, identity, MethodEstimate)
+    stored = benchmarks.load_as(database, identity, MethodEstimate)
     if stored is None:
         raise StoreError(f"estimate {identity} is not in the store: run the same command again")
     return stored

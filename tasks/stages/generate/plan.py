@@ -10,7 +10,7 @@ from infra.ids import PairKey, QueryId
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, candidates, generated
-from infra.store.decided import decide_labels
+from infra.store.evidence import decide_labels
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import current_labels, judging_recipe, labels_of_agents

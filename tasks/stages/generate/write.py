@@ -21,8 +21,8 @@ from infra.errors import (
 from infra.records import Query, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, generated, recipes
-from infra.store.controls import current_controls
 from infra.store.generated import GeneratedCode
+from infra.store.runs import current_controls
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, stage

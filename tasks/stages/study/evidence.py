@@ -7,12 +7,11 @@ from typing import NamedTuple, get_args
 from agents.evidence import was_executed
 from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
-from infra.store import Database, benchmarks, corpus, recipes, studies
+from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
-from infra.store.label_figures import recipes_behind
+from infra.store.figures import GroupMean, PairEffort, ProgramCounts, recipes_behind
+from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe, model_of
-from infra.store.standing import CurrentLabels
-from infra.store.studies import GroupMean, PairEffort, ProgramCounts
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
@@ -179,11 +178,11 @@ def _of_agents(
 ) -> _Agents:
     if current is None:
         return _Agents(_UNLABELLED, _UNLABELLED, _UNLABELLED)
-    ranks = studies.count_by_rank(database, source.search.search_id, current)
+    ranks = figures.count_by_rank(database, source.search.search_id, current)
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
-        programs=_programs(studies.count_programs(database, current, _EXECUTED)),
-        efforts=_efforts(studies.efforts(database, current)),
+        programs=_programs(figures.count_programs(database, current, _EXECUTED)),
+        efforts=_efforts(figures.efforts(database, current)),
     )
 
 
@@ -239,7 +238,7 @@ def _of_methods(database: Database, published: Published | None, settings: Setti
         method: {metric: Mean(value=value, n=scored) for metric, value in row.items()}
         for method, row in means.items()
     }
-    groups = studies.group_means(database, benchmark, keys, BY_MATCHES, matches)
+    groups = figures.group_means(database, benchmark, keys, BY_MATCHES, matches)
     return _Methods(scores, _grouped(groups))
 
 

@@ -12,8 +12,8 @@ from prefect.logging import get_run_logger
 from infra.identity import digest, digest_of_set
 from infra.records import Record
 from infra.settings import Settings
-from infra.store import Database, estimations
-from infra.store.estimations import StoredEstimation
+from infra.store import Database, benchmarks
+from infra.store.benchmarks import StoredEstimation
 from tasks.benchmarks.pair_splits import split_path
 from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.encoders import encoders
@@ -82,7 +82,7 @@ def _estimation_id(data: StudyData, method: str) -> str:
 
 def _is_stored(p: Parameters) -> bool:
     identity = _estimation_id(p.data, p.method)
-    return estimations.load_as(p.database, identity, StudyFigures) is not None
+    return benchmarks.load_as(p.database, identity, StudyFigures) is not None
 
 
 @stage(
@@ -105,7 +105,7 @@ def study_method(
         EstimationError: It gave vectors that have no cosine.
     """
     estimation_id = _estimation_id(data, method)
-    if estimations.load_as(database, estimation_id, StudyFigures) is None:
+    if benchmarks.load_as(database, estimation_id, StudyFigures) is None:
         figures = _computed(database, data, method, settings)
         stored = StoredEstimation(
             estimation_id=estimation_id,
@@ -116,7 +116,7 @@ def study_method(
             method_key=encoders.get(method).spec.key,
             body=figures.model_dump(mode="json"),
         )
-        estimations.save(database, stored)
+        benchmarks.save(database, stored)
     return StudyReference(name=data.name, method=method, estimation_id=estimation_id)
 
 
@@ -127,7 +127,7 @@ def load_studied(
     described = {each.name: _described(each) for each in data}
     studied = []
     for each in references:
-        figures = estimations.load_as(database, each.estimation_id, StudyFigures)
+        figures = benchmarks.load_as(database, each.estimation_id, StudyFigures)
         assert figures, each.estimation_id  # noqa: S101 - the stage has stored it
         studied.append(
             StudiedMethod(

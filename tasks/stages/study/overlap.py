@@ -11,8 +11,8 @@ from infra.identity import digest
 from infra.ids import CodeId, QueryId
 from infra.records import Record
 from infra.settings import SearchSettings
-from infra.store import Database, corpus, studies
-from infra.store.vector_blocks import StoredVectors
+from infra.store import Database, corpus, figures
+from infra.store.vectors import StoredVectors
 from tasks.encoders import Vectors
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
@@ -70,7 +70,7 @@ def find_overlaps(database: Database, source: CollectedSource, search: SearchSet
         artifact_key("overlap", source.main.name), "queries searched", len(queries)
     ) as bar:
         for batch in batched(queries, _batch_size(stored, queries, search)):
-            together = studies.candidates_of(database, source.search.search_id, batch)
+            together = figures.candidates_of(database, source.search.search_id, batch)
             if len(together) < len(batch):
                 raise StoreError("some queries have no candidates yet; run `cosqa collect` first")
             vectors = {name: rows.load(batch) for name, rows in stored.items()}

@@ -1,6 +1,6 @@
 """Laws of `cosqa pair`: a pair is found by how its ids begin, and shown with all its evidence.
 
-Covers `infra.store.judged_pairs`.
+Covers `infra.store.evidence`.
 """
 
 from pathlib import Path

@@ -17,7 +17,7 @@ from infra.records import Candidate
 from infra.settings import StoreSettings, load_settings
 from infra.store import candidates, corpus, open_database
 from infra.store.audits import StoredAudit, record_audit
-from infra.store.plans import last_plans
+from infra.store.runs import last_plans
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 

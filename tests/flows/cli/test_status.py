@@ -22,10 +22,15 @@ from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.audits import StoredAudit, record_audit
 from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
-from infra.store.controls import set_control
-from infra.store.lease import writer_lease
-from infra.store.plans import decide_plan, record_plan
-from infra.store.stage_state import JudgingState, StageState, write_state
+from infra.store.runs import (
+    JudgingState,
+    StageState,
+    decide_plan,
+    record_plan,
+    set_control,
+    write_state,
+    writer_lease,
+)
 from infra.summaries import CanaryCounts
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan

@@ -10,8 +10,7 @@ from flows.cli.main import app
 from infra.settings import StoreSettings
 from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 from infra.store import open_database
-from infra.store.lease import writer_lease
-from infra.store.stage_state import JudgingState, StageState, write_state
+from infra.store.runs import JudgingState, StageState, write_state, writer_lease
 
 JUDGING = JudgingState(collection="c", model="openai/m", held=2, in_flight=8)
 BY_BATCH = JudgingState(collection="c", model="openai/m")

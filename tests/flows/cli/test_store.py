@@ -10,7 +10,7 @@ from flows.cli.main import app
 from infra.errors import StoreBusyError, StoreError
 from infra.settings import StoreSettings
 from infra.store import Database
-from infra.store.lease import writer_lease
+from infra.store.runs import writer_lease
 from tests.fakes.stores import rows_of, whole_store
 
 

@@ -15,7 +15,7 @@ from infra.store.audits import (
     write_sample,
 )
 from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
-from infra.store.pair_files import read_keys
+from infra.store.pending import read_keys
 from tests.infra.store.test_pending import (
     COVERAGE,
     FORMER,

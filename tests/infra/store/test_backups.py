@@ -1,6 +1,6 @@
 """Laws of backups: whole or not there, restored as they were, and no store is overwritten.
 
-Covers `infra.store.restoring`, `infra.store.copies`.
+Covers `infra.store.backup`, `infra.store.backup`.
 """
 
 import json
@@ -24,11 +24,9 @@ from infra.errors import (
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.backups import MANIFEST, back_up, faults_of, read_backup
-from infra.store.checks import check_database
-from infra.store.file_checks import check_files
-from infra.store.lease import writer_lease
-from infra.store.restoring import restore
+from infra.store.backup import MANIFEST, back_up, faults_of, read_backup, restore
+from infra.store.check import check_database, check_files
+from infra.store.runs import writer_lease
 from tests.fakes.journals import limiter_of, requests_of, spend
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
@@ -39,8 +37,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from infra.settings import StoreSettings
-from infra.store.backups import back_up
-from infra.store.restoring import restore
+from infra.store.backup import back_up
+from infra.store.backup import restore
 def report(step):
     if step.startswith(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,6 @@
 """Laws of stored behaviours: each annotation has one at most, and its vote is the agreed label.
 
-Covers `infra.store.behaviours`, `infra.store.standing`, `infra.store.decided`.
+Covers `infra.store.behaviours`, `infra.store.labels`, `infra.store.evidence`.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,11 @@ from infra.store.behaviours import (
     due_comparisons,
     record_comparisons,
 )
-from infra.store.check_rules import rules
-from infra.store.decided import Decided, decide_labels
-from infra.store.exports import state_of_labels
-from infra.store.label_figures import label_figures
-from infra.store.retention import CollectionCoverage, Retention
-from infra.store.standing import CurrentLabels
+from infra.store.benchmarks import state_of_labels
+from infra.store.check import CollectionCoverage, Retention, rules
+from infra.store.evidence import Decided, decide_labels
+from infra.store.figures import label_figures
+from infra.store.labels import CurrentLabels
 from tests.fakes.labels import labels_by
 from tests.infra.store.test_retention import IN_A_DAY
 from tests.infra.store.test_standing import judge

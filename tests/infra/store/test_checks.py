@@ -1,6 +1,6 @@
 """Laws of checks: a whole store has no fault, and each damage is found and said.
 
-Covers `infra.store.check_rules`, `infra.store.file_checks`.
+Covers `infra.store.check`, `infra.store.check`.
 """
 
 import time
@@ -15,10 +15,9 @@ import pytest
 from infra.errors import DiskFullError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.sqlite import connect
-from infra.store import Database, checks
-from infra.store.checks import Finding, check_database
-from infra.store.connections import alone, connected
-from infra.store.file_checks import check_files, leftovers
+from infra.store import Database, check
+from infra.store.check import Finding, check_database, check_files, leftovers
+from infra.store.database import alone, connected
 from tests.fakes.stores import whole_store
 
 
@@ -186,6 +185,6 @@ def test_a_store_on_a_full_disk_is_not_called_damaged(
     def full(_: StoreSettings) -> None:
         raise duckdb.IOException("Could not write file: No space left on device")
 
-    monkeypatch.setattr(checks, "connected", full)
+    monkeypatch.setattr(check, "connected", full)
     with pytest.raises(DiskFullError, match="free some space"):
         list(check_database(database.settings, thorough=True))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from infra.settings import StoreSettings
 from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 from infra.store import Database, open_database
-from infra.store.controls import (
+from infra.store.runs import (
     Control,
     Controls,
     current_controls,

@@ -13,8 +13,8 @@ import pytest
 from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.checks import check_database
-from infra.store.layout import keys_of_tables
+from infra.store.check import check_database
+from infra.store.database import keys_of_tables
 from tests.fakes.stores import whole_store
 
 Reading = dict[str, object]

@@ -5,7 +5,7 @@ from pathlib import Path
 from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.estimations import StoredEstimation, load, load_as, save
+from infra.store.benchmarks import StoredEstimation, load, load_as, save
 
 FIRST = StoredEstimation(
     estimation_id="e1", kind="estimate", train="docs", test="web", method="minilm",

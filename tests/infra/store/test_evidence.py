@@ -1,6 +1,6 @@
 """Laws of what publishing and reporting read from the store by columns.
 
-Covers `infra.store.decided`, `infra.store.exports`, `infra.store.figures`.
+Covers `infra.store.evidence`, `infra.store.benchmarks`, `infra.store.figures`.
 """
 
 import random
@@ -12,12 +12,11 @@ import pytest
 from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.store import Database, annotations, candidates, generated
-from infra.store.decided import decide_labels
-from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
-from infra.store.exports import state_of_labels
+from infra.store.benchmarks import state_of_labels
+from infra.store.evidence import EvidenceSelection, count_evidence, decide_labels, read_evidence
 from infra.store.figures import example_pairs, similarities
 from infra.store.generated import Confirmation
-from infra.store.standing import CurrentLabels
+from infra.store.labels import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tasks.statistics.rounds import majority
 from tests.fakes.labels import labels_by

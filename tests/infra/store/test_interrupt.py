@@ -1,6 +1,6 @@
 """A signal that arrives while DuckDB works ends the program as one that arrives elsewhere.
 
-Covers `infra.store.connections`, `infra.store.database`.
+Covers `infra.store.database`, `infra.store.database`.
 """
 
 import os
@@ -45,7 +45,7 @@ def test_ctrl_c_while_the_file_is_opened_is_an_interrupt(
     def interrupted_by_duckdb(*_: object) -> NoReturn:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("infra.store.connections._open", interrupted_by_duckdb)
+    monkeypatch.setattr("infra.store.database._open", interrupted_by_duckdb)
     with pytest.raises(KeyboardInterrupt), database.transaction():
         pass
     with pytest.raises(KeyboardInterrupt):

@@ -14,14 +14,14 @@ import pytest
 
 from infra.errors import StoreBusyError
 from infra.settings import StoreSettings
-from infra.store.lease import lease_holder, writer_lease
+from infra.store.runs import lease_holder, writer_lease
 
 # Holds the lease with a child of its own, as a flow does with Ray's workers.
 HOLD = """
 import subprocess, sys
 from pathlib import Path
 from infra.settings import StoreSettings
-from infra.store.lease import writer_lease
+from infra.store.runs import writer_lease
 with writer_lease(StoreSettings(folder=Path(sys.argv[1])), "annotate-nightly"):
     child = subprocess.Popen(["sleep", "60"], close_fds=False)
     print(child.pid, flush=True)

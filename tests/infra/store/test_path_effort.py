@@ -9,7 +9,7 @@ from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
-from infra.store.path_effort import PathFigures, Prices, path_figures
+from infra.store.figures import PathFigures, Prices, path_figures
 
 PRICES = Prices(prompt_usd=0.001, completion_usd=0.002)
 

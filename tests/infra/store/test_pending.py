@@ -1,6 +1,6 @@
 """Laws of pending pairs: each for one reason, in order, each once, whatever happens meanwhile.
 
-Covers `infra.store.pair_files`.
+Covers `infra.store.pending`.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,15 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
-from infra.store.pair_files import pairs_in, read_keys, write_unfinished
 from infra.store.pending import (
     CoverageRow,
     Retries,
     Selection,
     count_pending,
+    pairs_in,
+    read_keys,
     write_pending,
+    write_unfinished,
 )
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")

@@ -5,7 +5,7 @@ from pathlib import Path
 from infra.ids import RecipeId
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.plans import decide_plan, last_plans, record_plan
+from infra.store.runs import decide_plan, last_plans, record_plan
 
 
 def test_plans_come_back_newest_first_with_what_was_decided(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from infra.ids import RecipeId, SearchId
 from infra.records import Code, Query
 from infra.settings import RetentionSettings
 from infra.store import Database
+from infra.store.check import CollectionCoverage, Retention
 from infra.store.coverage import Coverage, Covered
-from infra.store.retention import CollectionCoverage, Retention
 from tests.fakes.stores import whole_store
 from tests.tasks.stages.generate.world import CODES, QUERIES, also_collected, judged_store
 

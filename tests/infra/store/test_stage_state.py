@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.settings import StoreSettings
-from infra.store.lease import writer_lease
-from infra.store.stage_state import JudgingState, StageState, read_state, write_state
+from infra.store.runs import JudgingState, StageState, read_state, write_state, writer_lease
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STATE = StageState(
@@ -48,7 +47,7 @@ def test_the_state_is_that_of_the_process_that_holds_the_lease(
     with writer_lease(store, "annotate"):
         write_state(store, STATE)
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("infra.store.lease.os.getpid", lambda: 0)
+            elsewhere.setattr("infra.store.runs.os.getpid", lambda: 0)
             write_state(store, other)
         assert read_state(store) == STATE
     write_state(store, other)

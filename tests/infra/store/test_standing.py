@@ -1,6 +1,6 @@
 """Laws of the current labels of pairs, and of the figures about them.
 
-Covers `infra.store.standing`, `infra.store.decided`, `infra.store.label_figures`.
+Covers `infra.store.labels`, `infra.store.evidence`, `infra.store.figures`.
 """
 
 import random
@@ -15,10 +15,9 @@ from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
 from infra.store import Database, annotations, candidates
 from infra.store.coverage import Coverage, Covered
-from infra.store.decided import decide_labels
-from infra.store.evidence import EvidenceSelection
-from infra.store.label_figures import label_figures
-from infra.store.standing import CurrentLabels
+from infra.store.evidence import EvidenceSelection, decide_labels
+from infra.store.figures import label_figures
+from infra.store.labels import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tests.fakes.labels import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement

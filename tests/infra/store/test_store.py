@@ -40,8 +40,7 @@ from infra.store import (
     corpus,
     open_database,
 )
-from infra.store.layout import SCHEMA
-from infra.store.versions import SCHEMA_VERSION
+from infra.store.database import SCHEMA, SCHEMA_VERSION
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -309,7 +308,7 @@ def held_by_another_process(file: Path) -> Iterator[None]:
 def test_a_store_that_another_process_holds_is_an_error_that_names_it(
     database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("infra.store.connections._WARNING_S", 0.0)
+    monkeypatch.setattr("infra.store.database._WARNING_S", 0.0)
     with (
         held_by_another_process(database.settings.database),
         pytest.raises(StoreLockedError, match="PID"),

@@ -24,11 +24,11 @@ from infra.store import (
     benchmarks,
     candidates,
     corpus,
+    figures,
     open_database,
-    studies,
 )
 from infra.store.benchmarks import Evaluation
-from infra.store.studies import GroupMean, PairEffort, ProgramCounts, RankCounts
+from infra.store.figures import GroupMean, PairEffort, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
@@ -92,7 +92,7 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_labels_are_counted_by_rank_without_the_undecided(database: Database) -> None:
-    assert studies.count_by_rank(database, SEARCH, LABELS) == [
+    assert figures.count_by_rank(database, SEARCH, LABELS) == [
         RankCounts(rank=1, labelled=3, matches=2),
         RankCounts(rank=2, labelled=1, matches=0),
     ]
@@ -101,26 +101,26 @@ def test_labels_are_counted_by_rank_without_the_undecided(database: Database) ->
 def test_effort_is_that_of_all_calls_and_runs_and_a_cost_is_unknown_if_one_is(
     database: Database,
 ) -> None:
-    assert studies.efforts(database, LABELS) == [
+    assert figures.efforts(database, LABELS) == [
         PairEffort(kind="clear", pairs=2, seconds=6.0, dollars=1.0),
         PairEffort(kind="other", pairs=1, seconds=2.0, dollars=1.0),
         PairEffort(kind="unclear", pairs=2, seconds=2.0 + 1.0 + 0.5, dollars=None),
     ]
-    assert studies.efforts(database, labels_by("another", [RECIPE])) == []
+    assert figures.efforts(database, labels_by("another", [RECIPE])) == []
 
 
 def test_of_programs_the_last_of_each_pair_counts(database: Database) -> None:
     executed = ["passed", "assertion_failed"]
-    assert studies.count_programs(database, LABELS, executed) == ProgramCounts(
+    assert figures.count_programs(database, LABELS, executed) == ProgramCounts(
         programs=2, tests=3, executed=1
     )
     none = ProgramCounts(programs=0, tests=0, executed=0)
-    assert studies.count_programs(database, labels_by(SEARCH, ["another"]), executed) == none
+    assert figures.count_programs(database, labels_by(SEARCH, ["another"]), executed) == none
 
 
 def test_candidates_come_by_query(database: Database) -> None:
     wanted = [QUERIES[2].query_id, QueryId("unknown")]
-    found = studies.candidates_of(database, SEARCH, wanted)
+    found = figures.candidates_of(database, SEARCH, wanted)
     expected: set[CodeId] = {code.code_id for code in CODES}
     assert {query: set(codes) for query, codes in found.items()} == {wanted[0]: expected}
 
@@ -133,7 +133,7 @@ def test_scores_are_averaged_by_method_metric_and_number_of_matches(database: Da
         )
         benchmarks.add_scores(database, evaluation, {"MRR": scores, "MAP": scores})
     matches = {"a": 2, "b": 2, "c": 3, "without scores": 4}
-    assert studies.group_means(database, BENCHMARK, ["bm25"], ["MRR"], matches) == [
+    assert figures.group_means(database, BENCHMARK, ["bm25"], ["MRR"], matches) == [
         GroupMean(method="bm25", metric="MRR", matches=2, value=0.75, queries=2),
         GroupMean(method="bm25", metric="MRR", matches=3, value=0.25, queries=1),
     ]
@@ -142,5 +142,5 @@ def test_scores_are_averaged_by_method_metric_and_number_of_matches(database: Da
 def test_pairs_that_claims_decide_are_a_kind_of_their_own(database: Database) -> None:
     judged = [annotation(0, 0, "claims_hold", 1), annotation(1, 0, "claims_disputed", 0)]
     annotations.add_annotations(database, judged)
-    kinds = {item.kind: item.pairs for item in studies.efforts(database, LABELS)}
+    kinds = {item.kind: item.pairs for item in figures.efforts(database, LABELS)}
     assert kinds == {"by claims": 2, "other": 1, "unclear": 2}

@@ -8,7 +8,7 @@ from infra.errors import StoreError
 from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.texts import insert_texts
+from infra.store.corpus import insert_texts
 
 QUERY, CODE = Query.of("reverse a list"), Code.of("x = 1")
 

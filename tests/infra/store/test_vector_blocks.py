@@ -8,9 +8,14 @@ import pytest
 
 from infra.errors import StoreError
 from infra.settings import StoreSettings
-from infra.store import Database, open_database, vector_blocks, vectors
-from infra.store.vector_blocks import LocatedVectors, StoredVectors, joint_blocks
-from infra.store.vector_files import VectorFile, write_vectors
+from infra.store import Database, open_database, vectors
+from infra.store.vectors import (
+    LocatedVectors,
+    StoredVectors,
+    VectorFile,
+    joint_blocks,
+    write_vectors,
+)
 
 IDS = [f"c{n:020x}" for n in range(60)]
 ROWS = {
@@ -58,9 +63,9 @@ def test_blocks_have_each_position_once_whatever_the_files(
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vector_blocks, "LEAST_ROWS", least)
-    monkeypatch.setattr(vector_blocks, "MOST_ROWS", most)
-    monkeypatch.setattr(vector_blocks, "_OPEN_FILES", 1)
+    monkeypatch.setattr(vectors, "LEAST_ROWS", least)
+    monkeypatch.setattr(vectors, "MOST_ROWS", most)
+    monkeypatch.setattr(vectors, "_OPEN_FILES", 1)
     for wanted in (None, np.array([3, 17, 41, 59], np.int32), np.array([], np.int32)):
         seen: list[int] = []
         for positions, by_name in joint_blocks(located(database, *names), wanted):
@@ -84,9 +89,9 @@ def test_files_of_the_same_items_are_each_read_once_and_not_copied(
             super().__init__(file)
 
     both = located(database, "even", "same")
-    monkeypatch.setattr(vector_blocks, "LEAST_ROWS", 10)
-    monkeypatch.setattr(vector_blocks, "_OPEN_FILES", 1)
-    monkeypatch.setattr(vector_blocks, "VectorFile", Counted)
+    monkeypatch.setattr(vectors, "LEAST_ROWS", 10)
+    monkeypatch.setattr(vectors, "_OPEN_FILES", 1)
+    monkeypatch.setattr(vectors, "VectorFile", Counted)
     for _, by_name in joint_blocks(both):
         assert not any(rows.flags.writeable for rows in by_name.values())
     assert set(opened.values()) == {1}

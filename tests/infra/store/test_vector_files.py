@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import DiskFullError, StoreError
-from infra.store.vector_files import VectorFile, read_vectors, write_vectors
+from infra.store.vectors import VectorFile, read_vectors, write_vectors
 from tests.fakes.small_disk import small_disk
 
 IDS = [f"c{n:020x}" for n in range(6)]

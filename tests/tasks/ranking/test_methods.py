@@ -13,8 +13,8 @@ from infra.errors import BudgetExhaustedError, ModelRefusedError, UnknownNameErr
 from infra.records import Code, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from infra.store import open_database
-from infra.store.controls import set_control
-from infra.store.vector_files import Vectors
+from infra.store.runs import set_control
+from infra.store.vectors import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import Ranker, components, identity

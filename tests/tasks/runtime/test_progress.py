@@ -9,7 +9,7 @@ import pytest
 
 from infra.errors import StoreLockedError
 from infra.settings import StoreSettings
-from infra.store.stage_state import StageState, read_state
+from infra.store.runs import StageState, read_state
 from tasks.runtime import progress
 
 

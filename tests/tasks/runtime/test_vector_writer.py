@@ -12,8 +12,7 @@ import pytest
 from infra.errors import DiskFullError, EncoderError
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, vectors
-from infra.store.vector_blocks import StoredVectors
-from infra.store.vector_files import write_vectors
+from infra.store.vectors import StoredVectors, write_vectors
 from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
 from tasks.runtime.vector_writer import VectorWriter, adopt_files, folder_of

@@ -1,6 +1,6 @@
 """The law of exports over any labels and behaviours: what behaves alike is labelled alike, or says.
 
-Covers `infra.store.decided`, `tasks.stages.labels`.
+Covers `infra.store.evidence`, `tasks.stages.labels`.
 """
 
 import random

@@ -1,6 +1,6 @@
 """A source is read again exactly when that may give something else.
 
-Covers `tasks.stages.collect` and `infra.store.inputs`.
+Covers `tasks.stages.collect` and `infra.store.corpus`.
 """
 
 import os

@@ -18,7 +18,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import open_database
-from infra.store.controls import set_control
+from infra.store.runs import set_control
 from sandbox.backends import backends
 from tasks.benchmarks.labelled_pairs import TruePair
 from tasks.stages.annotate.plan import current_recipe

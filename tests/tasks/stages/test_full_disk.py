@@ -14,7 +14,7 @@ from infra.records import Query
 from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import corpus, generated, open_database
 from infra.store.benchmarks import Published
-from infra.store.spool import Spool
+from infra.store.corpus import Spool
 from tasks.benchmarks import write_benchmark
 from tasks.stages.diff import compare_versions
 from tasks.stages.estimate import report as estimate_report

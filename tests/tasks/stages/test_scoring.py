@@ -17,7 +17,7 @@ from infra.identity import mark
 from infra.machine import Machine, this_machine
 from infra.records import Code, Query
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, exports, open_database, vectors
+from infra.store import Database, benchmarks, open_database, vectors
 from tasks.benchmarks import (
     Benchmark,
     Undecided,
@@ -225,10 +225,10 @@ def test_an_older_export_that_cannot_be_verified_keeps_its_name_only_where_it_wa
     (folder / "manifest.json").write_text(manifest.model_dump_json())
     if own:
         files = str(state_of_export(folder))
-        export = exports.Export(
+        export = benchmarks.Export(
             folder=str(folder), benchmark_id=manifest.fingerprint, stamp="s", files=files
         )
-        exports.record_export(database, export)
+        benchmarks.record_export(database, export)
     opened = open_benchmark(database, folder)
     assert (opened.benchmark_id == manifest.fingerprint) is own
     assert opened.benchmark_id in (manifest.fingerprint, benchmark_fingerprint(opened.content))

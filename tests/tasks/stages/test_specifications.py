@@ -1,6 +1,6 @@
 """Laws of specifications out of the store: those that labels rest on, each once.
 
-Covers `tasks.stages.specifications`, `infra.store.specifications`.
+Covers `tasks.stages.specifications`, `infra.store.evidence`.
 """
 
 import logging

@@ -12,8 +12,7 @@ from infra.ids import BenchmarkId, RecipeId
 from infra.records import Query
 from infra.settings import RetentionSettings, Settings
 from infra.store import Database, annotations, benchmarks, recipes
-from infra.store.checks import check_database
-from infra.store.file_checks import check_files, leftovers
+from infra.store.check import check_database, check_files, leftovers
 from tasks.benchmarks import write_benchmark
 from tasks.stages.upkeep import Pruning, check_exports, coverages
 from tests.fakes.benchmarks import people_benchmark

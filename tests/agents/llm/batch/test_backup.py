@@ -1,6 +1,6 @@
 """Laws of backups of batches: what was spent and what is in flight are of the same moment.
 
-Covers `infra.store.backups`.
+Covers `infra.store.backup`.
 """
 
 from pathlib import Path
@@ -9,8 +9,7 @@ import pytest
 
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import open_database
-from infra.store.backups import back_up
-from infra.store.restoring import restore
+from infra.store.backup import back_up, restore
 from tests.fakes.journals import limiter_of, requests_of
 
 LLM = LanguageModelSettings(model="openai/m")

@@ -25,7 +25,7 @@ from infra.settings import (
 )
 from infra.store import Database, candidates, corpus, open_database, recipes
 from infra.store.audits import load_audits
-from infra.store.pair_files import pairs_in
+from infra.store.pending import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.judge import judge_all

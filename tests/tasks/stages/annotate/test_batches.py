@@ -19,10 +19,9 @@ from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
 from infra.records import Annotation
 from infra.settings import Settings, StoreSettings
 from infra.store import open_database
-from infra.store.annotation_writer import add_annotations
-from infra.store.controls import set_control
-from infra.store.pair_files import new_keys_file, write_keys
-from infra.store.stage_state import StageState
+from infra.store.annotations import add_annotations
+from infra.store.pending import new_keys_file, write_keys
+from infra.store.runs import StageState, set_control
 from tasks.runtime import progress, run_events
 from tasks.runtime.references import AnnotationReference, RecipeReference
 from tasks.stages.annotate import batches

@@ -1,6 +1,6 @@
 """Laws of the confidence of labels: who the judges are, and what their votes say.
 
-Covers `tasks.stages.annotate.confidence`, `infra.store.ballots`, `infra.store.posteriors`.
+Covers `tasks.stages.annotate.confidence`, `infra.store.labels`, `infra.store.labels`.
 """
 
 from pathlib import Path
@@ -13,17 +13,15 @@ from infra.ids import RecipeId
 from infra.records import Label, LanguageModelCall
 from infra.settings import AnnotationSettings, PublishSettings, Reason, Settings, StoreSettings
 from infra.store import Database, annotations, corpus, recipes
-from infra.store.ballots import CountedBallot, count_ballots
 from infra.store.behaviours import (
     CodeBehaviour,
     Comparison,
     due_comparisons,
     record_comparisons,
 )
-from infra.store.lost_labels import why_lost
-from infra.store.pair_files import new_keys_file, read_keys
-from infra.store.pending import write_pending
-from infra.store.posteriors import Judge, Judges
+from infra.store.evidence import why_lost
+from infra.store.labels import CountedBallot, Judge, Judges, count_ballots
+from infra.store.pending import new_keys_file, read_keys, write_pending
 from tasks.benchmarks import Benchmark
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.canaries import canaries_of

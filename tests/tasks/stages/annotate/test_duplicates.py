@@ -1,6 +1,6 @@
 """Laws of near duplicates: one is judged, the others take its label, whatever happens between.
 
-Covers `infra.store.duplicates`.
+Covers `infra.store.pending`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, candidates, corpus, open_database
-from infra.store.pair_files import read_keys
+from infra.store.pending import read_keys
 from sandbox.backends import backends
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.duplicates import label_duplicates

@@ -22,7 +22,7 @@ from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database
-from infra.store.controls import set_control
+from infra.store.runs import set_control
 from tasks.runtime.pair_queue import Limits, PairQueue
 from tasks.runtime.ray_queue import Returned
 from tasks.stages.annotate import gather

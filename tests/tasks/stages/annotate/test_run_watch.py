@@ -17,7 +17,7 @@ from infra.errors import (
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
-from infra.store.controls import Controls
+from infra.store.runs import Controls
 from tasks.runtime import run_events
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch

@@ -8,7 +8,7 @@ import pytest
 from infra.errors import StoreLockedError
 from infra.settings import AnnotationSettings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.controls import CONTROLS, Controls, current_controls, set_control
+from infra.store.runs import CONTROLS, Controls, current_controls, set_control
 from tasks.runtime.pair_queue import Limits
 from tasks.stages.annotate import steering
 from tasks.stages.annotate.steering import Steering

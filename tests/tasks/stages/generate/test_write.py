@@ -12,7 +12,7 @@ from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError
 from infra.records import ExecutionResult
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
-from infra.store.controls import set_control
+from infra.store.runs import set_control
 from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
 from tasks.stages.generate.write import Generated, Workshop, _work, verifying_settings

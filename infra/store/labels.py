@@ -1,4 +1,4 @@
-"""Standing annotations: those that the current label of each pair rests on.
+"""Labels that stand: the annotations that the current label of each pair rests on.
 
 The current label of a pair is a view. For each pair the sets of labelling rounds that were in use
 are gone through, the last used one first, and the first set that gives the pair a label stands.
@@ -7,24 +7,104 @@ made it (`infra.store.coverage`).
 
 Rounds of one model give the label of more than half of them. Where a set is of several models, its
 judges, the label stands on which all votes on the pair agree, with those of former sets where a
-judge has no newer one; else the one that is likelier by all votes (`infra.store.posteriors`), and
-of two equally likely ones the last judge's: the dearest comes last.
-
-Where the candidates of a query were compared by what they do (`infra.store.behaviours`), an
-annotation's vote is the label that it has after that. Here and nowhere else this is decided, so
-that exports, scores and figures of labels are of one mind.
+judge has no newer one; else the one that is likelier by all votes, and of two equally likely ones
+the last judge's: the dearest comes last. A vote adds its weight, which follows from how often the
+judge errs (`tasks.statistics.dawid_skene`), to the log odds before any vote.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import get_args
+from typing import NamedTuple, get_args
 
-from infra.ids import SearchId
+import pyarrow as pa
+
+from infra.ids import RecipeId, SearchId
 from infra.records import Record, Support
 from infra.store.candidates import OWN_PAIRS
 from infra.store.coverage import Coverage
-from infra.store.database import Transaction
-from infra.store.posteriors import BALLOTS, JUDGED, NO_JUDGES, POSTERIORS, Judges
+from infra.store.database import Database, Transaction
+
+_VOTERS = pa.schema(
+    {
+        "recipe_id": pa.string(),
+        "judge": pa.int32(),
+        "if_zero": pa.float64(),
+        "if_one": pa.float64(),
+        "is_known": pa.bool_(),
+    }
+)
+
+
+class Judge(Record):
+    """A judge.
+
+    Attributes:
+        recipes: Its recipes. Of the labels that they gave a pair its vote is the one that counts
+            for the set of rounds last in use; of several of one set it is the newest.
+        if_zero: What a vote of 0 adds to the log odds of a match.
+        if_one: What a vote of 1 adds.
+        is_known: Whether its errors were seen on pairs whose truth is known.
+    """
+
+    recipes: tuple[RecipeId, ...]
+    if_zero: float = 0.0
+    if_one: float = 0.0
+    is_known: bool = False
+
+
+class Judges(Record):
+    """Judges, and the log odds of a match before any vote."""
+
+    judges: tuple[Judge, ...] = ()
+    prior: float = 0.0
+
+    @property
+    def rows(self) -> pa.Table:
+        """Columns ``recipe_id``, ``judge`` (its place), ``if_zero``, ``if_one``, ``is_known``."""
+        rows = [
+            {"recipe_id": recipe_id, "judge": place} | judge.model_dump(exclude={"recipes"})
+            for place, judge in enumerate(self.judges)
+            for recipe_id in judge.recipes
+        ]
+        return pa.Table.from_pylist(rows, schema=_VOTERS)
+
+
+NO_JUDGES = Judges()
+
+# Annotations, each with the label that it has after its query's candidates in a ``$collection``
+# were compared by what they do; a comparison of another label than it has now counts no more.
+JUDGED = """(
+    SELECT annotations.* REPLACE (
+        CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
+            ELSE label END AS label)
+    FROM annotations LEFT JOIN (
+        SELECT query_id, code_id, recipe_id, label AS compared_label, agreed, true AS is_compared
+        FROM code_behaviours WHERE collection = $collection
+    ) USING (query_id, code_id, recipe_id)
+)"""
+
+# One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
+BALLOTS = f"""
+    CREATE TEMP TABLE ballots AS
+    SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
+    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    JOIN judges USING (recipe_id)
+    JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
+        USING (recipe_id, met)
+    WHERE status = 'labelled' AND list_contains($support, grade)
+    QUALIFY row_number() OVER (
+        PARTITION BY query_id, code_id, judge
+        ORDER BY number, annotated_at DESC, recipe_id) = 1
+"""  # noqa: S608 - literals only
+
+# One row a pair with a vote.
+POSTERIORS = """
+    CREATE TEMP TABLE posteriors AS
+    SELECT query_id, code_id, count(*) AS given, bool_or(is_known) AS is_known,
+        min(label) <> max(label) AS differ,
+        $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
+    FROM ballots GROUP BY query_id, code_id
+"""
 
 
 class CurrentLabels(Record):
@@ -147,3 +227,59 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     yield
     for table in _TABLES:  # after an error, the rollback drops them
         tx.execute(f"DROP TABLE {table}")
+
+
+# Pairs that people labelled 0 or 1 alike; labels that came with documentation are none of theirs.
+_PEOPLE = """
+    SELECT query_id, code_id, any_value(relevance)::TINYINT AS truth FROM source_labels
+    WHERE collection = $collection AND starts_with(origin, $people)
+    GROUP BY query_id, code_id
+    HAVING min(relevance) = max(relevance) AND min(relevance) IN (0, 1)
+"""
+
+
+class CountedBallot(NamedTuple):
+    """Pairs on which the judges voted alike: their votes in order, and what people said."""
+
+    votes: tuple[int | None, ...]
+    truth: int | None
+    pairs: int
+
+
+def count_ballots(database: Database, labels: CurrentLabels, people: str) -> list[CountedBallot]:
+    """Return how the judges voted on the candidates on which one of them did, in a fixed order.
+
+    Args:
+        database: The store.
+        labels: Which candidates, and the judges.
+        people: How the origins of people's labels begin.
+    """
+    judges = len(labels.judges.judges)
+    columns = "".join(f"max(label) FILTER (judge = {place}), " for place in range(judges))
+    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
+    with (
+        database.transaction() as tx,
+        tx.stream("coverage", labels.coverage.rows),
+        tx.stream("judges", labels.judges.rows),
+    ):
+        tx.connection.execute(PAIRS, searches)
+        support = {"collection": labels.collection, "support": list(labels.support)}
+        tx.connection.execute(BALLOTS, support)
+        rows = tx.rows(
+            f"SELECT * EXCLUDE (query_id, code_id), count(*) FROM (SELECT {columns} "  # noqa: S608 - literals only
+            "query_id, code_id FROM ballots GROUP BY query_id, code_id) "
+            f"LEFT JOIN ({_PEOPLE}) USING (query_id, code_id) GROUP BY ALL ORDER BY ALL",
+            {"collection": labels.collection, "people": people},
+        )
+        for table in ("ballots", "label_pairs"):
+            tx.execute(f"DROP TABLE {table}")
+    return [CountedBallot(*_split(row, judges)) for row in rows]
+
+
+def _split(row: tuple[object, ...], judges: int) -> tuple[tuple[int | None, ...], int | None, int]:
+    votes = tuple(_label(value) for value in row[:judges])
+    return votes, _label(row[judges]), int(str(row[-1]))
+
+
+def _label(value: object) -> int | None:
+    return value if isinstance(value, int) else None
