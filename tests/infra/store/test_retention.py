@@ -166,7 +166,7 @@ def test_what_is_young_stays(database: Database) -> None:
 def publish(database: Database, origin: str) -> None:
     with database.transaction() as tx:
         tx.execute(
-            "INSERT INTO benchmarks VALUES ('b', 'jsonl-agents', 'jsonl', ?, false, '/b', "
+            "INSERT INTO benchmarks VALUES ('b', 'jsonl-agents', 'jsonl', ?, '/b', "
             "(SELECT max(annotated_at) FROM annotations WHERE recipe_id = 'former'))",
             [origin],
         )
