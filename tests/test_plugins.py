@@ -288,6 +288,7 @@ def test_a_new_suite_is_a_command_with_its_options(plugins: Path, tmp_path: Path
 def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Path) -> None:
     (tmp_path / "both.txt").write_text("def double(x): return x + x\n")
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
+    options += ["--model", "openai/gpt-4o-mini"]
     arguments = ["annotate", "--plan", *options, "--source-option"]
     assert "1 of 1 pending pairs" in cosqa(plugins, *arguments, "greeting=goodbye")
     refused = cosqa(plugins, *arguments, "farewell=goodbye")
