@@ -4,7 +4,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from threading import Event, Thread
 from time import sleep
@@ -421,31 +422,37 @@ def ask_loopback_directly() -> None:
         os.environ |= dict.fromkeys(("no_proxy", "NO_PROXY"), direct)
 
 
-def end_soon_after_signals() -> None:
-    """End this process seconds after Ctrl-C or SIGTERM, should it then still wait for something.
+@contextmanager
+def ended_soon_after_signals() -> Iterator[None]:
+    """End this process seconds after Ctrl-C or SIGTERM in the ``with``, whatever it waits for.
 
     That is Ray, which starts and notices a lost worker in half a minute. It ends with this process,
     and so does a private Prefect server; what was finished is kept as after a crash.
     """
     heard, told = os.pipe()
     os.set_blocking(told, False)
-    signal.set_wakeup_fd(told)
+    before = signal.set_wakeup_fd(told)
 
     def end() -> None:
-        while not set(os.read(heard, 1)) & {signal.SIGINT, signal.SIGTERM}:
-            pass
-        sleep(_STOPPING_S)
-        os.write(2, _STOPPED_MESSAGE.encode())
-        os._exit(_STOPPED)
+        while number := os.read(heard, 1):
+            if number[0] in (signal.SIGINT, signal.SIGTERM):
+                sleep(_STOPPING_S)
+                os.write(2, _STOPPED_MESSAGE.encode())
+                os._exit(_STOPPED)
+        os.close(heard)
 
     Thread(target=end, name="end", daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(told)
 
 
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
     ask_loopback_directly()
-    end_soon_after_signals()
     is_terminated = Event()
 
     def terminate(*_: object) -> None:
@@ -454,7 +461,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     try:
-        app()
+        with ended_soon_after_signals():
+            app()
     except Exception as error:
         if _TRACEBACK in sys.argv:
             raise
