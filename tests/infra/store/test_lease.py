@@ -1,4 +1,7 @@
-"""Laws of the writer's lease: one holder, named to others, gone with its process."""
+"""Laws of the writer's lease: one holder, named to others, gone with its process.
+
+Covers `infra.store.runs`.
+"""
 
 import os
 import subprocess
