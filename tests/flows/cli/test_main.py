@@ -4,6 +4,8 @@ Covers `flows.cli.output` too.
 """
 
 import logging
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -189,3 +191,41 @@ def test_the_traceback_can_be_asked_for_before_and_after_the_command(words: list
 def test_the_version_is_printed() -> None:
     outcome = CliRunner().invoke(main.app, ["--version"])
     assert outcome.stdout == f"cosqa {version('cosqa-plus')}\n"
+
+
+DEAF = """
+import os, signal, time
+from flows.cli import main
+
+def deaf():
+    os.kill(os.getpid(), signal.SIGTERM)
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+main._STOPPING_S = 0.1
+main.app = deaf
+main.main()
+"""
+
+
+def test_a_command_that_hears_no_signal_ends_all_the_same() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", DEAF], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode == 130
+    assert ended.stderr == "stopped: what is finished is kept; the same command goes on\n"
+
+
+def test_a_command_that_has_ended_leaves_signals_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(main, "app", lambda: None)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        main.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert signal.set_wakeup_fd(-1) == -1
