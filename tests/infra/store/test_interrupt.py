@@ -15,7 +15,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.database import Transaction
 
-SECONDS_OF_WORK = "SELECT count(*) FROM range(300_000) a, range(100_000) b WHERE a.range > b.range"
+SECONDS_OF_WORK = "SELECT count(*) FROM range(60_000) a, range(50_000) b WHERE a.range > b.range"
 
 
 def interrupted(tx: Transaction) -> None:
