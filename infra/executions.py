@@ -93,7 +93,10 @@ class ExecutionResult(Record):
 
 
 class MutantRun(Record):
-    """A test program's run against a mutant: the code under test with one mistake."""
+    """A test program's run against a mutant: the code under test with one mistake.
+
+    It is ``assertion_failed`` too where the mutant's value made a line of the program itself raise.
+    """
 
     change: str
     outcome: Outcome

@@ -5,7 +5,6 @@ from agents.committee.configurations import configuration_of
 from agents.committee.remembering import RememberingSandbox
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
-from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.client import LanguageModel, ReportingModel
@@ -49,8 +48,7 @@ def committee_on(
     """Return the committee that the settings describe on any model; see `build_committee`."""
     configuration = configuration_of(settings.annotation)
     language = languages.get(_LANGUAGE)()
-    checks = SpecifiedValidator if configuration.specification else OracleValidator
-    validator = checks(settings.gates, language, scaffolding=configuration.scaffolding)
+    validator = OracleValidator(settings.gates, language, scaffolding=configuration.scaffolding)
     tester = Tester(
         sandbox=sandbox,
         language=language,

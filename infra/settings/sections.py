@@ -190,7 +190,12 @@ class GateSettings(Section):
     """Checks that a test program must pass before its result counts."""
 
     mutants: int = Field(8, ge=2, le=100, description="Maximum mutants of the code under test.")
-    mutant_timeout_s: float = Field(2.0, gt=0, description="Time-out of one mutant, in seconds.")
+    mutant_timeout_s: float = Field(
+        2.0,
+        gt=0,
+        description="Minimum time-out of one mutant, in seconds; ten times the program's own first "
+        "run where that is longer.",
+    )
     min_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
     min_mutation_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
 
@@ -210,11 +215,11 @@ class PublishSettings(Section):
         description="Export code too whose licence is unknown or does not permit redistribution.",
     )
     support: tuple[Support, ...] = Field(
-        ("screened", "valid_oracle", "void_oracle", "ungated"),
+        ("screened", "valid_oracle", "overruled", "void_oracle", "ungated"),
         min_length=1,
         description="Export only labels of the agents with this support: reading alone (screened), "
-        "a test program that passed the checks (valid_oracle) or failed them (void_oracle), or "
-        "agents without checks (ungated).",
+        "a test program that passed the checks and says the same (valid_oracle) or the contrary "
+        "(overruled), one that failed them (void_oracle), or agents without checks (ungated).",
     )
     code_base: Literal["collection", "candidates"] = Field(
         "collection",

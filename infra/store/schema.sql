@@ -154,7 +154,7 @@ CREATE TABLE annotations (
     path         VARCHAR NOT NULL,       -- the path through Algorithm 1
     reason       VARCHAR NOT NULL,
     grade        VARCHAR NOT NULL CHECK (
-        grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
+        grade IN ('screened', 'valid_oracle', 'overruled', 'void_oracle', 'ungated', 'undecided')),
     judgements   INTEGER NOT NULL CHECK (judgements >= 0),
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,

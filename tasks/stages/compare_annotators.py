@@ -29,6 +29,7 @@ from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
 
+_GATED = ("valid_oracle", "overruled", "void_oracle")
 _UNDEFINED = ("accuracy_low", "accuracy_high", "precision", "recall", "kappa", "alpha")
 
 
@@ -218,7 +219,7 @@ def score_agents(
         failed=len(annotated) - len(finished),
         executable=_mean(_ran(item.executions[-1]) for item in finished if item.executions),
         valid_oracles=_mean(
-            item.support == "valid_oracle" for item in finished if item.support.endswith("_oracle")
+            item.support != "void_oracle" for item in finished if item.support in _GATED
         ),
         mutation_score=_mean(
             run.oracle.mutation_score

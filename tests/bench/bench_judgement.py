@@ -57,7 +57,7 @@ from tests.fakes.llm_server import KEY
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 CONFIGURATIONS: tuple[Configuration, ...] = (
-    "single", "paper", "gated", "tested", "spec",
+    "single", "paper", "gated", "spec",
 )  # fmt: skip
 TRAVELLED = "spec, compared"  # with the query's other candidates
 _SEARCH = SearchId("proved")

@@ -70,7 +70,8 @@ def verifying_settings(settings: Settings) -> Settings:
             f"{settings.llm.model} cannot write code that "
             "answers a query: name a model with --model"
         )
-    chosen = {"configuration": settings.generation.configuration, "rounds": 1, "batch": False}
+    configuration = settings.generation.configuration
+    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1, "batch": False}
     annotation = settings.annotation.model_copy(update=chosen)
     return settings.model_copy(update={"annotation": annotation})
 
