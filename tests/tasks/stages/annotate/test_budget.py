@@ -111,6 +111,25 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
         limiter.reserve(100, 0.01).result()
 
 
+def test_what_another_judge_spends_meanwhile_counts_and_what_it_may_give_back_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, 2.0, None, "openai/cheap")
+    given = given.model_copy(update={"annotation": judges})
+    cheap, dear = (limiter_of(given.store, one.llm, run_budget(given)) for one in given.by_judge)
+    ticket = cheap.reserve(100, 1.75).result()
+    with cheap.in_flight():
+        assert dear.is_idle()
+        assert not dear.is_idle(beside=True)
+        with pytest.raises(RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left"):
+            dear.reserve(100, 1.0).result()
+    cheap.settle(ticket, 100, 0.5).result()
+    assert dear.is_idle(beside=True)
+    dear.reserve(100, 1.0).result()
+    assert cheap.left()[1] == dear.left()[1] == pytest.approx(0.5)
+
+
 def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
     judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
     given = settings(tmp_path, None, None, "openai/other").model_copy(update={"annotation": judges})
