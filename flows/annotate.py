@@ -16,6 +16,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.steps import Steps
 from flows.runtime.writing import writing
+from infra.budget import Budget, run_budget
 from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
@@ -38,7 +39,6 @@ from tasks.stages.annotate.audit import (
 )
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.behaviours import compare_round
-from tasks.stages.annotate.budget import spent_before, with_run_budget
 from tasks.stages.annotate.duplicates import label_duplicates_of_round
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.annotate.run_plan import plan_run
@@ -108,22 +108,22 @@ def judge_candidates(
     settings = approval.bound(ready.settings)
     plans: list[AnnotationPlan] = []
     with writing(settings.store):
-        spent = spent_before(settings)  # by now: the run that it waited for has spent too
+        budget = run_budget(settings)  # by now: the run that it waited for has spent too
         for of_round in rounds_of(recipe, settings):
             before = [item for former in plans for item in former.reasons]
-            asked = with_run_budget(of_round.settings(settings), spent)
+            asked = of_round.settings(settings)
             offered = approval.in_round(of_round.place)
             chosen = plan_annotation(
                 search, of_round, asked, before, offered, wait_for=steps, return_state=True
             )
-            plans.append(chosen.result())
+            plans.append(chosen.result().model_copy(update={"budget": budget}))
             of_plan, steps = judge_round(plans[-1], search, of_round, asked, [chosen])
             judged += of_plan
         taken = sum(item.pairs for plan in plans for item in plan.reasons)
         policy = settings.reannotation
         if "audit" in policy.take and policy.audited(policy.audit_pairs, taken):
-            asked = with_run_budget(recipe.settings(settings), spent)
-            _, steps = audit_labels(search, recipe, asked, taken, steps)
+            asked = recipe.settings(settings)
+            _, steps = audit_labels(search, recipe, asked, budget, taken, steps)
     return Judgement(plans[0].reference, judged, steps)
 
 
@@ -172,6 +172,7 @@ def audit_labels(
     search: SearchReference,
     recipe: RecipeReference,
     settings: Settings,
+    budget: Budget,
     judged: int = 0,
     after: Steps = (),
 ) -> tuple[Audit, Steps]:
@@ -181,6 +182,7 @@ def audit_labels(
         search: The candidates.
         recipe: The recipe whose labels are audited.
         settings: How many pairs are judged again.
+        budget: What the run may cost.
         judged: How many pairs the run has taken for other reasons, with their duplicates.
         after: The steps before it.
 
@@ -188,7 +190,7 @@ def audit_labels(
         StabilityError: They differ too much, or more than before.
     """
     drawn = plan_audit(search, recipe, settings, judged, wait_for=after, return_state=True)
-    plan = drawn.result()
+    plan = drawn.result().model_copy(update={"budget": budget})
     _, steps = judge_plan(plan, settings, [drawn])
     compared = compare_audit(search, recipe, plan, settings, wait_for=steps, return_state=True)
     found = compared.result()

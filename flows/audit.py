@@ -6,9 +6,9 @@ from flows.annotate import agreed, audit_labels
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.writing import writing
+from infra.budget import run_budget
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.audit import Audit
-from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
@@ -47,4 +47,4 @@ def audit_as_agreed(ready: Ready, search: SearchReference, recipe: RecipeReferen
     if "audit" not in audited.reannotation.take:
         return None
     with writing(audited.store):  # what a run spends that this one waits for is not of its budget
-        return audit_labels(search, recipe, with_run_budget(audited), after=[planned])[0]
+        return audit_labels(search, recipe, audited, run_budget(audited), after=[planned])[0]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.errors import SettingsError
@@ -125,47 +125,6 @@ class LanguageModelSettings(Section):
         description="Maximum length of a text in a structured reply, for servers with constrained "
         "decoding.",
     )
-
-    # Of one run, set by the program: no variable and no file has it.
-    _run_ends_usd: float | None = PrivateAttr(None)
-    _others_usd: float = PrivateAttr(0.0)
-    _before: tuple[int, float] | None = PrivateAttr(None)
-
-    @property
-    def run_ends_usd(self) -> float | None:
-        """What all runs may have spent when this one ends by its own budget; None without one."""
-        return self._run_ends_usd
-
-    def ending_at(self, usd: float) -> Self:
-        """Return the settings of a run that ends when all runs have spent so much."""
-        ending = self.model_copy()
-        ending._run_ends_usd = usd  # noqa: SLF001 - its own class's
-        return ending
-
-    @property
-    def others_usd(self) -> float:
-        """What the run's other judges have spent of the budget in dollars."""
-        return self._others_usd
-
-    def beside(self, usd: float) -> Self:
-        """Return the settings of a judge beside others who have spent so much of the budget."""
-        beside = self.model_copy()
-        beside._others_usd = usd  # noqa: SLF001 - its own class's
-        return beside
-
-    @property
-    def before(self) -> tuple[int, float] | None:
-        """Tokens and dollars of the model beyond which all is the run's own; None if not known."""
-        return self._before
-
-    def since(self, tokens: int, usd: float) -> Self:
-        """Return the settings of a run whose own cost is what is spent beyond these.
-
-        What other judges spend in the run is taken off: so it may be less than nothing.
-        """
-        since = self.model_copy()
-        since._before = tokens, usd  # noqa: SLF001 - its own class's
-        return since
 
     @property
     def is_recorded(self) -> bool:

@@ -351,9 +351,5 @@ CREATE TABLE stage_runs (
     stage      VARCHAR NOT NULL,
     items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
     seconds    DOUBLE NOT NULL,
-    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
-    codes      BIGINT,                   -- that each item was compared with; NULL: none, or unknown
-    cores      INTEGER,                  -- of the machine or cluster; NULL: by an older version
-    gpus       INTEGER,
-    peak_memory_mb DOUBLE                -- of the flow's process until then
+    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );

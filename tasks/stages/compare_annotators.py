@@ -23,7 +23,6 @@ from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
-from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.judge import judge_all
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
@@ -119,7 +118,7 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     pending = [pair for pair in pairs if pair.key not in done]
     if pending:
         at_once = settings.annotation.model_copy(update={"batch": False})
-        settings = with_shared_budget(settings.model_copy(update={"annotation": at_once}))
+        settings = settings.model_copy(update={"annotation": at_once})
         source = LocalPairs(pending, settings.annotation.in_flight, database)
         with source:
             asyncio.run(judge_all(source, settings, recipe))

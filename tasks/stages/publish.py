@@ -130,7 +130,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
             stage=f"publish {benchmark.name}",
             items=len(benchmark.labels),
             seconds=time.monotonic() - started,
-            codes=len(benchmark.codes),
         )
         benchmarks.record_stage_run(database, run)
     return published

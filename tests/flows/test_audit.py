@@ -18,6 +18,7 @@ from prefect.states import Completed
 from flows import annotate, audit
 from flows.audit import audit_as_agreed
 from flows.runtime.approval import Approval
+from infra.budget import Budget
 from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
@@ -78,7 +79,7 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
     monkeypatch.setattr(audit, "agreed", agreed)
 
     def sample(*given: Any, after: object) -> tuple[None, object]:
-        sampled.append(plan_audit.fn(*given).pending)
+        sampled.append(plan_audit.fn(*given[:3]).pending)
         return None, after
 
     monkeypatch.setattr(audit, "audit_labels", sample)
@@ -95,17 +96,18 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     policy = ReannotationSettings(take=("new_queries", "audit"), pairs=100)
     settings = Settings(store=StoreSettings(folder=tmp_path), reannotation=policy)
     recipe: Any = SimpleNamespace(settings=lambda settings: settings, place=1)
-    plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
+    plan: Any = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
+    plan.model_copy = lambda **_: plan
     left: list[int] = []
     instead: dict[str, object] = {
-        "plan_run": Completed(data="plan"), "spent_before": (0, 0.0), "rounds_of": [recipe],
+        "plan_run": Completed(data="plan"), "run_budget": Budget(), "rounds_of": [recipe],
         "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
         "judge_plan": (JudgedPairs(), []), "compare_round": [], "label_duplicates_of_round": [],
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)
 
-    def audited(_: object, __: object, asked: Settings, judged: int, after: object) -> Any:
+    def audited(_: Any, __: Any, asked: Settings, ___: Any, judged: int, after: object) -> Any:
         left.append(asked.reannotation.audited(1_000, judged))
         return None, after
 
@@ -138,8 +140,8 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
         monkeypatch.setattr(of, name, lambda *_, value=value, **__: value, raising=False)
     monkeypatch.setattr(of, "writing", waiting)
 
-    def audited(_: object, __: object, asked: Settings, *___: object, **____: object) -> Any:
-        ends.append(asked.llm.run_ends_usd)
+    def audited(_: Any, __: Any, ___: Settings, budget: Budget, *____: Any, **_____: Any) -> Any:
+        ends.append(budget.before_usd + (budget.limit_usd or 0.0))
         return None, []
 
     monkeypatch.setattr(of, "audit_labels", audited)

@@ -188,7 +188,8 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings = Settings(store=StoreSettings(folder=tmp_path))
-    plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
+    plan: Any = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
+    plan.model_copy = lambda **_: plan
     of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
     monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [of_round])
     monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data="plan"))

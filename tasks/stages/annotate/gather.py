@@ -69,7 +69,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
         patient = judge.with_options(retries=len(delays), retry_delay_seconds=delays)
 
         def submit(number: int) -> Judge:
-            return patient.submit(number, settings, plan.recipe, queue, mark)
+            return patient.submit(number, settings, plan.recipe, plan.budget, queue, mark)
 
         canaries = canary_watch(plan, settings, database)
         steering = Steering(database, queue, settings.annotation)

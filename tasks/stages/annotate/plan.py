@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS, configuration_of
+from infra.budget import Budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
@@ -38,6 +39,7 @@ class AnnotationPlan(Record):
         reasons: Reasons with the pairs that are judged for them, in that order, with duplicates.
         canaries: Pairs with known labels to judge among them.
         planned_at: When it was made: a pair that fails after that waits for another run.
+        budget: What the run may cost, over all its judges and rounds.
     """
 
     reference: AnnotationReference
@@ -47,6 +49,7 @@ class AnnotationPlan(Record):
     reasons: tuple[Taken, ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
     planned_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    budget: Budget = Budget()
 
     @property
     def pairs(self) -> int:

@@ -30,7 +30,6 @@ from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.sinks import store_annotations
 from tasks.stages.annotate.steering import limits_of
@@ -161,7 +160,7 @@ class Workshop:
         Raises:
             LanguageModelError: What ended the run early; answers in flight are stored.
         """
-        settings, queue = with_shared_budget(self._settings), iter(work)
+        settings, queue = self._settings, iter(work)
         sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         model = build_model(settings)
         committee = build_committee(settings, self._recipe_id, sandbox)

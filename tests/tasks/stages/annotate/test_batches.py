@@ -14,6 +14,7 @@ import pytest
 
 from flows.cli.steering import lines
 from flows.runtime.standing import Standing
+from infra.budget import run_budget
 from infra.errors import BudgetExhaustedError
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
 from infra.records import Annotation
@@ -26,7 +27,6 @@ from tasks.runtime import progress, run_events
 from tasks.runtime.references import AnnotationReference, RecipeReference
 from tasks.stages.annotate import batches
 from tasks.stages.annotate.batches import _next_pass, answer_by_batch
-from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.canaries import KnownLabel
 from tasks.stages.annotate.plan import AnnotationPlan
 from tests.agents.judging import made_up_sandbox, script
@@ -56,8 +56,9 @@ def test_a_budget_that_was_set_by_hand_bounds_batches_and_its_end_is_told(
     for name in ("create_progress_artifact", "update_progress_artifact"):
         monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
     plan: Any = SimpleNamespace(
-        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m")
-    )
+        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m"),
+        budget=run_budget(settings),
+    )  # fmt: skip
     with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
         answer_by_batch.fn(plan, settings)
     assert server.calls == []
@@ -71,7 +72,7 @@ def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
     asyncio.run(one_pass(settings, PAIRS, made_up_sandbox()))
     ledger = limiter_of(settings.store, settings.llm)
     ledger.settle(ledger.reserve(100, 3.0).result(), 100, 3.0).result()
-    asked = with_run_budget(settings)
+    budget = run_budget(settings)
     ledger.settle(
         ledger.reserve(100, 0.5).result(), 100, 0.5
     ).result()  # by an earlier pass of the run
@@ -84,9 +85,10 @@ def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
     for name in ("create_progress_artifact", "update_progress_artifact"):
         monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
     plan: Any = SimpleNamespace(
-        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m"), pairs=1
-    )
-    answer_by_batch.fn(plan, asked)
+        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m"), pairs=1,
+        budget=budget,
+    )  # fmt: skip
+    answer_by_batch.fn(plan, settings)
     costs = [
         (state.judging.spent_before_usd, state.judging.spent_usd)
         for state in shown[1:]

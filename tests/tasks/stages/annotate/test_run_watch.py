@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
+from infra.budget import run_budget
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
@@ -56,6 +57,7 @@ class Seen:
             reference=SimpleNamespace(collection="My codes"),
             recipe=SimpleNamespace(model="openai/m"),
             pending=9,
+            budget=run_budget(settings),
         )
         canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
         named: list[Any] = [plan, settings, self.bar, canaries, self.steering]
