@@ -31,8 +31,8 @@ class OracleValidator:
     - What the code raises by its own logic, where a value is demanded, is an outcome to validate.
     - Mutants that change but the wording of exceptions and log entries are left out, and at least
       twelve are run where the code has so many.
-    - Too few mutants are killed only where the mutation score is surely below its minimum: where
-      the upper end of its 95% confidence interval is. A mistake beside what the query demands may
+    - Too few mutants are killed only where the mutation score is likely below its minimum: where
+      the upper end of its 80% confidence interval is. A mistake beside what the query demands may
       survive, so no single survivor speaks against a program: where few mutants run to an end,
       all but one of them are enough.
 
@@ -164,7 +164,7 @@ class OracleValidator:
         if report.killed >= needed and high >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged}"
-        interval = f"95% confidence interval of the score {low:.2f} to {high:.2f}"
+        interval = f"80% confidence interval of the score {low:.2f} to {high:.2f}"
         return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it ({interval})"}
 
 
