@@ -97,15 +97,6 @@ BALLOTS = f"""
         ORDER BY number, annotated_at DESC, recipe_id) = 1
 """  # noqa: S608 - literals only
 
-# One row a pair with a vote.
-POSTERIORS = """
-    CREATE TEMP TABLE posteriors AS
-    SELECT query_id, code_id, count(*) AS given, bool_or(is_known) AS is_known,
-        min(label) <> max(label) AS differ,
-        $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
-    FROM ballots GROUP BY query_id, code_id
-"""
-
 
 class CurrentLabels(Record):
     """Which labels are meant: those of a collection's candidates by comparable recipes.
@@ -148,7 +139,12 @@ _VOTES = f"""
 # One row a pair: the first set that decides it, else the first that is complete, else the first.
 _STANDING = """
     CREATE TEMP TABLE standing AS
-    WITH counted AS (
+    WITH posteriors AS (
+        SELECT query_id, code_id, count(*) > 1 OR bool_or(is_known) AS is_weighed,
+            min(label) <> max(label) AS differ,
+            $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
+        FROM ballots GROUP BY query_id, code_id
+    ), counted AS (
         SELECT query_id, code_id, number, any_value(rounds) AS rounds,
             count(*) = any_value(rounds) AS is_complete,
             any_value(is_judged) AS is_judged, min(round) AS round,
@@ -166,12 +162,14 @@ _STANDING = """
                     ELSE arg_max(label, round) FILTER (is_vote) END
                  WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
                  WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
-            END::DOUBLE AS relevance
+            END::DOUBLE AS relevance,
+            any_value(odds) FILTER (is_weighed) AS odds
         FROM votes LEFT JOIN posteriors USING (query_id, code_id)
         GROUP BY query_id, code_id, number
     )
-    SELECT *, bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
-        OVER (PARTITION BY query_id, code_id) AS fresh
+    SELECT * EXCLUDE (odds), bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
+        OVER (PARTITION BY query_id, code_id) AS fresh,
+        1 / (1 + exp(CASE relevance WHEN 1 THEN -odds WHEN 0 THEN odds END)) AS confidence
     FROM counted
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id
@@ -194,7 +192,7 @@ _BASIS = """
     SEMI JOIN standing USING (query_id, code_id, number)
 """
 
-_TABLES = ("label_pairs", "ballots", "posteriors", "votes", "standing", "failed", "basis")
+_TABLES = ("label_pairs", "ballots", "votes", "standing", "failed", "basis")
 IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
 
 
@@ -205,10 +203,10 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
     is complete gives no label, whether it ``has_label`` all the same, though not with the support
     that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
-    A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
-    keys of the annotations that this rests on, each with the label that is its ``vote``.
-    ``posteriors`` are the log ``odds`` of a match of each pair with a judge's vote. ``failed`` are
-    the pairs that nobody has judged, though it was tried.
+    A label by a former recipe is fresh where that one left the pair undecided. Its ``confidence``
+    is the probability that the label is right, NULL where one judge alone voted whose errors were
+    never seen. ``basis`` are the keys of the annotations that this rests on, each with the label
+    that is its ``vote``. ``failed`` are the pairs that nobody has judged, though it was tried.
     """
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
     support = {"collection": labels.collection, "support": list(labels.support)}
@@ -217,9 +215,8 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
         for statement, parameters in (
             (PAIRS, searches),
             (BALLOTS, support),
-            (POSTERIORS, {"prior": labels.judges.prior}),
             (_VOTES, {**support, "fresh_only": labels.fresh_only}),
-            (_STANDING, {}),
+            (_STANDING, {"prior": labels.judges.prior}),
             (_FAILED, {"recipes": recipes}),
             (_BASIS, {}),
         ):

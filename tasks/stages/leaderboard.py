@@ -16,7 +16,6 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.evidence import decide_labels
-from infra.store.labels import CurrentLabels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.trec import read_run
@@ -38,7 +37,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.confidence import with_judges
-from tasks.stages.coverage import coverage_of_rounds
+from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
 
 UNJUDGED = "unjudged.jsonl"
@@ -164,15 +163,8 @@ def compared_methods(
 
 def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
-    searches = (reference.search_id,)
-    current = with_judges(
-        database,
-        CurrentLabels(
-            collection=reference.collection,
-            search_ids=searches,
-            coverage=coverage_of_rounds(database, reference.collection, searches, reference.rounds),
-        ),
-    )
+    collection, searches = reference.collection, [reference.search_id]
+    current = with_judges(database, labels_by(database, collection, searches, reference.rounds))
     qrels: dict[str, dict[str, float]] = {}
     for row in decide_labels(database, current).labels.to_pylist():
         qrels.setdefault(row["query_id"], {})[row["code_id"]] = row["relevance"]

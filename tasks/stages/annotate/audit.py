@@ -13,7 +13,7 @@ from infra.store.audits import Sample, StoredAudit
 from infra.store.pending import new_keys_file
 from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.pending import Taken, coverage_rows, selection_of
+from tasks.stages.annotate.pending import Taken, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.statistics.stability import Stability, alarm, stability
 
@@ -60,9 +60,8 @@ def plan_audit(
     most = policy.audited(policy.audit_pairs, judged)
     sample = Sample(most, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
     selection = selection_of(database, search, recipe, settings)
-    rows = coverage_rows(database, selection, recipe, settings)
     keys = new_keys_file(settings.store.folder, audited.recipe_id)
-    number = audits.write_sample(database, selection, rows, sample, keys)
+    number = audits.write_sample(database, selection, sample, keys)
     get_run_logger().info(
         "audit %s of the labels of %s by %s: %s pairs are judged again", audited.audit,
         search.collection, recipe.model, f"{number:,}",
@@ -97,8 +96,7 @@ def compare_audit(
     """
     database = open_database(settings.store)
     selection = selection_of(database, search, recipe, settings)
-    rows = coverage_rows(database, selection, recipe, settings)
-    found = stability(audits.compare_labels(database, selection, rows, plan.recipe.recipe_id))
+    found = stability(audits.compare_labels(database, selection, plan.recipe.recipe_id))
     before = [item for item in _audits_of(database, search, recipe) if item.alpha is not None]
     audit = Audit(
         collection=search.collection,

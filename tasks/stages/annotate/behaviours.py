@@ -38,7 +38,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import rounds_of
 from tasks.stages.candidates import judged_searches
-from tasks.stages.coverage import coverage_of_rounds
+from tasks.stages.coverage import labels_by
 
 # What decides, beside the annotations, how candidates compare.
 _PROGRAM = (
@@ -119,11 +119,7 @@ def comparisons_due(
     database = open_database(settings.store)
     searches = judged_searches(database, search)
     rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
-    labels = CurrentLabels(
-        collection=search.collection,
-        search_ids=tuple(searches),
-        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
-    )
+    labels = labels_by(database, search.collection, searches, rounds)
     place = rounds.index(recipe.recipe_id)
     is_pool = search.search_id in candidates.pools_of(database, search.collection)
     program = program_digest(_PROGRAM)

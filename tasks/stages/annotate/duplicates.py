@@ -79,7 +79,7 @@ def pending_to_judge(
 def take_over_labels(database: Database, of_round: RoundPending) -> int:
     """Give pending duplicates of labelled pairs their labels; return how many."""
     forms = Forms()
-    beside = pairs_beside_labels(database, of_round.selection, of_round.coverage)
+    beside = pairs_beside_labels(database, of_round.selection)
     number = 0
     for queries in batched(beside, _BATCH):
         found = list(_duplicates(database, queries, forms))

@@ -8,16 +8,8 @@ from agents import recipe_of
 from infra.ids import SearchId
 from infra.settings import Reason, Settings
 from infra.store import Database, candidates
-from infra.store.coverage import JudgedBy
 from infra.store.labels import CurrentLabels
-from infra.store.pending import (
-    CoverageRow,
-    Doubt,
-    PendingCounts,
-    Retries,
-    Selection,
-    count_pending,
-)
+from infra.store.pending import Doubt, PendingCounts, Retries, Selection, count_pending
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.confidence import weigh_votes
 from tasks.stages.annotate.effort import cost_of_reason, history_of
@@ -47,12 +39,10 @@ class RoundPending(NamedTuple):
 
     Attributes:
         selection: The candidates.
-        coverage: Which stored labels are fresh under the round's recipe.
         counts: Their numbers.
     """
 
     selection: Selection
-    coverage: Sequence[CoverageRow]
     counts: PendingCounts
 
     @property
@@ -96,86 +86,68 @@ def pending_of(
         ahead: Whether a further judge may get each pair that those before it have yet to judge;
             else only those that they left in doubt.
     """
-    selection = selection_of(database, search, recipe, settings)
-    doubt = _doubt(database, selection, recipe, settings, ahead=ahead)
-    selection = selection.model_copy(update={"doubt": doubt})
-    rows = coverage_rows(database, selection, recipe, settings)
-    return RoundPending(selection, rows, count_pending(database, selection, rows))
+    selection = selection_of(database, search, recipe, settings, ahead=ahead)
+    return RoundPending(selection, count_pending(database, selection))
 
 
 def selection_of(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+    database: Database,
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+    *,
+    ahead: bool = False,
 ) -> Selection:
     """Return the store's selection of the candidates of a search and of its collection's pools.
 
-    Of a pool, its own alone.
+    Of a pool, its own alone. Arguments are those of `pending_of`.
     """
-    policy = settings.reannotation
-    pools = candidates.pools_of(database, search.collection)
-    is_pool = search.search_id in pools
+    policy, collection = settings.reannotation, search.collection
+    pools = candidates.pools_of(database, collection)
+    own = SearchId("") if search.search_id in pools else search.search_id
+    searches = (own, *pools) if own else (own, search.search_id)
+    body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
+    labels = CurrentLabels(
+        collection=collection,
+        search_ids=searches,
+        coverage=coverage_of(database, collection, searches, body),
+        fresh_only=True,
+    )
     return Selection(
-        search_id=SearchId("") if is_pool else search.search_id,
-        collection=search.collection,
+        search_id=own,
         recipe_id=recipe.recipe_id,
+        labels=labels,
         labelling_round=recipe.place,
-        pools=(search.search_id,) if is_pool else tuple(pools),
         limit=settings.annotation.limit,
         retries=Retries()
         if policy.retry_all
         else Retries(
             after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
         ),
+        doubt=_doubt(database, labels, recipe, settings, ahead=ahead),
     )
 
 
 def _doubt(
     database: Database,
-    selection: Selection,
+    labels: CurrentLabels,
     recipe: RecipeReference,
     settings: Settings,
     *,
     ahead: bool,
 ) -> Doubt | None:
-    """Return which candidates of a selection a judge gets; None where it gets all."""
+    """Return which of the labels' candidates a judge gets; None where it gets all."""
     if recipe.judge < 2 or settings.annotation.escalation == "vote":
         return None
-    searches = (selection.search_id, *selection.pools)
-    before = settings.by_judge[: recipe.judge - 1]
-    coverage = coverage_of(
-        database,
-        selection.collection,
-        searches,
-        *(recipe_of(item, recipe.sandbox) for item in before),
-    )
-    labels = CurrentLabels(
-        collection=selection.collection, search_ids=searches, coverage=coverage, fresh_only=True
-    )
-    judges = weigh_votes(database, labels).judges
+    before = [recipe_of(item, recipe.sandbox) for item in settings.by_judge[: recipe.judge - 1]]
+    coverage = coverage_of(database, labels.collection, labels.search_ids, *before)
+    theirs = labels.model_copy(update={"coverage": coverage})
+    judges = weigh_votes(database, theirs).judges
     return Doubt(
-        labels=labels.model_copy(update={"judges": judges}),
+        labels=theirs.model_copy(update={"judges": judges}),
         below=settings.annotation.doubt_below,
         ahead=ahead,
     )
-
-
-def coverage_rows(
-    database: Database, selection: Selection, recipe: RecipeReference, settings: Settings
-) -> list[CoverageRow]:
-    """Return which stored labels a round's recipe would give, and which former ones of the round.
-
-    Labels of other rounds and judges count for neither: each judges anew.
-    """
-    body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
-    searches = [selection.search_id, *selection.pools]
-    coverage = coverage_of(database, selection.collection, searches, body)
-    place = recipe.place - 1
-    former = {
-        JudgedBy(row.recipe_id, row.met)
-        for row in coverage.covered
-        if row.number and row.round == place
-    }
-    fresh = coverage.fresh
-    return [CoverageRow(item.recipe_id, item.met, item in fresh) for item in sorted(fresh | former)]
 
 
 def taken_pairs(

@@ -173,7 +173,7 @@ def plan_annotation(
     to_judge = 0
     if taken:
         numbers = [(item.reason, item.pairs) for item in taken]
-        to_judge = write_pending(database, of_round.selection, of_round.coverage, numbers, keys)
+        to_judge = write_pending(database, of_round.selection, numbers, keys)
     _log(of_round, taken, search, recipe, settings)
     if taken and configuration_of(settings.annotation).specification:
         to_judge = keep_first(database, search.collection, keys)

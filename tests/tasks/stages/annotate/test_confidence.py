@@ -142,7 +142,7 @@ def in_doubt(folder: Path, escalation: str, *, ahead: bool = False, **grades: st
     pending = pending_of(database, source.search, dear, dear.settings(asked), ahead=ahead)
     file = new_keys_file(folder / "store", dear.recipe_id)
     taken: list[tuple[Reason, int]] = [(reason, 9) for reason in pending.pending]
-    write_pending(database, pending.selection, pending.coverage, taken, file)
+    write_pending(database, pending.selection, taken, file)
     keys = [(row["query_id"], row["code_id"]) for row in read_keys(file).to_pylist()]
     return [str(PAIRS.index(key)) for key in keys]
 

@@ -30,9 +30,13 @@ from tasks.stages.annotate.pending import (
     within,
 )
 from tasks.stages.annotate.plan import rounds_of
+from tests.fakes.labels import labels_by
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}
 ENOUGH = 1_000
+SELECTION = Selection(
+    search_id=SearchId("s"), recipe_id=RecipeId("r"), labels=labels_by("s", ["r"])
+)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +96,8 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
     policy = ReannotationSettings(budgets_usd={"stale": 0.0, "failed": 1.0})
     llm = LanguageModelSettings(model="recorded/stdlib-sample")
     settings = Settings(store=store, reannotation=policy, llm=llm)
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
-    pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
     prices = prices_of(open_database(store), pending, settings)
     assert by_budget(policy.budgets_usd, prices, {}) == {"stale": 0}
 
@@ -120,9 +123,8 @@ def test_judges_of_different_prices_share_the_dollars_of_a_budget(
         reannotation=ReannotationSettings(budgets_usd={"stale": 10.0}),
     )
     database = open_database(settings.store)
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
-    pending = RoundPending(selection, [], PendingCounts(10_000, 0, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(10_000, 0, 0, groups))
     taken: list[Taken] = []
     recipe = RecipeReference(recipe_id=RecipeId("r"), model="")
     for of_round in rounds_of(recipe, settings):
@@ -139,8 +141,7 @@ def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
         PendingGroup("stale", True, RecipeId("q"), "arbiter,screener", 5),
         PendingGroup("stale", True, RecipeId("q"), "screener", 1),
     ]
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
-    pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
     assert pending.pending == {"failed": 2, "stale": 9}
     assert pending.not_due == 4
     assert pending.paths("stale") == {"screener": 4, "arbiter,screener": 5}
