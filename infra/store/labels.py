@@ -73,7 +73,7 @@ NO_JUDGES = Judges()
 
 # Annotations, each with the label that it has after its query's candidates in a ``$collection``
 # were compared by what they do; a comparison of another label than it has now counts no more.
-JUDGED = """(
+_JUDGED = """(
     SELECT annotations.* REPLACE (
         CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
             ELSE label END AS label)
@@ -84,10 +84,10 @@ JUDGED = """(
 )"""
 
 # One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
-BALLOTS = f"""
+_BALLOTS = f"""
     CREATE TEMP TABLE ballots AS
     SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
-    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN judges USING (recipe_id)
     JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
         USING (recipe_id, met)
@@ -120,7 +120,7 @@ class CurrentLabels(Record):
     fresh_only: bool = False
 
 
-PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
+_PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.
@@ -128,7 +128,7 @@ _VOTES = f"""
     CREATE TEMP TABLE votes AS
     SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, origin,
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
-    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
     WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
     QUALIFY row_number() OVER (
@@ -192,8 +192,24 @@ _BASIS = """
     SEMI JOIN standing USING (query_id, code_id, number)
 """
 
-_TABLES = ("label_pairs", "ballots", "votes", "standing", "failed", "basis")
 IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
+
+
+@contextmanager
+def _ballots(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
+    """Make temporary tables of the candidates and of the judges' votes on them."""
+    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
+    support = {"collection": labels.collection, "support": list(labels.support)}
+    with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
+        tx.connection.execute(_PAIRS, searches)
+        tx.connection.execute(_BALLOTS, support)
+        yield
+    _drop(tx, "label_pairs", "ballots")
+
+
+def _drop(tx: Transaction, *tables: str) -> None:
+    for table in tables:  # after an error, the rollback drops them
+        tx.execute(f"DROP TABLE {table}")
 
 
 @contextmanager
@@ -208,22 +224,17 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     never seen. ``basis`` are the keys of the annotations that this rests on, each with the label
     that is its ``vote``. ``failed`` are the pairs that nobody has judged, though it was tried.
     """
-    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    support = {"collection": labels.collection, "support": list(labels.support)}
-    recipes = sorted(labels.coverage.recipes)
-    with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
+    votes = labels.model_dump(include={"collection", "support", "fresh_only"}, mode="json")
+    with _ballots(tx, labels):
         for statement, parameters in (
-            (PAIRS, searches),
-            (BALLOTS, support),
-            (_VOTES, {**support, "fresh_only": labels.fresh_only}),
+            (_VOTES, votes),
             (_STANDING, {"prior": labels.judges.prior}),
-            (_FAILED, {"recipes": recipes}),
+            (_FAILED, {"recipes": sorted(labels.coverage.recipes)}),
             (_BASIS, {}),
         ):
             tx.connection.execute(statement, parameters)
-    yield
-    for table in _TABLES:  # after an error, the rollback drops them
-        tx.execute(f"DROP TABLE {table}")
+        yield
+        _drop(tx, "votes", "standing", "failed", "basis")
 
 
 # Pairs that people labelled 0 or 1 alike; labels that came with documentation are none of theirs.
@@ -253,23 +264,13 @@ def count_ballots(database: Database, labels: CurrentLabels, people: str) -> lis
     """
     judges = len(labels.judges.judges)
     columns = "".join(f"max(label) FILTER (judge = {place}), " for place in range(judges))
-    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    with (
-        database.transaction() as tx,
-        tx.stream("coverage", labels.coverage.rows),
-        tx.stream("judges", labels.judges.rows),
-    ):
-        tx.connection.execute(PAIRS, searches)
-        support = {"collection": labels.collection, "support": list(labels.support)}
-        tx.connection.execute(BALLOTS, support)
+    with database.transaction() as tx, _ballots(tx, labels):
         rows = tx.rows(
             f"SELECT * EXCLUDE (query_id, code_id), count(*) FROM (SELECT {columns} "  # noqa: S608 - literals only
             "query_id, code_id FROM ballots GROUP BY query_id, code_id) "
             f"LEFT JOIN ({_PEOPLE}) USING (query_id, code_id) GROUP BY ALL ORDER BY ALL",
             {"collection": labels.collection, "people": people},
         )
-        for table in ("ballots", "label_pairs"):
-            tx.execute(f"DROP TABLE {table}")
     return [CountedBallot(*_split(row, judges)) for row in rows]
 
 

@@ -105,8 +105,15 @@ def current_labels(
         labels: The labels of the agents.
         support: What a label must rest on.
     """
+    return with_judges(database, unweighed_labels(database, labels, support))
+
+
+def unweighed_labels(
+    database: Database, labels: LabelSet, support: Sequence[Support] = get_args(Support)
+) -> CurrentLabels:
+    """Return the same without what the judges' votes weigh, which takes reading them all."""
     found = labels_by(database, labels.collection.name, labels.searches, labels.rounds)
-    return with_judges(database, found.model_copy(update={"support": tuple(support)}))
+    return found.model_copy(update={"support": tuple(support)})
 
 
 def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
@@ -187,9 +194,10 @@ def _labelled_by_agents(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
-    current = current_labels(database, labels, settings.support)
+    current = unweighed_labels(database, labels, settings.support)
     weighed = weigh_votes(database, current)
-    judged = decide_labels(database, current.model_copy(update={"judges": weighed.judges}))
+    current = current.model_copy(update={"judges": weighed.judges})
+    judged = decide_labels(database, current)
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={

@@ -1,4 +1,7 @@
-"""Laws of which pending pairs a run takes."""
+"""Laws of which pending pairs a run takes.
+
+Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.rounds`.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from infra.settings import (
 )
 from infra.store import open_database
 from infra.store.pending import PendingCounts, PendingGroup, Selection
-from tasks.runtime.references import RecipeReference
+from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.pending import (
     RoundPending,
     Taken,
@@ -29,7 +32,7 @@ from tasks.stages.annotate.pending import (
     taken_pairs,
     within,
 )
-from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.annotate.rounds import AnnotationRun
 from tests.fakes.labels import labels_by
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}
@@ -126,9 +129,10 @@ def test_judges_of_different_prices_share_the_dollars_of_a_budget(
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
     pending = RoundPending(SELECTION, PendingCounts(10_000, 0, 0, groups))
     taken: list[Taken] = []
+    search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
     recipe = RecipeReference(recipe_id=RecipeId("r"), model="")
-    for of_round in rounds_of(recipe, settings):
-        taken += taken_pairs(database, pending, of_round, of_round.settings(settings), taken)
+    for of_round in AnnotationRun(search, recipe, settings).rounds:
+        taken += taken_pairs(database, pending, of_round, taken)
     assert [item.pairs for item in taken] == [number for number in expected if number]
     assert sum(item.usd for item in taken) <= 10 + 1e-9
 
