@@ -1,7 +1,7 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
@@ -23,10 +23,7 @@ from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
-from tasks.runtime.references import (
-    AnnotationReference,
-    JudgedPairs,
-)
+from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.runtime.run_events import artifact_key, audit_alarm
 from tasks.stages.annotate.audit import (
     Audit,
@@ -49,7 +46,7 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 
 
 @flow(name="annotate", flow_run_name=run_name)
-def annotate(settings: FlowSettings = None) -> State[AnnotationReference]:
+def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
     """Judge the candidates without a fresh label, for the reasons that the settings take.
 
     Args:
@@ -63,25 +60,11 @@ def annotate(settings: FlowSettings = None) -> State[AnnotationReference]:
             ready.database, source.main, source.search, ready.settings.search, return_state=True
         )
         found.result()
-    judgement = judge_candidates(AnnotationRun(source.search, recipe, ready.settings), [found])
-    return Completed(data=judgement.reference, message=str(judgement.judged))
+    judged, _ = judge_candidates(AnnotationRun(source.search, recipe, ready.settings), [found])
+    return Completed(data=recipe, message=str(judged))
 
 
-class Judgement(NamedTuple):
-    """What judging the candidates of a search gives.
-
-    Attributes:
-        reference: Reference to the annotations.
-        judged: What became of the pairs.
-        steps: The last steps.
-    """
-
-    reference: AnnotationReference
-    judged: JudgedPairs
-    steps: Steps
-
-
-def judge_candidates(run: AnnotationRun, after: Steps = ()) -> Judgement:
+def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs, Steps]:
     """Judge the pending candidates of a search for the settings' reasons.
 
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
@@ -118,7 +101,7 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> Judgement:
         if "audit" in policy.take and policy.audited(policy.audit_pairs, taken):
             asked = with_run_budget(run.recipe.settings(run.settings), spent)
             _, steps = audit_labels(run.by(asked), taken, steps)
-    return Judgement(plans[0].reference, judged, steps)
+    return judged, steps
 
 
 def judge_round(
@@ -225,7 +208,7 @@ def _annotated(plan: AnnotationPlan, settings: Settings, after: Steps) -> Judged
 
 @flow(
     name="annotate-pairs",
-    flow_run_name="judge pairs of {plan.reference.collection} by {plan.recipe.model}",
+    flow_run_name="judge pairs of {plan.collection} by {plan.recipe.model}",
     task_runner=RayTaskRunner(),
 )
 def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:

@@ -32,6 +32,6 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     judged = JudgedPairs()
     if recipe:
         run = AnnotationRun(source.search, recipe, ready.settings)
-        _, judged, steps = judge_candidates(run, steps)
+        judged, steps = judge_candidates(run, steps)
     exported = publish_labels(ready, source, steps)
     return Completed(data=score_benchmarks(ready, source, exported), message=str(judged))

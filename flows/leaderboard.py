@@ -58,6 +58,7 @@ def leaderboard(
     # Who names a number of results wants them judged, whatever the reasons of other runs are.
     policy = ReannotationSettings(retry_all=True, budget_usd=ready.settings.reannotation.budget_usd)
     asked = ready.settings.model_copy(update={"reannotation": policy})
-    judged, _, steps = judge_candidates(AnnotationRun(pooled.result(), recipe, asked), [pooled])
-    log_next_version(ready.database, opened, judged)
-    return write_leaderboard(ready.database, opened, ranked, ready.settings, judged, wait_for=steps)
+    run = AnnotationRun(pooled.result(), recipe, asked)
+    _, steps = judge_candidates(run, [pooled])
+    log_next_version(opened, run)
+    return write_leaderboard(ready.database, opened, ranked, ready.settings, run, wait_for=steps)

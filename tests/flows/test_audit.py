@@ -5,7 +5,7 @@ Covers `flows.audit`.
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -96,7 +96,7 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     policy = ReannotationSettings(take=("new_queries", "audit"), pairs=100)
     settings = Settings(store=StoreSettings(folder=tmp_path), reannotation=policy)
     recipe: Any = SimpleNamespace(settings=lambda settings: settings, place=1)
-    plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
+    plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),))
     left: list[int] = []
     instead: dict[str, object] = {
         "plan_run": Completed(data="plan"), "spent_before": (0, 0.0),
@@ -146,6 +146,5 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
     monkeypatch.setattr(of, "audit_labels", audited)
     monkeypatch.setattr(rounds, "rounds_of", lambda *_: [])
     judge = audit_as_agreed if of is audit else annotate.judge_candidates
-    with suppress(IndexError):  # annotation returns the plan of its first round, and has none here
-        judge(AnnotationRun(recipe, recipe, settings))
+    judge(AnnotationRun(recipe, recipe, settings))
     assert ends == [5.0 + 2.0]

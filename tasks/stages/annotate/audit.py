@@ -10,7 +10,6 @@ from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
 from infra.store.pending import new_keys_file
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference
 from tasks.stages.annotate.pending import Taken, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -61,15 +60,8 @@ def plan_audit(run: AnnotationRun, judged: int = 0) -> AnnotationPlan:
         "audit %s of the labels of %s by %s: %s pairs are judged again", number,
         search.collection, recipe.model, f"{pairs:,}",
     )  # fmt: skip
-    reference = AnnotationReference(
-        recipe_id=audited.recipe_id,
-        rounds=(audited.recipe_id,),
-        search_id=search.search_id,
-        collection=search.collection,
-        model=recipe.model,
-    )
     return AnnotationPlan(
-        reference=reference,
+        collection=search.collection,
         recipe=audited,
         pairs_file=keys,
         pending=pairs,

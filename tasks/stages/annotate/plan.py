@@ -20,19 +20,19 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
 from tasks.reports.text import words
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference, RecipeReference
+from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
 from tasks.stages.annotate.duplicates import keep_first, pending_to_judge
 from tasks.stages.annotate.pending import RoundPending, Taken, taken_pairs
-from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
+from tasks.stages.annotate.rounds import AnnotationRun
 
 
 class AnnotationPlan(Record):
     """The pairs that a labelling round judges, by reference.
 
     Attributes:
-        reference: The search and the recipe's id.
+        collection: Whose pairs they are.
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
@@ -41,7 +41,7 @@ class AnnotationPlan(Record):
         planned_at: When it was made: a pair that fails after that waits for another run.
     """
 
-    reference: AnnotationReference
+    collection: str
     recipe: RecipeReference
     pairs_file: Path
     pending: int = 0
@@ -123,14 +123,6 @@ def plan_annotation(
     search, recipe, settings = run.search, run.recipe, run.settings
     database = open_database(settings.store)
     record_rounds(database, run)
-    reference = AnnotationReference(
-        recipe_id=recipe.recipe_id,
-        rounds=tuple(item.recipe_id for item in rounds_of(recipe, settings)),
-        search_id=search.search_id,
-        collection=search.collection,
-        model=recipe.model,
-        judges=len(settings.annotation.judges) > 1,
-    )
     of_round = pending_to_judge(database, run)
     taken = taken_pairs(database, of_round, run, before, offered)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
@@ -144,7 +136,7 @@ def plan_annotation(
     canaries = canaries_for(database, run, to_judge)
     annotations.record_pairs(database, [canary.pair for canary in canaries])
     return AnnotationPlan(
-        reference=reference,
+        collection=search.collection,
         recipe=recipe,
         pairs_file=keys,
         pending=to_judge,
