@@ -48,7 +48,7 @@ from infra.store.benchmarks import last_stage_runs
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.preflight import Ready
+from tasks.stages.annotate.rounds import AnnotationRun
 from tests.bench.provable_pairs.case import load_cases
 from tests.bench.provable_pairs.made import ProvedPair, proved_pairs
 from tests.fakes.fallible_reader import FallibleReader, Habits
@@ -93,7 +93,7 @@ def judged(folder: Path, made: Sequence[ProvedPair], base_url: str, name: Config
 
     @flow(name="bench-judgement")
     def judge() -> None:
-        judge_candidates(Ready(settings, database), search, recipe)
+        judge_candidates(AnnotationRun(search, recipe, settings))
 
     judge()
     found = annotations.load_annotations(database, recipe.recipe_id, [pair.key for pair in pairs])

@@ -37,7 +37,7 @@ def _requests(settings: Settings) -> BatchRequests:
 
 @stage(
     "answer-by-batch",
-    "answer by batches what {plan.recipe.model} is asked of {plan.reference.collection}",
+    "answer by batches what {plan.recipe.model} is asked of {plan.collection}",
     retries=BATCHES_AWAY,
 )
 def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan | None:
@@ -61,7 +61,7 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
-    key = artifact_key("batches", plan.reference.collection)
+    key = artifact_key("batches", plan.collection)
     with progress(key, f"requests answered by batches ({step})", number) as bar:
         report = _Report(bar, step, plan, settings)
         allowed = report.allowed
@@ -128,7 +128,7 @@ class _Report:
         """Show what is spent."""
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._spending.look(self._budget_usd)
-            collection, model = self._plan.reference.collection, self._plan.recipe.model
+            collection, model = self._plan.collection, self._plan.recipe.model
             state = JudgingState(collection=collection, model=model)
             self._bar.judging = self._spending.shown_in(state)
 

@@ -88,7 +88,7 @@ def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: 
     is_of_run = isinstance(error, RunBudgetExhaustedError)
     tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
     figures = {"usd": spending.usd, "tokens": spending.tokens}
-    tell(plan.reference.collection, str(error), {"model": plan.recipe.model, **figures})
+    tell(plan.collection, str(error), {"model": plan.recipe.model, **figures})
 
 
 class RunWatch:
@@ -170,7 +170,7 @@ class RunWatch:
                 labels[label] += number
         self._show_budget(at_end=False)
         state = JudgingState(
-            collection=self._plan.reference.collection,
+            collection=self._plan.collection,
             model=self._plan.recipe.model,
             waiting=waiting,
             held=judging,
@@ -199,7 +199,7 @@ class RunWatch:
         self._show_at = time.monotonic() + _SHOW_S
         description = f"{words} are spent on {self._plan.recipe.model}"
         if self._budget_bar is None:
-            key = artifact_key("budget", self._plan.reference.collection)
+            key = artifact_key("budget", self._plan.collection)
             self._budget_bar = Bar(key, description)
         self._budget_bar.show(part, whole, description, at_end=at_end)
 
@@ -213,7 +213,7 @@ class RunWatch:
         """
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._look(0, 0)
-        collection = self._plan.reference.collection
+        collection = self._plan.collection
         self._tell(collection, error)
         run = self._judged_run()
         if (judged := self.judged_pairs()).failed:
@@ -240,7 +240,7 @@ class RunWatch:
     def _judged_run(self) -> JudgedRun:
         slowest = [pair for _, _, pair in sorted(self._slowest, reverse=True)]
         return JudgedRun(
-            collection=self._plan.reference.collection,
+            collection=self._plan.collection,
             model=self._plan.recipe.model,
             pending=self._plan.pending,
             canaries=self._canaries.counts,

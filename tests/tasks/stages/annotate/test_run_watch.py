@@ -54,7 +54,7 @@ class Seen:
         )
         self.bar = Progress("pairs judged", 10, bar=None)
         plan = SimpleNamespace(
-            reference=SimpleNamespace(collection="My codes"),
+            collection="My codes",
             recipe=SimpleNamespace(model="openai/m"),
             pending=9,
             budget=run_budget(settings),
