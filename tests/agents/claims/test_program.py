@@ -15,6 +15,7 @@ import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import claim_runs, claims_program
+from agents.claims.values import plain, text_of
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import CaseResult, ExecutionResult
 
@@ -159,8 +160,9 @@ def test_a_tuple_alone_is_the_arguments_of_an_adapter_that_needs_more(
 ) -> None:
     names = re.findall(r"\*?[a-z]+", parameters)
     adapter = f"def answer({parameters}):\n    return same([{', '.join(names)}])"
-    claims = [Claim(arguments="([3, 1], 2)", value=repr(list(given)))]
-    space_of(claims, adapter)["test_claim_1"]()
+    space = space_of([Claim(arguments="([3, 1], 2)", value="'another'")], adapter)
+    with pytest.raises(AssertionError, match=re.escape(f"gave {text_of(plain(given))}")):
+        space["test_claim_1"]()
 
 
 def test_an_adapter_may_import_the_code_itself() -> None:
