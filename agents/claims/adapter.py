@@ -265,8 +265,12 @@ class _Marks(ast.NodeTransformer):
     def _visit_parts(self, node: Any) -> None:  # noqa: ANN401 - as above
         """Visit what is in a node, but for the names that lead to a function or to a part."""
         if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Attribute) and not self._names.is_foreign(node.func):
-                node.func.value = self.visit(node.func.value)
+            if isinstance(node.func, ast.Attribute):
+                is_dotted = isinstance(node.func.value, ast.Name | ast.Attribute)
+                if not is_dotted or not self._names.is_foreign(node.func):
+                    node.func.value = self.visit(node.func.value)
+            elif not isinstance(node.func, ast.Name):
+                node.func = self.visit(node.func)
             node.args = [*map(self.visit, node.args)]
             node.keywords = [*map(self.visit, node.keywords)]
         elif not isinstance(node, ast.expr) or not self._names.is_foreign(node):
@@ -355,7 +359,7 @@ def _is_operation(node: ast.AST) -> bool:
     """Return whether a node changes more than the container of a value."""
     match node:
         case ast.Call(func=ast.Name(id=name)):
-            return name in _NUMBERS
+            return name in _NUMBERS | {"open"}
         case ast.Call(func=ast.Attribute(attr=name)):
             return name in _OPERATIONS
     return isinstance(node, ast.BinOp | ast.UnaryOp) and not _is_constant(node)

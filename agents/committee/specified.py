@@ -67,14 +67,16 @@ class ClaimEvidence(Record):
     def speaks_for(self) -> bool:
         """Whether no claim fails and enough of the specification's hold, by a valid program.
 
+        These are at least twice as many as could not be run, which a code may bring about.
         One of these must need work: code that gives its argument back may hold the others, where
         the query asks for an order of a dictionary or for a container, which do not count.
         """
-        failed = any(run.outcome == "failed" for run in self.runs)
+        outcomes = [run.outcome for run in self.runs]
+        is_sound = "failed" not in outcomes and 2 * outcomes.count("not_run") <= self.held
         held = [run.claim for run in self.runs if run.outcome == "held"]
         of_query = [claim for claim in held if claim not in self.tried]
         needs_work = any(claim.needs_work for claim in of_query)
-        return self.is_valid and not failed and needs_work and len(of_query) >= FEWEST_HELD
+        return self.is_valid and is_sound and needs_work and len(of_query) >= FEWEST_HELD
 
     @property
     def failures(self) -> str:

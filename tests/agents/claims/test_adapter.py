@@ -187,7 +187,7 @@ def test_code_may_have_the_name_of_the_adapter() -> None:
 def test_what_the_code_has_not_seen_may_be_brought_into_the_form_that_it_takes(body: str) -> None:
     adapter = f"def answer(text, n):\n    {body}"
     assert adapter_fault(adapter, CODE) == ""
-    assert works_on_arguments(adapter) == (not any(word in body for word in ("date(", "open(")))
+    assert works_on_arguments(adapter) == ("date(2020" not in body)
 
 
 @pytest.mark.parametrize(
@@ -244,6 +244,8 @@ CHEATS = {
     "by its class": ("return calls(set, text)", "[2, 2] => {2}"),
     "of a module": ("import heapq\n    return calls(heapq.heapify, text)", "[2, 1] => None"),
     "of an object": ("return calls(text.split, ',')", "'a,b' => ['a', 'b']"),
+    "by a call of a call": ("return later(text.split(','))()", "'a,b' => ['a', 'b']"),
+    "of what it makes first": ("return same(dict.fromkeys(text).keys())", "[1, 1] => [1]"),
     "of its own": (
         "import types\n    return same(types.SimpleNamespace(join=sorted).join(text))",
         "[2, 1] => [1, 2]",
@@ -256,6 +258,7 @@ def shows(value): print(value)
 def saves(value):
     with open('o', 'w') as file: file.write(value)
 def calls(function, value): return function(value)
+def later(value): return lambda: value
 def own(self): return self
 """
 

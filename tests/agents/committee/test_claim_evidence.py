@@ -50,6 +50,7 @@ def test_a_claim_that_cannot_be_run_does_not_void_those_that_held(
     runs = (*held(SQUARES), ClaimRun(claim=Claim(arguments="9", value="81"), outcome=outcome))
     assert ClaimEvidence(runs=runs, is_valid=True).speaks_for is speaks
     assert not ClaimEvidence(runs=runs[1:], is_valid=True).speaks_for, "too few held"
+    assert not ClaimEvidence(runs=(*runs, runs[-1]), is_valid=True).speaks_for, "too few ran"
 
 
 def test_a_failure_decides_where_the_query_alone_or_a_second_one_demands_it() -> None:
