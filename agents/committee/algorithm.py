@@ -221,7 +221,7 @@ def _by_claims(
 def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
     """Return the arbiter's label where reading and claims differ, or the query is in doubt."""
     decision = _labelled(judgement, AnnotationPath.UNCLEAR_QUERY)
-    if not evidence.speaks_for and evidence.confirmed is None:
+    if not evidence.speaks_for and not evidence.confirmed:
         return decision
     agrees = decision.label == (0 if evidence.confirmed else 1)
     by_oracle: Support = "valid_oracle" if agrees else "overruled"

@@ -68,7 +68,7 @@ class FallibleReader(ScriptedServer):
             return {"reply": self._specification(query)}
         if role == "value_reader":
             value = self._value(role, query, fenced("arguments", user))
-            return {"reply": {"reason": "worked out", "value": value}}
+            return {"reply": {"reason": "worked out", "by_query_alone": value, "value": value}}
         belief = self._belief(query, code)
         if role == "screener":
             is_specified = "- adapter:" in system
