@@ -21,7 +21,7 @@ class AnnotationSettings(Section):
         True, description="Whether agents judge candidates; without them a source's labels are all."
     )
     configuration: Configuration = Field(
-        "gated",
+        "spec",
         description="Which agents judge a pair: "
         + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
         + ".",

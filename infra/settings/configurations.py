@@ -10,7 +10,7 @@ Configuration = Literal[
 Evidence = Literal["read", "matches", "all"]
 # The rows of the paper's ablation, and the default: what annotators are compared by if not asked.
 COMPARED_CONFIGURATIONS: tuple[Configuration, ...] = (
-    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated",
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "spec",
 )  # fmt: skip
 CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "single": "one model reads the pair, in three steps",
