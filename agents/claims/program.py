@@ -7,7 +7,7 @@ iterator the list of what it gives; no object of the code is asked whether it is
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agents.claims import values
@@ -74,6 +74,15 @@ LACKS = (ImportError, MemoryError, NameError, OSError)
 '''
 
 
+_BESIDE = """
+
+def is_by_logic(error, of_code=is_by_logic):
+    steps = traceback.extract_tb(error.__traceback__)
+    names = [step.name for step in steps if step.filename == "target.py"]
+    return bool(names) and names[-1] not in {names!r} and of_code(error)
+"""
+
+
 class ClaimRun(Record):
     """What a code gives for a claim.
 
@@ -90,7 +99,11 @@ class ClaimRun(Record):
 
 
 def claims_program(
-    claims: Sequence[Claim], adapter: str, code: str, probes: Sequence[str] = ()
+    claims: Sequence[Claim],
+    adapter: str,
+    code: str,
+    probes: Sequence[str] = (),
+    beside: Collection[str] = (),
 ) -> str:
     """Return the program with one test for each claim, and for each probe one that shows its value.
 
@@ -102,6 +115,7 @@ def claims_program(
         adapter: A checked adapter.
         code: The code under test, scaffolding included.
         probes: Arguments of calls whose values are only to be known.
+        beside: Functions that stand beside the code: what these raise, the code did not.
     """
     tree = parse(adapter)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -117,6 +131,8 @@ def claims_program(
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     kept = [node for node in imports if not _is_of_target(node)]
     helpers = "\n".join((inspect.getsource(values), inspect.getsource(surroundings), _HELPERS))
+    if beside:
+        helpers += _BESIDE.format(names=sorted(beside))
     tests = "\n".join((*_tests(claims, function), *_probes(probes, function)))
     shared = names_defined_by(helpers) & names_defined_by(code)
     parts = [

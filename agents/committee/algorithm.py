@@ -158,7 +158,7 @@ class Committee:
 
     async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
-        if self._configuration.executor == "none":
+        if self._configuration.executor == "none" or not draft.program:
             return (Attempt(draft=draft),)
         if self._configuration.executor == "simulated":
             result = await Simulator(trace.model).run(pair, draft)
@@ -246,5 +246,7 @@ def _failed(path: AnnotationPath, error: Exception) -> _Decision:
 def _support(attempts: Sequence[Attempt]) -> Support:
     """Return what a label rests on; a failure that no second program confirms is no oracle."""
     last = attempts[-1]
+    if not last.draft.program:
+        return "screened"
     passed = last.is_valid and last.evidence is RunEvidence.PASSED
     return "valid_oracle" if passed or is_confirmed(attempts) else "void_oracle"

@@ -13,6 +13,7 @@ class Told(Record):
         examples: The specification's examples.
         claims: These and the screener's call.
         adapter: How they are run on the code; "" where they were not.
+        beside: What stood beside the code.
         confirmed: Claims that the code fails and the second reader confirms.
         refuted: Claims that it fails and the second reader does not confirm.
         requirements: What was installed for the code.
@@ -21,6 +22,7 @@ class Told(Record):
     examples: tuple[Claim, ...] = ()
     claims: tuple[Claim, ...] = ()
     adapter: str = ""
+    beside: str = ""
     confirmed: frozenset[Claim] = frozenset()
     refuted: frozenset[Claim] = frozenset()
     requirements: tuple[str, ...] = ()
@@ -36,6 +38,7 @@ def told_by(annotation: Annotation) -> Told:
         examples=account.specification.claims,
         claims=tuple(item.claim for item in account.claims),
         adapter=account.screening.adapter.strip() if runs else "",
+        beside=runs[-1].beside if runs else "",
         confirmed=frozenset(item.claim for item in account.claims if item.read and item.counts),
         refuted=frozenset(item.claim for item in account.claims if not item.counts),
         requirements=runs[-1].requirements if runs else (),

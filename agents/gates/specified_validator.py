@@ -28,7 +28,8 @@ class SpecifiedValidator(OracleValidator):
     """
 
     def _evidence_of(self, pair: Pair, draft: Draft, result: ExecutionResult) -> RunEvidence:
-        return evidence_of(result, outcome_of(result, draft.program, pair.code.text))
+        outcome = outcome_of(result, draft.program, pair.code.text, draft.beside)
+        return evidence_of(result, outcome)
 
     def _mutants_of(self, code: str) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self._settings.mutants)

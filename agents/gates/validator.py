@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agents.evidence import Draft, RunEvidence, run_evidence
 from agents.gates.gates import Gate
-from agents.gates.static_checks import faults_of
+from agents.gates.static_checks import faults_of, sets_on_target
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
@@ -31,7 +31,7 @@ class OracleValidator:
     ) -> None:
         self._settings = settings
         self._language = language
-        self._scaffolded = language.scaffolded if scaffolding else str
+        self._scaffolding = scaffolding
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -76,6 +76,8 @@ class OracleValidator:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
             return {"protection": "separate"}
+        if place := sets_on_target(draft.program):
+            return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
         return {"faults": {Gate.PASSES_APART: fault}}
@@ -128,7 +130,7 @@ class OracleValidator:
         It may take as long as the first run, which sets this run apart from those on mutants.
         """
         control = self._language.control_of(code)
-        run = await box.run(draft.program, code=self._scaffolded(control))
+        run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
         told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
@@ -146,11 +148,14 @@ class OracleValidator:
     async def _run_on(self, mutant: Mutant, draft: Draft, box: Box) -> MutantRun:
         result = await box.run(
             draft.program,
-            code=self._scaffolded(mutant.code),
+            code=self._module_of(mutant.code, draft),
             timeout_s=self._settings.mutant_timeout_s,
         )
         change = f"line {mutant.line}: {mutant.change}"
         return MutantRun(change=change, outcome=result.outcome)
+
+    def _module_of(self, code: str, draft: Draft) -> str:
+        return self._language.with_beside(code, draft.beside, scaffolding=self._scaffolding)
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
         settings, score = self._settings, report.mutation_score or 0.0

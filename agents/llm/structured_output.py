@@ -62,7 +62,7 @@ def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any
     """Return the reply's JSON schema without titles, its free texts bounded if asked for."""
     fields = json.loads(_fields_of(reply_type))  # a copy each time: callers may change it
     properties = {
-        name: {key: value for key, value in field.items() if key != "title"}
+        name: {key: value for key, value in field.items() if key not in ("title", "default")}
         for name, field in fields.items()
     }
     for field in properties.values():
@@ -107,12 +107,14 @@ def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
     """Return the one reply that the text holds, in whichever mode it was asked for.
 
     A text with several is not decided: one may be a draft, or quoted from what is judged. What does
-    not validate before it, as a template does not, and thoughts are no reply.
+    not validate before it, as a template does not, and thoughts are no reply. A field with a
+    default may be missing.
 
     Raises:
         ValueError: The text holds no such reply, or several; the message says it to the model.
     """
-    names = reply_type.model_fields.keys()
+    fields = reply_type.model_fields.items()
+    names = dict.fromkeys(name for name, field in fields if field.is_required()).keys()
     replies: list[ReplyType] = []
     problem: ValueError | None = ValueError(
         f"the reply is no JSON object with the fields {', '.join(names)}"

@@ -5,14 +5,15 @@ from collections import Counter
 from typing import Literal
 
 from agents.evidence import Draft, FailedFix, FixAction
+from agents.gates.beside import beside_fault
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, beside_section, lacking_section
 from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
-from infra.languages.python.imports import import_statements, with_imports
+from infra.languages.python.imports import import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
@@ -24,7 +25,7 @@ class Repair(Reply):
     """One action, proposed by the model."""
 
     diagnosis: str
-    action: Literal["install", "add_import", "replace_program", "give_up"]
+    action: Literal["install", "add_import", "add_import_to_code", "replace_program", "give_up"]
     content: str
 
 
@@ -61,7 +62,9 @@ class Fixer(Agent[Repair]):
         report = f"{result.outcome}: {result.error_type} {result.message[:limit]}\n{output}"
         parts = [
             pair_section(pair, limit),
+            *lacking_section(pair.code.text, limit),
             fence("program", draft.program),
+            *beside_section(draft.beside),
             fence("report", report),
         ]
         if draft.failed_fixes:
@@ -77,6 +80,8 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
         return await _install(repair.content.strip(), draft, box)
     if repair.action == "add_import":
         return _with_imports(repair.content, draft, code)
+    if repair.action == "add_import_to_code":
+        return _with_beside(repair.content.strip(), draft, code)
     return _replaced(repair.content, draft, code)
 
 
@@ -101,6 +106,14 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
         return failed(draft, "add_import", repr(lines), fault)
     added = draft.model_copy(update={"program": program})
     return added.with_repair(f"add_import {lines.strip()}")
+
+
+def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
+    """Return the draft whose code has more beside it, of names that it lacks and no others."""
+    if fault := beside_fault(lines, code) or ("" if lines else "nothing is given"):
+        return failed(draft, "add_import_to_code", repr(lines), fault)
+    added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
+    return added.with_repair(f"add_import_to_code {lines}")
 
 
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
