@@ -57,6 +57,8 @@ def beside_fault(text: str, code: str) -> str:
     if is_deep(tree, _MOST_LEVELS):
         return "it is nested too deeply"
     lacking, known = lacking_names(code), _names_of(code)
+    if not lacking:
+        return "the code lacks no name"
     faults = (fault for node in tree.body for fault in _faults_of_statement(node, lacking, known))
     return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
 
