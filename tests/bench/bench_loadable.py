@@ -1,6 +1,6 @@
 """How many of CoSQA's testable functions load and could run, with what an agent puts beside them.
 
-    COSQA_DATA=... python -m tests.bench.bench_loadable [--every 10] [--packages 40]
+    COSQA_DATA=... python -m tests.bench.bench_loadable [--every 10] [--packages 10]
 
 The functions are those of the retrieval code base that are Python 3 and testable as the filter
 `testable` says (a parameter, a returned value): 4,436 of 6,267. One loads where a box can import
@@ -186,7 +186,7 @@ def main() -> None:
     """Load and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="take each so manieth function")
-    parser.add_argument("--packages", type=int, default=40, help="how many to install")
+    parser.add_argument("--packages", type=int, default=10, help="how many to install")
     options = parser.parse_args()
     folder = cosqa_data()
     warnings.simplefilter("ignore", SyntaxWarning)  # of other people's functions

@@ -93,10 +93,10 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 DIGESTS = {  # of labels that exist: another digest makes them stale
     "single": "daff1516c1ed862e5925",
     "arbiter": "0231904c5cde5da872b7",
-    "writer": "cffc64f6c24f91d603ed",
-    "executor": "75e4a1310bf9d3c1808b",
-    "paper": "99509258979c6857b570",
-    "gated": "7ed46d279c55c18b073b",
+    "writer": "c0d2d22d9adc395cf761",
+    "executor": "57bc046bb51e1e2e5943",
+    "paper": "b363914fd1cb698b200d",
+    "gated": "2e06a51be270bcb3d8fc",
 }
 
 
