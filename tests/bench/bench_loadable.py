@@ -114,7 +114,8 @@ def _stub(name: str, code: str) -> str:
         and node.value.id == name
         and not node.attr.startswith("_")
     }
-    lines = [f"    {part} = {PART}" for part in sorted(parts)] or ["    pass"]
+    lines = [f"    {part} = {PART}" for part in sorted(parts)]
+    lines.append("    __class_getitem__ = classmethod(lambda cls, _: cls)")  # of annotations
     return "\n".join([f"class {name}(Exception):", *lines])
 
 
