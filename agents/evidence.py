@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
+from infra.languages.python.imports import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 
 FixAction = Literal["install", "add_import", "add_import_to_code", "replace_program"]
@@ -34,12 +35,14 @@ class Draft(Record):
     """A test program before it is run, and what was done to make it executable.
 
     Attributes:
-        reading: The reading of the query that the program tests.
-        program: The Python source.
+        reading: The reading of the query that the program tests; why there is none, without one.
+        program: The Python source; "" where its writer says that no call of the code can show what
+            the query asks.
         requirements: Distributions that were installed for it.
         failed_fixes: Repairs that did not work.
         repairs: The log of all repairs, tried or done.
-        code_imports: Import statements that the code under test lacks, and gets before its runs.
+        beside: Imports and definitions of names that the code under test lacks; checked, see
+            `agents.gates.beside`.
     """
 
     reading: str
@@ -47,18 +50,19 @@ class Draft(Record):
     requirements: tuple[str, ...] = ()
     failed_fixes: tuple[FailedFix, ...] = ()
     repairs: tuple[RepairStep, ...] = ()
-    code_imports: str = ""
+    beside: str = ""
 
     def runs_like(self, other: "Draft") -> bool:
         """Return whether running this draft would repeat the other's run."""
         mine, others = (
-            (draft.program, draft.requirements, draft.code_imports) for draft in (self, other)
+            (draft.program, draft.requirements, draft.beside) for draft in (self, other)
         )
         return mine == others
 
     def in_the_box_of(self, earlier: "Draft") -> "Draft":
         """Return the draft with what was done for an earlier one of the same pair and lasts."""
-        kept = {"requirements": earlier.requirements, "code_imports": earlier.code_imports}
+        beside = joined(earlier.beside, self.beside)
+        kept = {"requirements": earlier.requirements, "beside": beside}
         return self.model_copy(update=kept)
 
     def without_success(self, fix: FailedFix) -> "Draft":

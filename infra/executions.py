@@ -14,12 +14,12 @@ class Record(BaseModel):
 
     Attributes:
         added: Later fields, which digests pass over where they are empty.
-        beside: Fields that tell how sure a record is, not what it says: no digest has them.
+        undigested: Fields that tell how sure a record is, not what it says: no digest has them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     added: ClassVar[frozenset[str]] = frozenset()
-    beside: ClassVar[frozenset[str]] = frozenset()
+    undigested: ClassVar[frozenset[str]] = frozenset()
 
 
 Outcome = Literal[
@@ -176,11 +176,13 @@ class Execution(Record):
     """One run of one test program for a pair; round 0 is the writer's own program.
 
     ``oracle`` is None where the gates are off or the program could not be run to its end.
-    ``repairs`` is what was done between the program's run before and this one.
+    ``repairs`` is what was done between the program's run before and this one. ``beside`` has the
+    imports and definitions that an agent put before the code, which lacks their names.
     """
 
     round: int = Field(ge=0)
     program: str
+    beside: str = ""
     requirements: tuple[str, ...] = ()
     result: ExecutionResult
     oracle: OracleReport | None = None

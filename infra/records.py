@@ -146,7 +146,7 @@ class Label(Record):
     ``confidence`` is the probability that the label is right, None where it is not known.
     """
 
-    beside = frozenset({"confidence"})
+    undigested = frozenset({"confidence"})
 
     query_id: QueryId
     code_id: CodeId

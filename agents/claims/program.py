@@ -7,7 +7,7 @@ iterator the list of what it gives; no object of the code is asked whether it is
 import ast
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agents.claims import makers, values
@@ -118,6 +118,15 @@ UNFIT = (TypeError, AttributeError, IndexError)
 '''
 
 
+_BESIDE = """
+
+def is_by_logic(error, of_code=is_by_logic):
+    steps = traceback.extract_tb(error.__traceback__)
+    names = [step.name for step in steps if step.filename == "target.py"]
+    return bool(names) and names[-1] not in {names!r} and of_code(error)
+"""
+
+
 class ClaimRun(Record):
     """What a code gives for a claim.
 
@@ -134,7 +143,11 @@ class ClaimRun(Record):
 
 
 def claims_program(
-    claims: Sequence[Claim], adapter: str, code: str, probes: Sequence[str] = ()
+    claims: Sequence[Claim],
+    adapter: str,
+    code: str,
+    probes: Sequence[str] = (),
+    beside: Collection[str] = (),
 ) -> str:
     """Return the program with one test for each claim, and for each probe one that shows its value.
 
@@ -146,6 +159,7 @@ def claims_program(
         adapter: A checked adapter.
         code: The code under test, scaffolding included.
         probes: Arguments of calls whose values are only to be known.
+        beside: Functions that stand beside the code: what these raise, the code did not.
     """
     tree = parse(adapter)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -163,6 +177,8 @@ def claims_program(
     constants = ast.unparse(ast.List([*constants_in(function)]))
     sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = {constants}")
     helpers = "\n".join(sources)
+    if beside:
+        helpers += _BESIDE.format(names=sorted(beside))
     shared = names_defined_by(helpers) & of_code
     with_marks(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
     own_import = ast.ImportFrom("target", wanted, 0)

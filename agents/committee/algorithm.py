@@ -175,7 +175,7 @@ class Committee:
 
     async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
-        if self._configuration.executor == "none":
+        if self._configuration.executor == "none" or not draft.program:
             return (Attempt(draft=draft),)
         if self._configuration.executor == "simulated":
             result = await Simulator(trace.model).run(pair, draft)
@@ -254,6 +254,8 @@ def _labelled(
 def _weighed(judgement: Judgement, path: AnnotationPath, attempts: Sequence[Attempt]) -> _Decision:
     """Return the arbiter's label, with what the valid oracles say of it."""
     decision, said = _labelled(judgement, path), oracle_says(attempts)
+    if not attempts[-1].draft.program:  # none could be written for this interface
+        return decision
     support: Support = "valid_oracle" if said == decision.label else "overruled"
     oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
     return decision.model_copy(

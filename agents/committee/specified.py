@@ -19,6 +19,7 @@ from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs, claims_program
 from agents.committee.trace import Trace
 from agents.evidence import Draft
+from agents.gates.beside import functions_of, usable
 from agents.gates.validator import OracleValidator
 from agents.roles.installation import missing_requirement
 from agents.roles.specified_screener import SpecifiedScreening
@@ -140,12 +141,13 @@ class ClaimTester:
         adapter = screening.adapter.strip()
         if not claims or not adapter:
             return ClaimEvidence(problem="no example fits the code")
-        code = self._language.scaffolded(pair.code.text)
-        if fault := adapter_fault(adapter, code):
+        if fault := adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             return ClaimEvidence(problem=f"the adapter cannot be used: {fault}")
+        beside = usable(screening.beside, pair.code.text)
+        code = self._language.with_beside(pair.code.text, beside, scaffolding=True)
         async with self._sandbox.box(code) as box:
             with trace.model.releasing(box):
-                tools = _Tools(specification, adapter, code, box, trace)
+                tools = _Tools(specification, adapter, beside, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
         tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
         is_prepared = works_on_arguments(adapter)
@@ -208,9 +210,12 @@ class ClaimTester:
 
         What the code lacks is installed and the claims are run again, while that gets on.
         """
-        program = claims_program(claims, tools.adapter, tools.code)
+        theirs = functions_of(tools.beside, pair.code.text)
         draft = Draft(
-            reading=tools.specification.reading, program=program, requirements=tools.requirements
+            reading=tools.specification.reading,
+            program=claims_program(claims, tools.adapter, tools.code, beside=theirs),
+            requirements=tools.requirements,
+            beside=tools.beside,
         )
         result = await self._executed(draft, tools.box)
         while requirement := missing_requirement(draft, result):
@@ -244,6 +249,7 @@ class _Tools:
 
     specification: Specification
     adapter: str
+    beside: str
     code: str
     box: Box
     trace: Trace

@@ -65,9 +65,8 @@ class Tester:
             draft: The first program.
             trace: Gets every execution.
         """
-        scaffolding = self._configuration.scaffolding
-        code = self._language.scaffolded(pair.code.text) if scaffolding else pair.code.text
-        async with self._sandbox.box(code, bare=not scaffolding) as box:
+        bare = not self._configuration.scaffolding
+        async with self._sandbox.box(self._module_of(pair, ""), bare=bare) as box:
             with trace.model.releasing(box):
                 return await self._test(pair, draft, box, trace)
 
@@ -76,11 +75,14 @@ class Tester:
         if reason := _why_to_rewrite(first):
             writer = self._configuration.writer_type(trace.model)
             better = await writer.rewrite(pair, first.draft, reason)
-            first = await self._attempt(pair, better, box, trace)
+            if better.program:
+                first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
         writer_without_sight = BlindWriter(trace.model, self._language)
         blind = await writer_without_sight.write(pair)
+        if not blind.program:
+            return (first,)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
         return first, second
 
@@ -155,13 +157,14 @@ class Tester:
 
     async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program and, if it was executed, validate it; the run is kept in any case."""
-        pair, box = self._with_imports(pair, draft, box)
+        if draft.beside:
+            box = OtherCode(box, self._module_of(pair, draft.beside))
         with span("program in a box") as note:
             result = await box.run(draft.program)
             note(outcome=result.outcome)
         outcome = None
         if self._validator:
-            outcome = outcome_of(result, draft.program, pair.code.text)
+            outcome = outcome_of(result, draft.program, pair.code.text, draft.beside)
         report = None
         try:
             says_something = evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED
@@ -171,15 +174,9 @@ class Tester:
             trace.add_execution(draft, result, report)
         return Attempt(draft=draft, result=result, report=report, outcome=outcome)
 
-    def _with_imports(self, pair: Pair, draft: Draft, box: Box) -> tuple[Pair, Box]:
-        """Return pair and box with the imports that were added to the code under test."""
-        if not draft.code_imports:
-            return pair, box
-        text = self._language.with_imports(pair.code.text, draft.code_imports)
-        code = pair.code.model_copy(update={"text": text})
+    def _module_of(self, pair: Pair, beside: str) -> str:
         scaffolding = self._configuration.scaffolding
-        tested = self._language.scaffolded(text) if scaffolding else text
-        return pair.model_copy(update={"code": code}), OtherCode(box, tested)
+        return self._language.with_beside(pair.code.text, beside, scaffolding=scaffolding)
 
 
 def _why_to_rewrite(attempt: Attempt) -> str:

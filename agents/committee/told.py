@@ -13,6 +13,7 @@ class Told(Record):
         examples: The specification's examples.
         claims: These and the screener's call.
         adapter: How they are run on the code; "" where they were not.
+        beside: What stood beside the code.
         confirmed: Claims that the code fails and the second reader confirms.
         of_query: Those of the confirmed that the query alone demands.
         refuted: Claims that it fails and the second reader does not confirm.
@@ -22,6 +23,7 @@ class Told(Record):
     examples: tuple[Claim, ...] = ()
     claims: tuple[Claim, ...] = ()
     adapter: str = ""
+    beside: str = ""
     confirmed: frozenset[Claim] = frozenset()
     of_query: frozenset[Claim] = frozenset()
     refuted: frozenset[Claim] = frozenset()
@@ -38,6 +40,7 @@ def told_by(annotation: Annotation) -> Told:
         examples=account.specification.claims,
         claims=tuple(item.claim for item in account.claims),
         adapter=account.screening.adapter.strip() if runs else "",
+        beside=runs[-1].beside if runs else "",
         confirmed=frozenset(item.claim for item in account.claims if item.read and item.counts),
         of_query=frozenset(item.claim for item in account.claims if item.read and item.is_of_query),
         refuted=frozenset(item.claim for item in account.claims if not item.counts),

@@ -35,6 +35,7 @@ class Trace:
         execution = Execution(
             round=len(self.executions),
             program=draft.program,
+            beside=draft.beside,
             requirements=draft.requirements,
             result=result,
             oracle=report,

@@ -19,6 +19,7 @@ from agents.committee.comparison import (
 )
 from agents.committee.duplicates import first_of
 from agents.committee.told import told_by
+from agents.gates.beside import functions_of
 from infra.languages import Language
 from infra.records import Annotation, Pair, Record
 from sandbox.base import Box, Sandbox
@@ -155,9 +156,11 @@ async def _run(
     """Run claims and probes on a candidate, twice; what differs between the runs is not known."""
     if not one.told.adapter:
         return
-    code = language.scaffolded(one.pair.code.text)
+    text, beside = one.pair.code.text, one.told.beside
+    code = language.with_beside(text, beside, scaffolding=True)
     for asked in (probes, ()):  # a probe may run for ever
-        program = claims_program(claims, one.told.adapter, code, asked)
+        theirs = functions_of(beside, text)
+        program = claims_program(claims, one.told.adapter, code, asked, theirs)
         result = await box.run(program, code=code)
         if result.tests:
             again = await box.run(program, code=code, hash_seed=_OTHER_HASH_SEED)

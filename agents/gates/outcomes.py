@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
+from agents.gates.beside import functions_of
 from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.surroundings import is_of_surroundings
@@ -36,7 +37,7 @@ _BY_WEIGHT = (
 _OF_THE_CODE = (RunOutcome.SURROUNDINGS_MISSING, RunOutcome.CODE_RAISED)
 
 
-def outcome_of(result: ExecutionResult, program: str, code: str) -> RunOutcome:
+def outcome_of(result: ExecutionResult, program: str, code: str, beside: str = "") -> RunOutcome:
     """Return how a run ended; of several failures the one that decides what is done next.
 
     A failed assertion stands whatever else failed, as in the result; where no assertion failed,
@@ -45,7 +46,8 @@ def outcome_of(result: ExecutionResult, program: str, code: str) -> RunOutcome:
     Args:
         result: The run.
         program: The test program.
-        code: The code under test, with all that was added to it.
+        code: The code under test.
+        beside: What an agent put beside it, of which an error is none of the code's.
     """
     if result.outcome == "passed":
         return RunOutcome.PASSED
@@ -53,14 +55,16 @@ def outcome_of(result: ExecutionResult, program: str, code: str) -> RunOutcome:
         return RunOutcome.SURROUNDINGS_MISSING
     if result.outcome not in ("raised", "assertion_failed"):
         return RunOutcome.STOPPED
-    found = set(outcomes_of_tests(result, program, code).values())
-    blame = _Blame(program, code)
+    found = set(outcomes_of_tests(result, program, code, beside).values())
+    blame = _Blame(program, code, beside)
     return min(found or {blame.of_run(result)}, key=_BY_WEIGHT.index)
 
 
-def outcomes_of_tests(result: ExecutionResult, program: str, code: str) -> Mapping[str, RunOutcome]:
+def outcomes_of_tests(
+    result: ExecutionResult, program: str, code: str, beside: str = ""
+) -> Mapping[str, RunOutcome]:
     """Return test → how it ended, of the tests that failed; arguments as of `outcome_of`."""
-    blame = _Blame(program, code)
+    blame = _Blame(program, code, beside)
     return {
         case.name: blame.of_case(case, result) for case in result.tests if case.outcome != "passed"
     }
@@ -90,8 +94,9 @@ def catches_of(program: str, code: str) -> tuple[str, ...]:
 class _Blame:
     """What is to blame for failures of one program on one piece of code."""
 
-    def __init__(self, program: str, code: str) -> None:
+    def __init__(self, program: str, code: str, beside: str) -> None:
         target = parse_or_none(code)
+        self._beside = functions_of(beside, code)
         self._is_python = target is not None
         self._bound = bound_names(code)
         self._texts = set(_texts_in(target))
@@ -157,7 +162,8 @@ class _Blame:
                 return RunOutcome.SURROUNDINGS_MISSING
             if quoted & self._stand_ins:
                 return RunOutcome.TEST_AT_FAULT
-        is_missing = frame.function == "<module>" or self._is_missing(error, quoted)
+        is_beside = frame.function == "<module>" or frame.function in self._beside
+        is_missing = is_beside or self._is_missing(error, quoted)
         return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.CODE_RAISED
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:

@@ -7,7 +7,7 @@ from agents.gates.catching import hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
 from infra.languages.python.assertions import assertions_in, imported_assertions, is_weak
-from infra.languages.python.imports import DottedNames
+from infra.languages.python.imports import DottedNames, names_bound_by
 from infra.languages.python.scaffolding import DUMMY
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
@@ -80,15 +80,8 @@ def names_defined_by(code: str) -> frozenset[str]:
         for owner in body if isinstance(owner, ast.ClassDef)
         for method in owner.body if isinstance(method, FunctionNode)
     )  # fmt: skip
-    return frozenset([*methods, *(name for statement in body for name in _bound_by(statement))])
-
-
-def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, FunctionNode | ast.ClassDef):
-        yield statement.name
-    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        yield from (target.id for target in targets if isinstance(target, ast.Name))
+    own = (node for node in body if not isinstance(node, ast.Import | ast.ImportFrom))
+    return frozenset([*methods, *(name for node in own for name in names_bound_by(node))])
 
 
 def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
@@ -103,6 +96,20 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
         if changed := replaced.intersection(_changed_by(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
     return "" if _imports_target(tree) else "the program does not import the code from target"
+
+
+def sets_on_target(program: str) -> str:
+    """Return where a program sets something on the module of the code, "" where it does not.
+
+    So it says what stands beside the code, which a process of its own does not hear.
+    """
+    tree = parse_or_none(program)
+    names = DottedNames(tree) if tree else None
+    for node in ast.walk(tree) if tree else ():
+        for changed in _changed_by(node, names) if names else ():
+            if changed.startswith(f"{_TARGET}."):
+                return f"line {getattr(node, 'lineno', 0)} sets {changed}"
+    return ""
 
 
 def _is_name_space(node: ast.AST, names: DottedNames) -> bool:

@@ -6,7 +6,7 @@ from itertools import islice
 from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.gates import Gate
 from agents.gates.outcomes import outcome_of, raised_in_program
-from agents.gates.static_checks import faults_of
+from agents.gates.static_checks import faults_of, sets_on_target
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.languages.python.messages import without_messages
@@ -47,7 +47,7 @@ class OracleValidator:
     ) -> None:
         self._settings = settings
         self._language = language
-        self._scaffolded = language.scaffolded if scaffolding else str
+        self._scaffolding = scaffolding
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -57,7 +57,9 @@ class OracleValidator:
         A program whose assertion fails on the code itself is not run on mutants: it would fail on
         each.
         """
-        evidence = evidence_of(result, outcome_of(result, draft.program, pair.code.text))
+        evidence = evidence_of(
+            result, outcome_of(result, draft.program, pair.code.text, draft.beside)
+        )
         faults = faults_of(draft.program, pair.code.text) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
@@ -86,6 +88,8 @@ class OracleValidator:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
             return {"protection": "separate"}
+        if place := sets_on_target(draft.program):
+            return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
         return {"faults": {Gate.PASSES_APART: fault}}
@@ -132,7 +136,7 @@ class OracleValidator:
         It may take as long as the first run, which sets this run apart from those on mutants.
         """
         control = self._language.control_of(code)
-        run = await box.run(draft.program, code=self._scaffolded(control))
+        run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
         told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
@@ -151,12 +155,15 @@ class OracleValidator:
 
     async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
         """Run a program that passes on the code on a mutant, at most for ``limit`` seconds."""
-        code = self._scaffolded(mutant.code)
+        code = self._module_of(mutant.code, draft)
         result = await box.run(draft.program, code=code, timeout_s=limit)
         outcome = result.outcome
         if outcome == "raised" and raised_in_program(result):
             outcome = "assertion_failed"
         return MutantRun(change=f"line {mutant.line}: {mutant.change}", outcome=outcome)
+
+    def _module_of(self, code: str, draft: Draft) -> str:
+        return self._language.with_beside(code, draft.beside, scaffolding=self._scaffolding)
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
         settings, (low, high) = self._settings, report.mutation_interval or (0.0, 0.0)

@@ -23,7 +23,7 @@ class Prompt(Record):
         ]
 
 
-_SHARED = ("guideline", "half_guideline", "three_steps")
+_SHARED = ("guideline", "half_guideline", "three_steps", "beside")
 
 
 @cache

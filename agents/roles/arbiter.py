@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from agents.evidence import Attempt, RunEvidence
 from agents.gates.gates import reason_of
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.roles.base import Agent, Judgement
+from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.run_report import run_report
 from infra.records import Pair
 
@@ -20,6 +20,7 @@ _MEANING_OF = {
         "The program could not be run to its end: it is no evidence. Judge by reading the code."
     ),
 }
+_NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
 _NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
 _SIMULATED = "Nothing was run: a model predicted this report, and may be wrong."
 _VOID = "The program proves nothing, whatever it says, and is no evidence:"
@@ -64,7 +65,10 @@ class Arbiter(Agent[Judgement]):
         """Yield the program, its report and its faults; unknown counts are left out."""
         limit = self._model.code_limit
         yield fence("reading of the query that is tested", attempt.draft.reading)
+        if not attempt.draft.program:
+            return
         yield fence("program", shorten(attempt.draft.program, limit))
+        yield from beside_section(attempt.draft.beside)
         if attempt.result:
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
         if attempt.report and attempt.report.faults:
@@ -73,7 +77,9 @@ class Arbiter(Agent[Judgement]):
 
 def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
     last = attempts[-1]
-    if last.result is None:
+    if not last.draft.program:
+        yield _NO_PROGRAM
+    elif last.result is None:
         yield _NOT_RUN
     elif last.is_simulated:
         yield _SIMULATED

@@ -3,8 +3,9 @@
 from typing import ClassVar, Generic, Literal
 
 from agents.llm.client import Model
-from agents.llm.prompt import Prompt, system_text
+from agents.llm.prompt import Prompt, fence, shorten, system_text
 from agents.llm.structured_output import Reply, ReplyType
+from infra.languages.python.scaffolding import lacking_names, scaffolded
 
 
 class Agent(Generic[ReplyType]):
@@ -32,6 +33,32 @@ class Agent(Generic[ReplyType]):
         """Return the reply to a user message; ``LanguageModelError`` when the model fails."""
         prompt = Prompt(system=system_text(self.text_name()), user=user)
         return await self._model.ask(self.role, prompt, self.reply_type)
+
+
+_BESIDE = (
+    "An agent put this before the code, for names that it lacks: it is not the code's own doing."
+)
+
+
+def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple[str, ...]:
+    """Return the part of a prompt that names what code lacks; none where it lacks nothing.
+
+    Args:
+        code: The code under test.
+        limit: Most characters of the names.
+        scaffolding: Whether scaffolding gives it some of them.
+    """
+    names = sorted(lacking_names(scaffolded(code) if scaffolding else code))
+    return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
+
+
+def beside_section(beside: str) -> tuple[str, ...]:
+    """Return the part of a prompt that shows what stands beside the code; none where nothing does.
+
+    Args:
+        beside: The lines, which were checked and so are few.
+    """
+    return (fence("beside the code", beside.strip()), _BESIDE) if beside.strip() else ()
 
 
 class Judgement(Reply):

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun
+from agents.gates.beside import usable
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.roles.base import Agent, Judgement
+from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.specified_screener import SpecifiedScreening
 from agents.roles.specifier import Specification
 from infra.records import Pair
@@ -45,6 +46,7 @@ class ClaimsArbiter(Agent[Judgement]):
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
+            *beside_section(usable(screening.beside, pair.code.text)),
             fence("calls", shorten(lines or problem, limit)),
         )
         return await self._ask("\n".join(parts))

@@ -5,7 +5,7 @@ from typing import Literal
 from agents.evidence import Draft
 from agents.llm.prompt import fence, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, beside_section
 from agents.roles.installation import missing_requirement
 from infra.records import ExecutionResult, RepairStep
 from sandbox.base import Box, ShellResult
@@ -44,6 +44,7 @@ class CommandFixer(Agent[Commands]):
         limit = self._model.code_limit
         parts = [
             fence("program", shorten(draft.program, limit)),
+            *beside_section(draft.beside),
             fence("error", _error_of(result)[-min(_LONGEST_ERROR, limit) :]),
         ]
         if draft.repairs:

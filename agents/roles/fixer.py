@@ -5,16 +5,16 @@ from collections import Counter
 from typing import Literal
 
 from agents.evidence import Draft, FailedFix, FixAction
+from agents.gates.beside import beside_fault
 from agents.gates.gates import Gate
 from agents.gates.outcomes import catches_of
 from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, beside_section, lacking_section
 from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
-from infra.languages.python.imports import import_statements, names_bound_by, with_imports
-from infra.languages.python.scaffolding import lacking_names
+from infra.languages.python.imports import import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
@@ -66,7 +66,9 @@ class Fixer(Agent[Repair]):
         report = f"{result.outcome}: {result.error_type} {result.message[:limit]}\n{output}"
         parts = [
             pair_section(pair, limit),
+            *lacking_section(pair.code.text, limit),
             fence("program", draft.program),
+            *beside_section(draft.beside),
             fence("report", report),
         ]
         if draft.failed_fixes:
@@ -93,7 +95,7 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
     if repair.action == "add_import":
         return _with_imports(repair.content, draft, code)
     if repair.action == "add_import_to_code":
-        return _with_imports_of_code(repair.content.strip(), draft, code)
+        return _with_beside(repair.content.strip(), draft, code)
     return _replaced(repair.content, draft, code)
 
 
@@ -120,19 +122,11 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     return added.with_repair(f"add_import {lines.strip()}")
 
 
-def _with_imports_of_code(lines: str, draft: Draft, code: str) -> Draft:
-    """Return the draft whose code under test gets imports, of names that it lacks and no others."""
-    try:
-        statements = import_statements(lines)
-        lacking = lacking_names(with_imports(code, draft.code_imports))
-    except (SyntaxError, ValueError) as error:
-        return failed(draft, "add_import_to_code", repr(lines), str(error))
-    bound = {name for statement in statements for name in names_bound_by(statement)}
-    if others := bound - lacking:
-        problem = f"{min(others)} is no name that the code lacks"
-        return failed(draft, "add_import_to_code", repr(lines), problem)
-    imports = f"{draft.code_imports}\n{lines}".strip()
-    added = draft.model_copy(update={"code_imports": imports})
+def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
+    """Return the draft whose code has more beside it, of names that it lacks and no others."""
+    if fault := beside_fault(lines, code) or ("" if lines else "nothing is given"):
+        return failed(draft, "add_import_to_code", repr(lines), fault)
+    added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
     return added.with_repair(f"add_import_to_code {lines}")
 
 

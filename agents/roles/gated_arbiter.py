@@ -6,8 +6,6 @@ from agents.evidence import Attempt, RunOutcome
 from agents.gates.outcomes import catches_of, outcomes_of_tests
 from agents.llm.prompt import fence, shorten
 from agents.roles.arbiter import Arbiter, is_confirmed
-from infra.languages.python.imports import with_imports
-from infra.languages.python.syntax import parse_or_none
 from infra.records import Pair
 
 _NAME_OF = {
@@ -64,9 +62,6 @@ class GatedArbiter(Arbiter):
         if attempt.result is None or attempt.outcome is None:
             return
         limit, code = self._model.code_limit, pair.code.text
-        if attempt.draft.code_imports and parse_or_none(code):
-            code = with_imports(code, attempt.draft.code_imports)
-            yield fence("what was put beside the code", shorten(attempt.draft.code_imports, limit))
         yield from _outcome_lines(attempt, code, limit)
         yield from _weight_lines(attempt)
         if caught := catches_of(attempt.draft.program, code):
@@ -76,7 +71,9 @@ class GatedArbiter(Arbiter):
     def _meaning(self, attempts: Sequence[Attempt]) -> Iterator[str]:
         """Yield what the programs say together; what each says stands beside it."""
         last = attempts[-1]
-        if is_confirmed(attempts):
+        if not last.draft.program:
+            yield from super()._meaning(attempts)
+        elif is_confirmed(attempts):
             yield _CONFIRMED
         elif any(attempt.is_valid_failure for attempt in attempts):
             yield _UNCONFIRMED
@@ -102,7 +99,8 @@ def _outcome_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:
     """Yield the outcome of each test that failed, and what each kind of outcome means."""
     assert attempt.result is not None  # noqa: S101 - the caller has seen to it
     assert attempt.outcome is not None  # noqa: S101 - as above
-    tests = outcomes_of_tests(attempt.result, attempt.draft.program, code)
+    draft = attempt.draft
+    tests = outcomes_of_tests(attempt.result, draft.program, code, draft.beside)
     if tests:
         lines = "\n".join(f"{name}: {_NAME_OF[outcome]}" for name, outcome in tests.items())
         yield fence("how its tests failed", shorten(lines, limit))

@@ -5,7 +5,7 @@ from typing import Literal
 from agents.evidence import Draft
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, beside_section
 from infra.records import ExecutionResult, Pair
 
 _LONGEST_MESSAGE = 10_000  # characters that a result holds
@@ -32,7 +32,8 @@ class Simulator(Agent[Prediction]):
         """
         limit = self._model.code_limit
         program = fence("program", shorten(draft.program, limit))
-        prediction = await self._ask(f"{pair_section(pair, limit)}\n{program}")
+        parts = (pair_section(pair, limit), *beside_section(draft.beside), program)
+        prediction = await self._ask("\n".join(parts))
         return ExecutionResult(
             outcome=prediction.outcome,
             message=prediction.message[:_LONGEST_MESSAGE],

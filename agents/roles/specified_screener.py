@@ -5,7 +5,7 @@ from typing import Literal
 from agents.claims.claim import Claim, claims_in
 from agents.llm.prompt import pair_section
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, lacking_section
 from agents.roles.specifier import Specification
 from infra.records import Pair
 
@@ -15,6 +15,7 @@ class SpecifiedScreening(Reply):
 
     reason: str
     verdict: Literal["clear_match", "clear_non_match", "unclear_behaviour", "unclear_query"]
+    beside: str = ""
     adapter: str
     call: str
 
@@ -34,4 +35,6 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
     async def screen(self, pair: Pair, specification: Specification) -> SpecifiedScreening:
         """Return the screening; ``LanguageModelError`` when the model fails."""
         limit = self._model.code_limit
-        return await self._ask(f"{specification.section(limit)}\n{pair_section(pair, limit)}")
+        lacking = lacking_section(pair.code.text, limit)
+        parts = (specification.section(limit), pair_section(pair, limit), *lacking)
+        return await self._ask("\n".join(parts))

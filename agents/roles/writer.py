@@ -3,25 +3,31 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from agents.evidence import Draft
+from agents.evidence import Draft, FailedFix
+from agents.gates.beside import beside_fault
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, beside_section, lacking_section
 from infra.languages import Language
 from infra.records import Pair
 
 
 class Composition(Reply):
-    """One reading of the query and the program that tests it."""
+    """One reading of the query, the program that tests it, and what the code lacks for that."""
 
     reading: str
+    beside: str = ""
     program: str
 
-    @property
-    def draft(self) -> Draft:
-        """The program as it was written."""
-        return Draft(reading=self.reading, program=self.program)
+    def draft_for(self, pair: Pair) -> Draft:
+        """Return the program as it was written, without what may not stand beside the code."""
+        program = self.program if self.program.strip() else ""
+        draft = Draft(reading=self.reading, program=program)
+        if fault := beside_fault(self.beside, pair.code.text):
+            fix = FailedFix(action="add_import_to_code", content=repr(self.beside), problem=fault)
+            return draft.without_success(fix)
+        return draft.model_copy(update={"beside": self.beside.strip()})
 
 
 class Writer(Agent[Composition]):
@@ -30,10 +36,17 @@ class Writer(Agent[Composition]):
     role = "writer"
     reply_type = Composition
     once_more: ClassVar[str] = "Write a better program."
+    scaffolding: ClassVar[bool] = False
 
     async def write(self, pair: Pair) -> Draft:
         """Return a first program; ``LanguageModelError`` when the model fails."""
-        return (await self._ask(pair_section(pair, self._model.code_limit))).draft
+        return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
+
+    def _parts(self, pair: Pair) -> Iterator[str]:
+        """Yield what is the same for each program of a pair."""
+        limit = self._model.code_limit
+        yield pair_section(pair, limit)
+        yield from lacking_section(pair.code.text, limit, scaffolding=self.scaffolding)
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing.
@@ -45,18 +58,20 @@ class Writer(Agent[Composition]):
         """
         limit = self._model.code_limit
         parts = (
-            pair_section(pair, limit),
+            *self._parts(pair),
             fence("program that proves nothing", shorten(draft.program, limit)),
+            *beside_section(draft.beside),
             fence("why it proves nothing", shorten(reason, limit)),
             self.once_more,
         )
-        return (await self._ask("\n".join(parts))).draft.in_the_box_of(draft)
+        return (await self._ask("\n".join(parts))).draft_for(pair).in_the_box_of(draft)
 
 
 class GatedWriter(Writer):
     """Writes programs that notice mistakes which break what the query demands, and no others."""
 
     text = "gated_writer"
+    scaffolding = True
     once_more = (
         "Write a better program: one that notices mistakes which break what the query demands. "
         "Mistakes that it does not forbid may pass; test nothing for their sake."
@@ -83,12 +98,13 @@ class BlindWriter(Agent[Composition]):
 
     async def write(self, pair: Pair) -> Draft:
         """Return a program; ``LanguageModelError`` when the model fails."""
-        return (await self._ask("\n".join(self._parts(pair)))).draft
+        return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
 
     def _parts(self, pair: Pair) -> Iterator[str]:
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
+        yield from lacking_section(pair.code.text, self._model.code_limit)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

@@ -100,9 +100,14 @@ class Language(ABC):
         """Return code with the imports and stubs that it lacks to be run on its own."""
         return code
 
-    def with_imports(self, code: str, lines: str) -> str:
-        """Return code with import statements before it; ``SyntaxError`` if it cannot be parsed."""
-        return f"{lines}\n{code}"
+    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:
+        """Return the module of a code and what stands beside it, scaffolded where that is asked.
+
+        Raises:
+            SyntaxError: Something stands beside code that cannot be parsed.
+        """
+        module = f"{beside}\n{code}" if beside else code
+        return self.scaffolded(module) if scaffolding else module
 
     def receiver_attributes(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
         """Return the attributes that an object needs on which methods of the code are called."""

@@ -87,6 +87,7 @@ def _execution_row(run: Execution) -> dict[str, object]:
     details = {
         "tests": [case.model_dump(exclude_defaults=True) for case in run.result.tests],
         "repairs": [step.model_dump() for step in run.repairs],
+        "beside": run.beside,
     }
     return {
         "requirements": list(run.requirements),
@@ -357,6 +358,7 @@ def _nested(row: Mapping[str, object]) -> dict[str, object]:
     return {name: row[name] for name in own} | {
         "oracle": oracle,
         "repairs": details["repairs"],
+        "beside": details.get("beside", ""),
         "result": result | {"tests": details["tests"]},
     }
 

@@ -106,7 +106,9 @@ _CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
     "last_line": pa.int32(),
     "parameters": pa.list_(_TEXT),
 }
-_LABEL = dict.fromkeys((name for name in Label.model_fields if name not in Label.beside), _TEXT) | {
+_LABEL = dict.fromkeys(
+    (name for name in Label.model_fields if name not in Label.undigested), _TEXT
+) | {
     "relevance": pa.float64(),
 }
 

@@ -41,6 +41,7 @@ _NESTED = {  # JSON texts; NULL details are those of older versions
     "oracle": "oracle::VARCHAR",
     "tests": "coalesce(details->'$.tests', '[]')::VARCHAR",
     "repairs": "coalesce(details->'$.repairs', '[]')::VARCHAR",
+    "beside": "coalesce(details->>'$.beside', '')",
 }
 
 

@@ -203,7 +203,7 @@ CREATE TABLE executions (
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
     oracle           JSON,               -- the gates' report; NULL: not checked
-    details          JSON                -- outcomes of tests, and repairs; NULL: by an older version
+    details          JSON                -- outcomes of tests, repairs, what stood beside the code; NULL: by an older version
 );
 
 -- behaviours of candidates, which follow from annotations; `infra.store.behaviours` keeps each once

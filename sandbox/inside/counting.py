@@ -14,6 +14,12 @@ from sandbox.inside.failures import PROGRAM, TARGET, sides_at
 
 # Modules of which no function is an assertion: the code, the program, and what does nothing.
 _NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
+# What reaches from a program into the interpreter of the code under test.
+_SHARED = {
+    "mock", "patch", "monkeypatch", "assertLogs", "assertWarns", "assertWarnsRegex",
+    "catch_warnings", "warns", "stdin", "settrace", "setrecursionlimit", "getrecursionlimit",
+    "__globals__", "__code__", "__builtins__", "builtins",
+}  # fmt: skip
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
@@ -27,7 +33,7 @@ def instrumented(job: Job) -> Job:
     What does not compile becomes the name and the arguments of the error. ``names`` are what the
     compiled texts call: where a function of the target begins, where something is asserted, where a
     test is entered, and where an assertion failed or held after all. ``tests`` are the names of the
-    tests that the program must have.
+    tests that the program must have, ``shared`` is what in it needs the interpreter of the code.
     """
     called, *others = names = [f"_{os.urandom(8).hex()}" for _ in range(5)]
     target, program = texts = job["code"], job["program"]
@@ -37,6 +43,7 @@ def instrumented(job: Job) -> Job:
         "code": _compiled(target, TARGET, TargetCounter(called)),
         "program": _compiled(program, PROGRAM, counter),
         "tests": counter.required,
+        "shared": counter.shared,
         "names": names,
         "texts": texts,
     }
@@ -87,6 +94,7 @@ class ProgramCounter(ast.NodeTransformer):
         self._plain: list[str] = []
         self._bound: list[str] = []
         self._asserting: frozenset[str] = frozenset()
+        self.shared = ""
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -96,6 +104,8 @@ class ProgramCounter(ast.NodeTransformer):
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Find the test functions, then count everything."""
         self._asserting = _imported_assertions(node)
+        words = (word for part in ast.walk(node) for word in _words_of(part))
+        self.shared = next((word for word in words if word in _SHARED), "")
         self._plain = [part.name for part in node.body if _is_plain_test(part)]
         self._bound = [name for part in ast.walk(node) for name in _names_bound_by(part)]
         functions = (
@@ -236,6 +246,18 @@ def _with_sides(test: ast.expr, line: int) -> ast.expr:
     sides = zip(sides_at(line), (test.left, *test.comparators), strict=True)
     left, right = (ast.NamedExpr(ast.Name(name, ast.Store()), side) for name, side in sides)
     return ast.copy_location(ast.Compare(left, test.ops, [right]), test)
+
+
+def _words_of(node: ast.AST) -> list[str]:
+    """Return the names that a node uses, and the text that may be one of Python's own."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+            return [name]
+        case ast.Constant(value=str() as name) if name.startswith("__"):
+            return [name]
+        case ast.ImportFrom(module=str() as name) | ast.alias(name=name):
+            return name.split(".")
+    return []
 
 
 def _insert(node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> None:

@@ -34,11 +34,6 @@ _BUILT_IN = frozenset(
     name for name in dir(importlib.import_module("builtins")) if not name.startswith("__")
 )
 _STAR = re.compile(r"\bimport\s*\(?\s*\*")
-# What reaches from the program into the code's interpreter.
-_SHARED = re.compile(
-    r"\b(mock|patch|monkeypatch|assertLogs|assertWarns\w*|catch_warnings|warns|stdin|settrace|"
-    r"setrecursionlimit|getrecursionlimit|__globals__|__code__|__builtins__|builtins)\b"
-)
 # What a program reads of its surroundings, which the code may have changed: what it does not read
 # stays as it is, so that nothing in this process obeys it.
 _READ = {
@@ -55,7 +50,7 @@ def give_up(reason: str) -> NoReturn:
 
 
 def stub_loader(
-    program: str, code: str, count_call: Callable[[], object]
+    program: str, code: str, count_call: Callable[[], object], shared: str
 ) -> Callable[[Space], None]:
     """Return what fills the name space of ``target`` with what the other process has loaded.
 
@@ -63,11 +58,12 @@ def stub_loader(
         program: The program's text.
         code: The text of the code under test.
         count_call: Called for each call of a function of it.
+        shared: What in the program reaches into the code's interpreter; "" for nothing.
     """
 
     def load(space: Space) -> None:
-        if word := _SHARED.search(program):
-            give_up(f"the program uses {word.group()}")
+        if shared:
+            give_up(f"the program uses {shared}")
         heeds = {name for name, words in _READ.items() if words.search(program)}
         channel = Channel(CHANNEL, shares_chance="random" in code, heeds=heeds)
         takes_all = _STAR.search(program) is not None

@@ -244,5 +244,5 @@ def digest_of_records(records: Iterable[Record]) -> str:
 def _digestible(record: Record) -> str:
     """Return what a record says as JSON, without added fields that are empty, as of old."""
     return record.model_dump_json(
-        exclude={*record.beside, *(name for name in record.added if not getattr(record, name))}
+        exclude={*record.undigested, *(name for name in record.added if not getattr(record, name))}
     )

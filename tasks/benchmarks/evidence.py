@@ -147,7 +147,7 @@ def _execution(row: Mapping[str, object]) -> dict[str, object]:
     nested = {name: json.loads(str(row.get(name) or "null")) for name in NESTED}
     outer = Execution.model_fields.keys() - {"result", "oracle", "repairs"}
     result = {key: row[key] for key in ExecutionResult.model_fields.keys() - {"tests"}}
-    return {key: row[key] for key in outer} | {
+    return {key: row.get(key, "") for key in outer} | {
         "result": result | {"tests": nested["tests"] or ()},
         "oracle": nested["oracle"],
         "repairs": nested["repairs"] or (),

@@ -99,6 +99,7 @@ _EXECUTION = pa.struct(
         "oracle": _TEXT,
         "tests": _TEXT,
         "repairs": _TEXT,
+        "beside": _TEXT,
     }
 )
 EVIDENCE = pa.schema(

@@ -269,6 +269,9 @@ def _run(run: Execution) -> Iterator[Block]:
     yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
     if error := ": ".join(filter(None, (result.error_type, result.message))):
         yield Code(error, "error")
+    if run.beside:
+        yield "beside the function"
+        yield Code(run.beside)
     yield Code(run.program)
     for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
         if stream:

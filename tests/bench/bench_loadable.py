@@ -1,17 +1,20 @@
-"""How many of CoSQA's dev functions load: as they are, after mending, or not without context.
+"""How many of CoSQA's testable functions load and could run, with what an agent puts beside them.
 
-    COSQA_DATA=... python -m tests.bench.bench_loadable [--without tensorflow torch]
+    COSQA_DATA=... python -m tests.bench.bench_loadable [--every 10] [--packages 10]
 
-A function loads where a box can import it, nobody else need give it a name, and the modules that it
-imports when it is called are there. Mending is what the pipeline does with no model: imports before
-the function, distributions from the image or the index. What is left needs its class or its module.
-Beside it stands a count on the same functions: 22.8% run as they stand, 40.7% with imports.
+The functions are those of the retrieval code base that are Python 3 and testable as the filter
+`testable` says (a parameter, a returned value): 4,436 of 6,267. One loads where a box can import
+it, every name that it looks up is bound, and modules that it imports when it is called are there.
+The agent is a stand-in that knows no function: it imports what scaffolding knows, and for every
+other name gives a stub, whose parts are those that the function takes from it by a dot. What it
+writes is checked as a model's reply is. ``paper`` runs code without scaffolding and without the
+image's packages, the default with both; both install what is missing, here for all at once and the
+packages that most functions import.
 """
 
 import argparse
 import ast
 import asyncio
-import builtins
 import json
 import symtable
 import warnings
@@ -22,32 +25,33 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from infra.languages.python.scaffolding import scaffolded
+from agents.gates.beside import beside_fault
+from infra.languages.python.functions import functions_of
+from infra.languages.python.imports import names_bound_by
+from infra.languages.python.scaffolding import lacking_names, scaffolded, with_beside
+from infra.languages.python.syntax import FunctionNode
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box
 from sandbox.packages.resolve import distribution_for
 from tests.bench.measure import cosqa_data
 
-KNOWN_SHARES = {"loads as it is": "22.8%", "loads as it is or mended": "40.7%"}
-ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__"}
-LOAD = """
+PROGRAM = """
+import builtins
 import importlib
 import target
 for name in {modules!r}:
     importlib.import_module(name)
+lacking = [name for name in {names!r} if not hasattr(target, name) and not hasattr(builtins, name)]
+assert not lacking, lacking
 """
+PART = "staticmethod(lambda *a, **k: a[0] if a and callable(a[0]) else (lambda f: f))"
+DECORATOR = "def {name}(*a, **k):\n    return a[0] if a and callable(a[0]) else (lambda f: f)"
 
 
-def free_names(code: str) -> set[str]:
-    """Return the names that code looks up and nobody gives it."""
-    table = symtable.symtable(code, "target.py", "exec")
-    given = {
-        name.get_name()
-        for name in table.get_symbols()
-        if name.is_assigned() or name.is_imported() or name.is_namespace()
-    }
-    return set(_looked_up(table)) - given - ALWAYS_THERE
+def looked_up(code: str) -> set[str]:
+    """Return the names that code looks up in its module or among the built-in ones."""
+    return set(_looked_up(symtable.symtable(code, "target.py", "exec"))) - {"__class__"}
 
 
 def _looked_up(table: symtable.SymbolTable) -> Iterator[str]:
@@ -71,86 +75,110 @@ def modules_of(code: str) -> set[str]:
     return modules
 
 
-def is_method(code: str) -> bool:
-    """Return whether code is a function that belongs to a class."""
-    first = ast.parse(code).body[0]
-    if not isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    parameters = [*first.args.posonlyargs, *first.args.args]
-    return bool(parameters) and parameters[0].arg in ("self", "cls")
-
-
-def parses(code: str) -> bool:
-    """Return whether code is Python 3."""
+def is_testable(code: str) -> bool:
+    """Return whether code is Python 3, with a parameter and a returned value; see `testable`."""
     try:
-        ast.parse(code)
-    except (SyntaxError, ValueError):
+        first = functions_of(code)[0]
+    except (SyntaxError, ValueError, IndexError):
         return False
-    return True
+    arguments = ast.parse(code).body[0].args.args  # type: ignore[attr-defined]  # a function's
+    return first.returns_value and bool(arguments or first.parameters)
 
 
-async def loads(code: str, box: Box) -> bool:
-    """Return whether code loads in a box as it is."""
-    if free_names(code):
-        return False
-    program = LOAD.format(modules=sorted(modules_of(code)))
-    return (await box.run(program, code=code)).outcome == "passed"
+def beside_of(code: str, *, scaffolding: bool) -> str:
+    """Return what the stand-in puts beside a function that lacks names."""
+    lines = [] if scaffolding else _imports_of(code)
+    bound = scaffolded(code) if scaffolding else "\n".join([*lines, code])
+    return "\n".join([*lines, *(_stub(name, code) for name in sorted(lacking_names(bound)))])
 
 
-async def installed(box: Box, wanted: set[str]) -> dict[str, str]:
-    """Install distributions one by one; return those that cannot be, with the reason."""
-    failed = {}
-    for name in sorted(wanted):
-        outcome = await box.install([name])
-        if not outcome.ok:
-            failed[name] = outcome.message.splitlines()[-1][:80]
-    return failed
+def _imports_of(code: str) -> list[str]:
+    """Return the lines that scaffolding puts before a function."""
+    lacking, own = lacking_names(code), set(map(ast.dump, ast.parse(code).body))
+    added = (node for node in ast.parse(scaffolded(code)).body if ast.dump(node) not in own)
+    return [ast.unparse(node) for node in added if lacking.intersection(names_bound_by(node))]
 
 
-async def kind_of(code: str, bare: Box, equipped: Box) -> str:
-    """Return what a function needs to load."""
-    if not parses(code):
-        return "is no Python 3"
-    if is_method(code):
-        return "needs its class"
-    if await loads(code, bare):
-        return "loads as it is"
-    return "loads after mending" if await loads(scaffolded(code), equipped) else "needs its module"
+def _stub(name: str, code: str) -> str:
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        for decorator in node.decorator_list if isinstance(node, FunctionNode) else ():
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if isinstance(called, ast.Name) and called.id == name:
+                return DECORATOR.format(name=name)
+    parts = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == name
+        and not node.attr.startswith("_")
+    }
+    lines = [f"    {part} = {PART}" for part in sorted(parts)]
+    lines.append("    __class_getitem__ = classmethod(lambda cls, _: cls)")  # of annotations
+    return "\n".join([f"class {name}(Exception):", *lines])
 
 
-def wanted_by(codes: list[str]) -> set[str]:
-    """Return the distributions that mended functions import."""
-    mended = [scaffolded(code) for code in codes if parses(code) and not is_method(code)]
-    modules = set[str]().union(*(modules_of(code) for code in mended if not free_names(code)))
-    return {distribution_for(module) for module in modules} - {""}
+async def loads(code: str, box: Box) -> str:
+    """Return why code cannot be run in a box, "" where it can."""
+    try:
+        names = looked_up(code)
+    except SyntaxError as error:
+        return f"no Python: {error.msg}"
+    program = PROGRAM.format(modules=sorted(modules_of(code)), names=sorted(names))
+    result = await box.run(program, code=code)
+    missing = f" {result.missing_module}" if result.missing_module else ""
+    return "" if result.outcome == "passed" else f"{result.error_type or result.outcome}{missing}"
 
 
-async def report(folder: Path, without: set[str]) -> Table:
+async def install(box: Box, wanted: list[str]) -> list[str]:
+    """Install distributions one by one; return those that cannot be."""
+    return [name for name in wanted if not (await box.install([name])).ok]
+
+
+def wanted_by(codes: list[str], most: int) -> list[str]:
+    """Return the distributions that most functions import, once these are scaffolded."""
+    counts = Counter(module for code in codes for module in modules_of(scaffolded(code)))
+    found = (distribution_for(module) for module, _ in counts.most_common())
+    return list(dict.fromkeys(filter(None, found)))[:most]
+
+
+async def report(folder: Path, every: int, packages: int) -> Table:
     """Load all functions and return the table."""
-    codes = [row["code"] for row in json.loads((folder / "cosqa-dev.json").read_text())]
-    wanted = wanted_by(codes) - without
+    texts = json.loads((folder / "code_idx_map.txt").read_text())
+    codes = [code for code in texts if is_testable(code)]
+    wanted, codes = wanted_by(codes, packages), codes[::every]
+    rows: dict[str, Counter[str]] = {}
+    refused = Counter[str]()
     sandbox = make_sandbox(SandboxSettings(memory_mb=1024, timeout_s=30))
-    async with sandbox.box("") as bare, sandbox.box("") as equipped:
-        failed = await installed(equipped, wanted)
-        kinds = Counter([await kind_of(code, bare, equipped) for code in codes])
+    for name, scaffolding in (("paper", False), ("default", True)):
+        alone, whole = Counter[str](), Counter[str]()
+        async with sandbox.box("", bare=not scaffolding) as box:
+            failed = await install(box, wanted)
+            for code in codes:
+                beside = beside_of(code, scaffolding=scaffolding)
+                if fault := beside_fault(beside, code):
+                    refused[fault] += 1
+                    beside = ""
+                alone[await loads(scaffolded(code) if scaffolding else code, box)] += 1
+                whole[await loads(with_beside(code, beside, scaffolding=scaffolding), box)] += 1
+        rows |= {f"{name}, as it was": alone, f"{name}, with what stands beside it": whole}
     await sandbox.close()
-    kinds["loads as it is or mended"] = kinds["loads as it is"] + kinds["loads after mending"]
-    return _table(kinds, len(codes), wanted - set(failed), failed)
+    return _table(rows, len(codes), f"not installed: {', '.join(failed)}", refused)
 
 
 def _table(
-    kinds: Counter[str], functions: int, installed: set[str], failed: dict[str, str]
+    rows: dict[str, Counter[str]], functions: int, failed: str, refused: Counter[str]
 ) -> Table:
-    table = Table(title=f"CoSQA dev, {functions} functions", title_justify="left")
-    table.add_column("function")
-    for column in ("number", "share", "count by hand"):
-        table.add_column(column, justify="right")
-    for kind in ("loads as it is", "loads after mending", "loads as it is or mended",
-                 "needs its module", "needs its class", "is no Python 3"):  # fmt: skip
-        number = kinds[kind]
-        table.add_row(kind, str(number), f"{number / functions:.1%}", KNOWN_SHARES.get(kind, ""))
-    words = [f"installed: {', '.join(sorted(installed))}"]
-    words += [f"not installed: {name} ({reason})" for name, reason in failed.items()]
+    title = f"CoSQA's code base, {functions:,} testable functions"
+    table = Table(title=title, title_justify="left")
+    for column in ("configuration", "load", "share", "what the others lack"):
+        table.add_column(column, justify="right" if column in ("load", "share") else "left")
+    for name, kinds in rows.items():
+        number = kinds.pop("")
+        reasons = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common(8))
+        table.add_row(name, str(number), f"{number / functions:.1%}", reasons)
+    words = [failed, f"refused: {refused.total()} {refused.most_common(3)}"]
     table.caption, table.caption_justify = "\n".join(words), "left"
     return table
 
@@ -158,11 +186,12 @@ def _table(
 def main() -> None:
     """Load and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--without", nargs="*", default=["tensorflow", "torch"])
+    parser.add_argument("--every", type=int, default=1, help="take each so manieth function")
+    parser.add_argument("--packages", type=int, default=10, help="how many to install")
     options = parser.parse_args()
     folder = cosqa_data()
     warnings.simplefilter("ignore", SyntaxWarning)  # of other people's functions
-    Console(width=110).print(asyncio.run(report(folder, set(options.without))))
+    Console(width=110).print(asyncio.run(report(folder, options.every, options.packages)))
 
 
 if __name__ == "__main__":

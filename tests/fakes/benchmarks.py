@@ -88,7 +88,12 @@ def _evidence() -> Annotation:
         trials=(MutantRun(change="1 → 2", outcome="passed"),),
     )
     run = Execution(
-        round=0, program="assert True", requirements=("numpy",), result=result, oracle=oracle
+        round=0,
+        program="assert True",
+        beside="import re",
+        requirements=("numpy",),
+        result=result,
+        oracle=oracle,
     )
     return Annotation(
         query_id=QUERIES[0].query_id,

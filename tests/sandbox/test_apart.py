@@ -87,6 +87,8 @@ SAME = [
          "import numpy\nassert (f(numpy.array([1, 2])) == [1, 3]).all()"),
     Pair("a failure", "def f(x): return x", "assert f(1) == 2"),
     Pair("no such name", "def f(x): return x", "assert target.g(1) == 2"),
+    Pair("words that mean nothing", "def f(x): return x",
+         "# no mock, no patch\n'monkeypatch'\nassert f('mock of builtins') == 'mock of builtins'"),
 ]  # fmt: skip
 
 
@@ -110,6 +112,8 @@ TOGETHER = [
          "class A: a = 1\nassert f(A()) == 1"),
     Pair("a replaced name", "import time\ndef f(): return time.time()",
          "from unittest import mock\nwith mock.patch('time.time', lambda: 1): assert f() == 1"),
+    Pair("a replaced name of Python", "def f(x): return len(x)",
+         "f.__getattribute__('__globals__')['len'] = lambda _: 1\nassert f('ab') == 1"),
     Pair("a list of the code", "names = []\ndef f(): names.append(1)",
          "f()\nassert target.names == [1]"),
 ]  # fmt: skip

@@ -8,11 +8,11 @@ from infra.languages.python import (
     control,
     emptying,
     functions,
-    imports,
     mutation,
     scaffolding,
     signature,
 )
+from infra.languages.python.scaffolding import with_beside
 
 
 @languages.register("python")
@@ -33,9 +33,9 @@ class Python(Language):
         """Return code with the imports and stubs that it lacks."""
         return scaffolding.scaffolded(code)
 
-    def with_imports(self, code: str, lines: str) -> str:
-        """Return code with import statements where they may stand first."""
-        return imports.with_imports(code, lines)
+    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:
+        """Return the module of a code and what stands beside it."""
+        return with_beside(code, beside, scaffolding=scaffolding)
 
     def receiver_attributes(self, code: str) -> Sequence[str]:
         """Return what methods without their class read of ``self``."""

@@ -8,22 +8,50 @@ from infra.languages.python.syntax import parse
 def with_imports(code: str, lines: str) -> str:
     """Return code with statements before it, or right behind those that must be first.
 
+    No line of the code gets another number but by the lines that come before all of it.
+
     Raises:
         SyntaxError: The code is no Python 3.
     """
+    first, rest = _parts(code)
+    if not first:
+        return f"{lines.strip()}\n{code}"
+    return first + "; ".join(("", *map(ast.unparse, parse(lines.strip()).body))) + rest
+
+
+def with_definitions(code: str, lines: str) -> str:
+    """Return code with lines of any statements before it, or behind those that must be first.
+
+    Raises:
+        SyntaxError: The code is no Python 3.
+    """
+    first, rest = _parts(code)
+    return "\n".join((*filter(None, (first, lines.strip())), rest.lstrip(" \t;")))
+
+
+def _parts(code: str) -> tuple[str, str]:
+    """Return code up to its last import from the future, "" without one, and the rest."""
     futures = [
         statement
         for statement in parse(code).body
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
     ]
     if not futures:
-        return f"{lines.strip()}\n{code}"
+        return "", code
     rows = code.split("\n")
-    place = (futures[-1].end_lineno or 0) - 1
-    row, end = rows[place].encode(), futures[-1].end_col_offset
-    added = "; ".join(("", *map(ast.unparse, parse(lines.strip()).body)))
-    rows[place] = row[:end].decode() + added + row[end:].decode()
-    return "\n".join(rows)
+    place, end = futures[-1].end_lineno or 0, futures[-1].end_col_offset
+    row = rows[place - 1].encode()
+    first = [*rows[: place - 1], row[:end].decode()]
+    return "\n".join(first), "\n".join([row[end:].decode(), *rows[place:]])
+
+
+def joined(first: str, more: str) -> str:
+    """Return two texts of statements as one, in which the second binds what both would bind."""
+    if not first.strip() or not more.strip():
+        return first.strip() or more.strip()
+    again = {name for statement in parse(more).body for name in names_bound_by(statement)}
+    kept = (node for node in parse(first).body if not again.issuperset(names_bound_by(node)))
+    return "\n".join((*map(ast.unparse, kept), more.strip()))
 
 
 def import_statements(lines: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
@@ -42,12 +70,23 @@ def import_statements(lines: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     return tuple(imports)
 
 
-def names_bound_by(statement: ast.Import | ast.ImportFrom) -> tuple[str, ...]:
-    """Return the names that an import binds; ``*`` for all of a module."""
-    names = ((alias.asname, alias.name) for alias in statement.names)
-    if isinstance(statement, ast.ImportFrom):
-        return tuple(other or name for other, name in names)
-    return tuple(other or name.partition(".")[0] for other, name in names)
+def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
+    """Return the names that an import, a definition or an assignment binds; ``*`` for a module's.
+
+    Other statements bind none, nor do parts of an assignment that are no names.
+    """
+    match statement:
+        case ast.ImportFrom(names=aliases):
+            return tuple(alias.asname or alias.name for alias in aliases)
+        case ast.Import(names=aliases):
+            return tuple(alias.asname or alias.name.partition(".")[0] for alias in aliases)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return (statement.name,)
+        case ast.Assign(targets=targets):
+            return tuple(target.id for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
+            return (name,)
+    return ()
 
 
 class DottedNames(ast.NodeVisitor):

@@ -12,8 +12,8 @@ import builtins
 import sys
 from collections.abc import Collection, Iterable, Iterator
 
-from infra.languages.python.imports import with_imports
-from infra.languages.python.syntax import FunctionNode, parse_or_none, variable_of
+from infra.languages.python.imports import names_bound_by, with_definitions, with_imports
+from infra.languages.python.syntax import FunctionNode, parse, parse_or_none, variable_of
 
 _SHIMS = {
     "xrange": "xrange = range",
@@ -47,22 +47,27 @@ from types import SimpleNamespace
 class {DUMMY}(SimpleNamespace):
     __eq__, __hash__ = object.__eq__, object.__hash__"""
 RECEIVERS = {"self", "cls"}
+_GIVEN = {"__file__", "__class__"}  # to modules and to methods
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # of modules with a member of that name
 _METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
 
 
-def scaffolded(code: str) -> str:
+def scaffolded(code: str, given: Collection[str] = ()) -> str:
     """Return the code with known imports and stubs that it lacks.
 
     For a method without its class, the module gets a class ``DummySelf`` that takes attributes
     by name: ``f(DummySelf(y=2), 3)`` or ``DummySelf(y=2).f(3)``.
 
     Code that is no Python 3 is returned as it is.
+
+    Args:
+        code: The code.
+        given: Names that something else binds.
     """
     tree = parse_or_none(code)
     if tree is None:
         return code
-    known = set(_bound(tree)) | set(dir(builtins))
+    known = {*_bound(tree), *given, *dir(builtins)}
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
     members = _members(tree)
     lacking = _evaluated(tree) - known
@@ -80,12 +85,38 @@ def bound_names(code: str) -> frozenset[str]:
 def lacking_names(code: str) -> frozenset[str]:
     """Return the names that code looks up and binds nowhere, built-in ones aside.
 
-    Code that is no Python 3 lacks none.
+    Those of annotations are looked up too, but where code begins by leaving them unevaluated. Code
+    that is no Python 3 lacks none.
     """
     tree = parse_or_none(code)
     if tree is None:
         return frozenset()
-    return frozenset(_evaluated(tree) - set(_bound(tree)) - set(dir(builtins)))
+    is_lazy = any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in tree.body
+    )
+    used = _evaluated(tree) | (set() if is_lazy else _names_in(_annotations(tree)))
+    return frozenset(used - set(_bound(tree)) - set(dir(builtins)) - _GIVEN)
+
+
+def with_beside(code: str, beside: str, *, scaffolding: bool) -> str:
+    """Return the module of a code and of what stands beside it, which comes first.
+
+    Args:
+        code: The code.
+        beside: Imports and definitions of names that the code lacks; "" for none.
+        scaffolding: Whether each of them is scaffolded.
+
+    Raises:
+        SyntaxError: Something stands beside code that is no Python 3.
+    """
+    if beside.strip():
+        names = [name for node in parse(beside).body for name in names_bound_by(node)]
+        whole = scaffolded(code, names) if scaffolding else code
+        return with_definitions(whole, scaffolded(beside) if scaffolding else beside)
+    return scaffolded(code) if scaffolding else code
 
 
 def receiver_attributes(code: str) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
 from agents.roles.arbiter import Arbiter
+from agents.roles.fixer import Repair
 from agents.roles.specified_screener import SpecifiedScreening
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of, mark_of
@@ -50,6 +51,7 @@ PROGRAMS = [
     *(f"from target import plus\ndef test_it():\n    assert plus({n}) == {n}" for n in range(6)),
     "from target import plus\nassert plus(1) is not None",
     "this is no program",
+    "",
 ]
 
 
@@ -102,7 +104,8 @@ class Model:
             "verdict": draw.choice(_verdicts(role)),
             "reading": "r", "program": draw.choice(PROGRAMS),
             "diagnosis": "d", "content": draw.choice(["numpy", "import os", PROGRAMS[0]]),
-            "action": draw.choice(["install", "add_import", "replace_program", "give_up"]),
+            "action": draw.choice(get_args(Repair.model_fields["action"].annotation)),
+            "beside": draw.choice(["", "import re"]),
             "commands": draw.choice(["pip install numpy", "touch a"]),
             "outcome": draw.choice(["passed", "assertion_failed", "raised"]), "message": "m",
             "asked": "a", "deviations": f"{draw.random()}",

@@ -172,7 +172,7 @@ async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_
     assert "in vain" not in first
     assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
     assert (new.first.evidence, new.first.is_valid) == (RunEvidence.PASSED, True)
-    assert new.first.draft.code_imports == IMPORT
+    assert new.first.draft.beside == IMPORT
     assert new.first.report is not None
     assert new.first.report.judged >= 2, "mutants have the import too"
     assert new.first.report.protection == "separate", "and so has the code apart"
@@ -187,7 +187,7 @@ async def test_3_what_was_imported_stays_for_a_second_program_and_is_replayed(
     bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
     pair = pair_of(AREA)
     new = await course_of(bench, sandbox, pair, wrong, GATED)
-    assert [item.draft.code_imports for item in new.attempts] == [IMPORT, IMPORT]
+    assert [item.draft.beside for item in new.attempts] == [IMPORT, IMPORT]
     assert is_confirmed(new.attempts)
     model = RecordedModel(new.trace.calls, 10_000)
     recorded = RecordedSandbox(new.trace.executions)
@@ -201,14 +201,14 @@ async def test_3_what_was_imported_stays_for_a_second_program_and_is_replayed(
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("import os\nos.remove('x')", "not import statements alone"),
-        ("", "not import statements alone"),
+        ("import os\nos.remove('x')", "line 2 is no import, definition or constant"),
+        ("", "nothing is given"),
         ("from math import *", "* is no name that the code lacks"),
         ("from math import pow, floor", "pow is no name that the code lacks"),
         ("from json import dumps as area", "area is no name that the code lacks"),
     ],
 )
-async def test_3_only_imports_of_what_the_code_lacks_are_added_to_it(
+async def test_3_only_what_the_code_lacks_is_added_to_it(
     bench: Bench, content: str, problem: str
 ) -> None:
     bench.serve([fixes(("add_import_to_code", content)), ANSWERS])
@@ -216,7 +216,7 @@ async def test_3_only_imports_of_what_the_code_lacks_are_added_to_it(
         outcome="raised", error_type="NameError", message="name 'floor' is not defined"
     )
     new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, GATED)
-    assert new.first.draft.code_imports == ""
+    assert new.first.draft.beside == ""
     assert [fix.problem for fix in new.first.draft.failed_fixes] == [problem]
     assert problem in new.told_to("fixer")[1]
 

@@ -93,10 +93,10 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 DIGESTS = {  # of labels that exist: another digest makes them stale
     "single": "daff1516c1ed862e5925",
     "arbiter": "0231904c5cde5da872b7",
-    "writer": "4e8a128b64e95f32ef35",
-    "executor": "1c72c7c265b8a3d513f8",
-    "paper": "44083af79ec919c374b8",
-    "gated": "193bb55a7439e5f2b038",
+    "writer": "c0d2d22d9adc395cf761",
+    "executor": "57bc046bb51e1e2e5943",
+    "paper": "b363914fd1cb698b200d",
+    "gated": "2e06a51be270bcb3d8fc",
 }
 
 

@@ -1,6 +1,7 @@
 """Whatever a model or a corpus calls a program, the host reads it or refuses it, and soon.
 
 Covers what reads programs and code outside a box: `agents.gates.static_checks`,
+`agents.gates.beside`,
 `agents.committee.generation`, `agents.roles.fixer` and `infra.languages.python`.
 """
 
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 
 from agents.committee.generation import _problem_of
 from agents.evidence import Draft
+from agents.gates.beside import usable
 from agents.gates.gates import Gate
-from agents.gates.static_checks import faults_of
+from agents.gates.static_checks import faults_of, sets_on_target
 from agents.roles.code_writer import _FENCE
 from agents.roles.fixer import Repair, _apply
 from infra.languages.python import Python
@@ -34,6 +36,7 @@ CHANGES = (30, pytest.param(10_000, marks=fuzzing.NIGHTLY))
 LONGEST_S = 60.0  # of the processor; what grows with the square of a text takes minutes
 PYTHON = Python()
 CODE = "def clamp(value, low, high):\n    return max(low, min(value, high))\n"
+LACKING, BESIDE = "def f(): return a, b, x", "import a\nx = 1"
 SYNTAX = """
 class A:
     '''é'''
@@ -165,6 +168,9 @@ def answer(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("number", fuzzing.NUMBERS)
 def test_any_program_is_read_or_refused(number: int) -> None:
     def law(text: str) -> None:
+        keeps([usable(text, LACKING), usable(BESIDE, text), sets_on_target(text)])
+        if usable(BESIDE, text):
+            parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
             assert set(faults) <= set(Gate)
             keeps("".join(faults.values()).encode(errors="replace").decode())
@@ -199,7 +205,7 @@ def test_any_repair_is_made_or_noted_as_failed(number: int) -> None:
     drafts = [Draft(reading="r", program=case.program) for case in CASES[:3]]
 
     def law(text: str) -> None:
-        for action in ("install", "add_import", "replace_program"):
+        for action in ("install", "add_import", "add_import_to_code", "replace_program"):
             repair = Repair(diagnosis="d", action=action, content=text)
             odd = Draft(reading="r", program=text)
             for draft in (drafts[len(text) % 3], odd):
@@ -234,8 +240,9 @@ GROWING = {
 def test_a_long_text_is_read_soon(name: str) -> None:
     text, started = GROWING[name], time.process_time()
     readings: list[Callable[[], object]] = [
-        lambda: faults_of(text, CODE),
+        lambda: (faults_of(text, CODE), sets_on_target(text)),
         lambda: faults_of(CODE, text),
+        lambda: (usable(text, CODE), usable("import x", text)),
         lambda: assertions_of(text),
         lambda: PYTHON.scaffolded(text),
         lambda: PYTHON.signature_of(text),

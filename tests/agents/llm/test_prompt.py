@@ -48,7 +48,7 @@ def test_query_and_code_stand_in_fences_of_their_own() -> None:
 
 
 FILES = Path(str(files("agents.roles"))).glob("*.txt")
-SHARED = {"guideline", "half_guideline", "three_steps"}
+SHARED = {"guideline", "half_guideline", "three_steps", "beside"}
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
 ROLE_OF = {  # where it is not the name of the text
     "gated_arbiter": "arbiter",

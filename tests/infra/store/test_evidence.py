@@ -45,7 +45,8 @@ def with_evidence(database: Database) -> list[Annotation]:
     call = LanguageModelCall(
         role="arbiter", attempt=1, model="m", prompt_digest="d", status="ok", reply="ja, größer"
     )
-    run = Execution(round=0, program="assert f()", result=ExecutionResult(outcome="passed"))
+    result = ExecutionResult(outcome="passed")
+    run = Execution(round=0, program="assert f()", beside="import re", result=result)
     stored = []
     for place, (query, code) in enumerate((q, c) for q in QUERIES for c in CODES):
         for number, recipe in enumerate(ROUNDS):

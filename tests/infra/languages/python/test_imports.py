@@ -3,7 +3,13 @@ import ast
 import pytest
 
 from infra.languages.python import Python
-from infra.languages.python.imports import import_statements, names_bound_by, with_imports
+from infra.languages.python.imports import (
+    import_statements,
+    joined,
+    names_bound_by,
+    with_definitions,
+    with_imports,
+)
 from infra.languages.python.scaffolding import bound_names, lacking_names, receiver_attributes
 
 LATER = "from __future__ import annotations"
@@ -24,8 +30,23 @@ def test_imports_stand_before_the_code_and_after_what_must_be_first(
     code: str, with_them: str
 ) -> None:
     assert with_imports(code, "import a\nimport b\n") == with_them
-    assert Python().with_imports(code, "import a\nimport b") == with_them
     ast.parse(with_them)
+
+
+def test_definitions_stand_there_too_on_lines_of_their_own() -> None:
+    code = f"'é'; {LATER}; x = a\n{LATER}  # more\ndef f(): return a"
+    whole = with_definitions(code, "\nclass a:\n    b = 1\n")
+    assert whole == f"'é'; {LATER}; x = a\n{LATER}\nclass a:\n    b = 1\n# more\ndef f(): return a"
+    ast.parse(whole)
+    assert with_definitions("x = a", "a = 1") == "a = 1\nx = a"
+
+
+def test_of_two_texts_as_one_the_second_binds_what_both_bind() -> None:
+    first = "import a\nfrom b import c, d\ndef e(): pass\nf = 1"
+    assert joined(first, "def e(): return 2\nc = a = 3") == (
+        "from b import c, d\nf = 1\ndef e(): return 2\nc = a = 3"
+    )
+    assert (joined(" x = 1 ", ""), joined("", "x = 1\n"), joined("", "")) == ("x = 1", "x = 1", "")
 
 
 def test_code_that_is_no_python_gets_no_imports() -> None:
@@ -54,7 +75,9 @@ def test_a_text_with_anything_but_imports_is_refused(lines: str) -> None:
 
 def test_what_code_lacks_is_what_it_looks_up_and_binds_nowhere() -> None:
     code = "import os\ndef f(a: Kind, b=other):\n    c = len(a)\n    return floor(c) + os.sep"
-    assert lacking_names(code) == {"other", "floor"}
+    assert lacking_names(code) == {"other", "floor", "Kind"}
+    assert lacking_names(f"{LATER}\n{code}") == {"other", "floor"}
+    assert lacking_names("def f(self): return __file__, __class__") == frozenset()
     assert {"os", "f", "a", "b", "c"} == bound_names(code)
     assert lacking_names("print 1") == bound_names("print 1") == frozenset()
 

@@ -1,0 +1,161 @@
+"""What stands beside the code under test: the names that it uses and does not bind.
+
+A reply gives them as imports and small definitions, in its field ``beside``. They are put before
+the code wherever it runs, so they may bind what it lacks and nothing else: no name of its own, and
+no built-in one. What they do when they are called cannot be checked, so agents who judge by a run
+see them. What is refused is what no definition needs: to read the test or the code, to change what
+others have made, to be equal to what it is compared with. That keeps an agent from a wrong turn;
+against hostile code, which could do all of it itself, there is the sandbox. Calls outside functions
+are no more than that, so they are allowed, as in ``logger = logging.getLogger("x")``.
+"""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterator
+
+from infra.languages.python.imports import DottedNames, names_bound_by
+from infra.languages.python.scaffolding import DUMMY, bound_names, lacking_names
+from infra.languages.python.syntax import FunctionNode, is_deep, parse, parse_or_none
+
+_MOST_CHARACTERS, _MOST_LEVELS = 4_000, 60
+_OURS = {"target", "__main__", "program"}
+# What leads to the code of others, or into what the asserts rest on.
+_NAMES = {
+    "__builtins__", "__import__", "builtins", "compile", "ctypes", "delattr", "dis", "eval", "exec",
+    "gc", "globals", "importlib", "inspect", "linecache", "locals", "mock", "pytest", "setattr",
+    "tokenize", "unittest", "vars", *_OURS,
+}  # fmt: skip
+_PARTS = {
+    "__builtins__", "__code__", "__defaults__", "__dict__", "__globals__", "__kwdefaults__",
+    "__loader__", "__setattr__", "__spec__", "__subclasses__", "_getframe", "addaudithook",
+    "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "get_source", "setprofile",
+    "settrace", "tb_frame",
+}  # fmt: skip
+_DOTTED = {"sys.modules", "sys.meta_path", "sys.path"}
+_TEXTS = {"program.py", "target.py", *_PARTS}
+_COMPARING = {
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__class__",
+    "__instancecheck__", "__subclasscheck__",
+}  # fmt: skip
+
+
+def beside_fault(text: str, code: str) -> str:
+    """Return why lines may not stand beside a code, "" where they may, or where there are none.
+
+    Args:
+        text: Import statements and definitions.
+        code: The code under test, without scaffolding.
+    """
+    if not text.strip():
+        return ""
+    if len(text) > _MOST_CHARACTERS:
+        return f"it has more than {_MOST_CHARACTERS:,} characters"
+    try:
+        tree = parse(text)
+    except SyntaxError as error:
+        return f"it is no Python 3.11: {error}"
+    if is_deep(tree, _MOST_LEVELS):
+        return "it is nested too deeply"
+    lacking, known = lacking_names(code), _names_of(code)
+    if not lacking:
+        return "the code lacks no name"
+    faults = (fault for node in tree.body for fault in _faults_of_statement(node, lacking, known))
+    return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
+
+
+def usable(text: str, code: str) -> str:
+    """Return lines that may stand beside a code, "" in place of others; see `beside_fault`."""
+    return "" if beside_fault(text, code) else text.strip()
+
+
+def functions_of(beside: str, code: str) -> frozenset[str]:
+    """Return the names of functions and methods beside the code that no function of it has."""
+    theirs, own = (
+        {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)} if tree else set()
+        for tree in map(parse_or_none, (beside, code))
+    )
+    return frozenset(theirs - own)
+
+
+def _names_of(code: str) -> frozenset[str]:
+    """Return the names that code binds or looks up, and those of Python."""
+    tree = parse_or_none(code)
+    used = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else ()
+    return bound_names(code).union(used, dir(builtins), (DUMMY,))
+
+
+def _faults_of_statement(
+    node: ast.stmt, lacking: Collection[str], known: Collection[str]
+) -> Iterator[str]:
+    """Yield why a statement may not stand outside functions, or bind what it binds."""
+    names, is_import = names_bound_by(node), isinstance(node, ast.Import | ast.ImportFrom)
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        is_plain = node.value is not None and all(isinstance(one, ast.Name) for one in targets)
+    else:
+        is_plain = is_import or isinstance(node, FunctionNode | ast.ClassDef)
+    if not is_plain:
+        yield f"line {node.lineno} is no import, definition or constant"
+    for name in names:
+        # An import that a definition needs may have a name that means nothing in the code.
+        if name == "*" or (name not in lacking and (not is_import or name in known)):
+            yield f"{name} is no name that the code lacks"
+
+
+def _faults_of_tree(tree: ast.Module, lacking: Collection[str]) -> Iterator[str]:
+    """Yield what may not be done anywhere in the lines."""
+    names, imported = DottedNames(tree), set(dir(builtins))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported.update(names_bound_by(node))
+    for node in ast.walk(tree):
+        words = (
+            _module_of(node, lacking),
+            _word_of(node, names, lacking),
+            _changed(node, imported),
+        )
+        yield from (f"line {getattr(node, 'lineno', 0)} has {word}" for word in words if word)
+
+
+def _module_of(node: ast.AST, lacking: Collection[str]) -> str:
+    """Return a module of an import that is refused; any that the code lacks may be imported."""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return ""
+    if getattr(node, "level", 0):
+        return "a relative import"
+    refused = _OURS | {"__future__"}
+    if not set(names_bound_by(node)) <= set(lacking):
+        refused |= _NAMES
+    modules = {getattr(node, "module", "") or alias.name for alias in node.names}
+    return min(refused & {module.partition(".")[0] for module in modules}, default="")
+
+
+def _word_of(node: ast.AST, names: DottedNames, lacking: Collection[str]) -> str:
+    """Return what a node names that no definition needs, "" for nothing."""
+    match node:
+        case ast.Global():
+            return "global"
+        case ast.Constant(value=str() as text) if text in _TEXTS:
+            return repr(text)
+        case ast.Attribute(attr=name) if name in _PARTS or names.of(node) in _DOTTED:
+            return name
+        case ast.Name(id=name) if name in _NAMES - set(lacking):
+            return name
+        case (
+            ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+            | ast.Name(id=name, ctx=ast.Store())
+        ) if name in _COMPARING:
+            return name
+    return ""
+
+
+def _changed(node: ast.AST, imported: Collection[str]) -> str:
+    """Return the import or the built-in name of which a node changes a part, "" for none."""
+    if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
+        return ""
+    root: ast.AST = node
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        root = root.value
+    name = root.id if isinstance(root, ast.Name) else ""
+    return f"a change of {name}" if name in imported else ""

@@ -1,0 +1,169 @@
+"""What stands beside the code, from a reply to the label, with programs that are really run.
+
+Covers `agents.gates.beside`, `agents.roles.writer`, `agents.committee.tester`.
+"""
+
+from typing import Any
+
+import pytest
+
+from agents.committee.replay import replayed
+from agents.committee.travelling import travel
+from infra.languages.python import Python
+from infra.records import Annotation, Code, Pair, Query
+from infra.settings import AnnotationSettings, Configuration, LanguageModelSettings, Settings
+from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
+from tests.agents.committee.test_specified import RIGHT, screened, specified
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.real_sandbox import real_sandbox
+from tests.sandbox.conftest import LIMITS
+
+CODE = RIGHT.replace("n = n % len(items)", "n = Number(n) % size(items)")
+BESIDE = "from operator import index as Number\ndef size(items):\n    return len(items)"
+PROGRAM = """from target import rotate
+def test_it():
+    assert rotate([1, 2, 3], 1) == [2, 3, 1]
+    assert rotate([1, 2, 3], 4) == [2, 3, 1]
+    assert rotate([], 2) == []
+"""
+PAIR = Pair(query=Query.of("python rotate a list to the left by n places"), code=Code.of(CODE))
+IRREPARABLE = rule(
+    "command_fixer", {"reply": {"diagnosis": "d", "verdict": "irreparable", "commands": ""}}
+)
+GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
+
+
+def written(program: str = PROGRAM, beside: str = BESIDE, role: str = "writer") -> dict[str, Any]:
+    return rule(role, {"reply": {"reading": "r", "beside": beside, "program": program}})
+
+
+def told_to(bench: Bench, role: str) -> str:
+    call = next(call for call in bench.server.calls if call["role"] == role)
+    return str(call["messages"][1]["content"])
+
+
+async def judged(bench: Bench, configuration: Configuration, *script: dict[str, Any]) -> Annotation:
+    bench.serve([*script, ANSWERS])
+    async with real_sandbox(LIMITS) as sandbox:
+        return await bench.committee(sandbox, configuration=configuration).judge(PAIR)
+
+
+async def again(annotation: Annotation, configuration: Configuration) -> Annotation:
+    settings = Settings(
+        llm=LanguageModelSettings(model="openai/scripted"),
+        annotation=AnnotationSettings(configuration=configuration),
+    )
+    return await replayed(PAIR, annotation, settings)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("configuration", "support"),
+    [("executor", "ungated"), ("paper", "ungated"), ("gated", "valid_oracle")],
+)
+async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_runs(
+    bench: Bench, configuration: Configuration, support: str
+) -> None:
+    annotation = await judged(bench, configuration, UNCLEAR, written())
+    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert (annotation.path, annotation.support) == ("unclear_passed", support)
+    assert "names that the code lacks" in told_to(bench, "writer")
+    assert "Number, size\n" in told_to(bench, "writer")
+    assert f"{BESIDE}\n" in said_to_arbiter(bench)
+    (execution,) = annotation.executions
+    assert execution.beside == BESIDE
+    assert execution.oracle is None or execution.oracle.protection == "separate"
+    told = await again(annotation, configuration)
+    assert told.model_copy(update={"seconds": annotation.seconds}) == annotation
+
+
+@pytest.mark.docker
+async def test_what_a_screener_puts_there_is_there_for_claims_and_travels(bench: Bench) -> None:
+    lacking = screened("clear_match")
+    lacking["steps"][0]["reply"]["beside"] = BESIDE
+    annotation = await judged(bench, "spec", specified(), lacking)
+    assert (annotation.path, annotation.support) == ("claims_hold", "valid_oracle")
+    assert "Number, size\n" in told_to(bench, "screener")
+    assert [run.beside for run in annotation.executions] == [BESIDE]
+    assert (await again(annotation, "spec")).path == "claims_hold"
+    async with real_sandbox(LIMITS) as sandbox:
+        found = await travel([(PAIR, annotation)], sandbox, Python())
+    assert found is not None
+    assert set(found.codes[0].outcomes) == {"held"}
+    assert found.codes[0].behaviour
+
+
+@pytest.mark.docker
+async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench) -> None:
+    lacking = screened("clear_match")
+    raises = BESIDE.replace("return len(items)", "raise ValueError(items)")
+    lacking["steps"][0]["reply"]["beside"] = raises
+    annotation = await judged(bench, "spec", specified(), lacking)
+    assert (annotation.path, annotation.label) == ("clear_match", 1)
+    (execution,) = annotation.executions
+    assert "ValueError" in {case.error_type for case in execution.result.tests}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("configuration", ["gated", "spec"])
+async def test_every_fixer_of_programs_may_add_to_it(
+    bench: Bench, configuration: Configuration
+) -> None:
+    fixes = rule(
+        "fixer",
+        {"reply": {"diagnosis": "d", "action": "add_import_to_code", "content": BESIDE}},
+        GAVE_UP,
+    )
+    doubt = screened("unclear_behaviour", adapter="")
+    script = [UNCLEAR] if configuration == "gated" else [specified(), doubt]
+    annotation = await judged(bench, configuration, *script, written(beside=""), fixes)
+    assert (annotation.path, annotation.support) == ("unclear_mended_passed", "valid_oracle")
+    assert [run.beside for run in annotation.executions] == ["", BESIDE]
+    assert "Number, size\n" in told_to(bench, "fixer")
+
+
+async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench) -> None:
+    bench.serve(
+        [UNCLEAR, written(beside="def rotate(*_): return []"), rule("fixer", GAVE_UP), ANSWERS]
+    )
+    lacks = PASSED.model_copy(update={"outcome": "raised", "error_type": "NameError"})
+    sandbox = FakeSandbox(lambda program, installed: lacks)
+    annotation = await bench.committee(sandbox, configuration="gated").judge(PAIR)
+    assert [run.beside for run in annotation.executions] == [""]
+    assert "rotate is no name that the code lacks" in told_to(bench, "fixer")
+    assert "rotate is no name that the code lacks" in said_to_arbiter(bench)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "support"),
+    [("gated", "screened"), ("paper", "ungated"), ("writer", "ungated")],
+)
+async def test_a_writer_may_say_that_no_call_of_the_code_can_show_it(
+    bench: Bench, pair: Pair, configuration: Configuration, support: str
+) -> None:
+    bench.serve([UNCLEAR, written(" \n", ""), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
+    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert (annotation.path, annotation.support) == ("unclear_not_run", support)
+    assert sandbox.made == 0
+    assert "Its writer found no call" in said_to_arbiter(bench)
+
+
+async def test_a_program_stands_where_nobody_can_write_a_better_or_a_second_one(
+    bench: Bench, pair: Pair
+) -> None:
+    good = "from target import backwards\nassert backwards('ab') == 'ba'"
+    steps = ({"reply": {"reading": "r", "program": text}} for text in (good, ""))
+    bench.serve([UNCLEAR, rule("writer", *steps), written("", role="blind_writer"), ANSWERS])
+    survives = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
+    annotation = await bench.committee(survives, configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "writer", "arbiter"]
+    assert [run.program for run in annotation.executions] == [good]
+    fails = FakeSandbox(
+        lambda program, installed: PASSED.model_copy(update={"outcome": "assertion_failed"})
+    )
+    annotation = await bench.committee(fails, configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "blind_writer", "arbiter"]
+    assert [run.program for run in annotation.executions] == [good]
