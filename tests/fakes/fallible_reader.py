@@ -12,7 +12,7 @@ from typing import Any
 
 from infra.identity import digest
 from tests.bench.provable_pairs.case import name_in, names_bound_by
-from tests.bench.provable_pairs.made import MAKERS, PLAIN, ProvedPair
+from tests.bench.provable_pairs.made import HELPERS, PLAIN, ProvedPair
 from tests.fakes.llm_server import ScriptedServer, fenced
 
 _TOLD = {
@@ -20,7 +20,8 @@ _TOLD = {
     0: ("clear_non_match", "does_not_answer"),
 }
 
-_PRINTS = "prints "
+_EFFECT = re.compile(r"(prints|writes|raises) (.*)")
+_MAKER = re.compile(r"\b(file|folder|environ)\(")
 _OBJECT = """
 class DummySelf:
     def __init__(self, **attributes):
@@ -213,15 +214,15 @@ class FallibleReader(ScriptedServer):
         chosen = sorted(demands, key=lambda call: digest("chosen", role, query, text, call))
         chosen = [call for call in chosen if not demands[call].startswith("raises ")]
         wrong = _chance("values", role, query, text) < self._habits.wrong_values
-        called = "answer" if pair.adapter else name_in(pair.code)
         tests = []
         for number, call in enumerate(chosen[: self._habits.tests]):
             value = _other(demands[call]) if wrong and number == 0 else demands[call]
-            given = f"plain({called}({call}))"
-            if value.startswith(_PRINTS):
-                given, value = f"printed({called}, {call})", value.removeprefix(_PRINTS)
+            given = f"plain({name_in(pair.code)}({call}))"
+            if pair.adapter:
+                effect, value = _parts_of(value)
+                given = f"{effect or 'gives'}(answer, {call})"
             tests.append(f"def test_{number}():\n    assert {given} == {value}\n")
-        lead = f"{MAKERS}{PLAIN}{pair.adapter}\n" if pair.adapter else PLAIN
+        lead = f"{HELPERS}{pair.adapter}\n" if pair.adapter else PLAIN
         return f"{lead}\n" + "\n".join(tests), not wrong
 
 
@@ -230,7 +231,7 @@ def _sayable(demands: Mapping[str, str], *, makes_files: bool) -> Mapping[str, s
     return {
         call: value
         for call, value in demands.items()
-        if makes_files or not (re.search(r"\bfile\(|\bfolder\(", call) or value.startswith(_PRINTS))
+        if makes_files or not (_MAKER.search(call) or value.startswith(("prints ", "writes ")))
     }
 
 
@@ -247,11 +248,18 @@ def _spelt(arguments: str) -> str:
 
 def _other(value: str) -> str:
     """Return a wrong value, the same one wherever it is mistaken."""
-    if value.startswith("raises "):
+    effect, demanded = _parts_of(value)
+    if effect == "raises":
         return "raises KeyError"
-    if value.startswith(_PRINTS):
-        return f"{_PRINTS}{ast.literal_eval(value.removeprefix(_PRINTS)) + '!'!r}"
-    return repr([ast.literal_eval(value)])
+    known = ast.literal_eval(demanded)
+    wrong = {"prints": f"{known}!", "writes": {"other.txt": ""}}.get(effect, [known])
+    return f"{effect} {wrong!r}".strip()
+
+
+def _parts_of(value: str) -> tuple[str, str]:
+    """Return what a value demands a call to do, "" to return it, and the value itself."""
+    found = _EFFECT.fullmatch(value)
+    return (found[1], found[2]) if found else ("", value)
 
 
 def _evidence(prompt: str) -> int | None:

@@ -24,7 +24,7 @@ class Case(NamedTuple):
         narrower: Code that answers only a part of it.
         beside: Source of what the codes use and do not bind.
         adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.
-        prints: Whether the query demands what is printed, not what is returned.
+        effect: ``prints`` or ``writes`` where the query demands that, not what is returned.
         program: Tests of what the query demands, without the import of what they test; they are
             right for every code of the case.
     """
@@ -37,7 +37,7 @@ class Case(NamedTuple):
     narrower: str = ""
     beside: str = ""
     adapter: str = ""
-    prints: bool = False
+    effect: str = ""
     program: str = ""
 
     @property

@@ -39,21 +39,39 @@ def plain(value):
         return [plain(one) for one in value]
     return set(value) if isinstance(value, frozenset) else value
 """
-MAKERS = """
+# What makes the files of a call, and what it does: as claims name them.
+HELPERS = f"""{PLAIN}
 import contextlib, datetime, io, os, tempfile
+class Setting(dict):
+    pass
+environ = Setting
 def folder(files):
+    global root
     root = tempfile.mkdtemp()
     for name, text in files.items():
         os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
         with open(os.path.join(root, name), "w", encoding="utf-8") as stream:
             stream.write(text)
     return root
-def file(text, name="file"):
-    return os.path.join(folder({name: text}), name)
-def printed(function, *arguments):
+def file(text, name):
+    return os.path.join(folder({{name: text}}), name)
+def gives(function, *arguments):
+    before = dict(os.environ)
+    for one in arguments:
+        os.environ.update(one if isinstance(one, Setting) else {{}})
+    try:
+        return plain(function(*[one for one in arguments if not isinstance(one, Setting)]))
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+def prints(function, *arguments):
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        function(*arguments)
+        gives(function, *arguments)
     return out.getvalue()
+def writes(function, *arguments):
+    gives(function, *arguments)
+    files = [os.path.join(at, name) for at, _, names in os.walk(root) for name in names]
+    return {{os.path.relpath(name, root): open(name, encoding="utf-8").read() for name in files}}
 """
 _CALLS = """
 import target
@@ -61,17 +79,13 @@ globals().update((name, one) for name, one in vars(target).items() if name not i
 {adapter}
 for call in {calls!r}:
     space = {{"target": target}}
-    exec({makers!r}, space)
+    exec({helpers!r}, space)
     try:
-        arguments = eval(f"({{call}},)", space)
-        if {prints}:
-            value = "prints " + repr(space["printed"](answer, *arguments))
-        else:
-            exec({plain!r}, space)
-            value = repr(space["plain"](answer(*arguments)))
-        print(repr(value[:2_000]))
+        value = repr(space[{effect!r} or "gives"](answer, *eval(f"({{call}},)", space)))
+        value = f"{effect} {{value}}".strip()
     except Exception as error:
-        print(repr(f"raises {{type(error).__name__}}"))
+        value = f"raises {{type(error).__name__}}"
+    print(repr(value[:2_000]))
 """
 
 
@@ -86,7 +100,7 @@ class ProvedPair(NamedTuple):
             "broken 4", by how few calls show it.
         wrong: The share of calls that show that it does not answer.
         demands: Arguments of a call → the value that the query demands of it, both as source, or
-            ``prints`` with a text, or ``raises`` with an exception.
+            ``prints``, ``writes`` or ``raises`` with a text, files or an exception.
         shown_by: The arguments of the calls that show that it does not answer.
         beside: Source of what the code uses and does not bind.
         adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.
@@ -180,11 +194,7 @@ async def _pair(
 async def _values(box: Box, case: Case, code: str, owner: Case) -> list[str]:
     """Return what the code gives for each call; nothing where it did not get to the end."""
     program = _CALLS.format(
-        plain=PLAIN,
-        makers=MAKERS,
-        calls=case.arguments,
-        adapter=owner.adapter_of(code),
-        prints=case.prints,
+        helpers=HELPERS, calls=case.arguments, adapter=owner.adapter_of(code), effect=case.effect
     )
     whole = scaffolded(f"{owner.beside}\n{code}")
     result = await box.run(program, code=whole, timeout_s=_MUTANT_S)
