@@ -78,6 +78,7 @@ class FallibleReader(ScriptedServer):
         self._demands = {pair.query: pair.demands for pair in self._pairs.values()}
         self._named = {name_in(pair.code): pair for pair in self._pairs.values()}
         self._habits, self._count = habits, count
+        self._makes_files = False
         self.right: set[str] = set()
         self.examples: dict[str, int] = {}
 
@@ -107,7 +108,8 @@ class FallibleReader(ScriptedServer):
         if role in ("writer", "blind_writer"):
             return {"reading": query, "program": self._program(call)}
         if role == "specifier":
-            return self._specification(query, makes_files="folder(" in system)
+            self._makes_files = "folder(" in system  # claims do, where the prompt says so
+            return self._specification(query)
         if role == "value_reader":
             value = self._value(role, query, fenced("arguments", user))
             return {"reason": "worked out", "value": value}
@@ -136,9 +138,9 @@ class FallibleReader(ScriptedServer):
         rate = habits.near_miss_errors if pair.is_near_miss else habits.errors
         return pair.label ^ (_chance("reading", query, code) < rate)
 
-    def _specification(self, query: str, *, makes_files: bool) -> Mapping[str, Any]:
+    def _specification(self, query: str) -> Mapping[str, Any]:
         """Return a specification whose examples are some of the calls; one may be wrong."""
-        demands = _sayable(self._demands[query], makes_files=makes_files)
+        demands = _sayable(self._demands[query], makes_files=self._makes_files)
         chosen = sorted(demands, key=lambda call: digest("example", query, call))
         wrong = _chance("examples", query) < self._habits.wrong_values
         lines = [
@@ -161,7 +163,7 @@ class FallibleReader(ScriptedServer):
         unclear = _chance("doubt", query, code) < self._habits.doubt
         if "- adapter:" not in system:
             return {"reason": "by reading", "verdict": "unclear" if unclear else _TOLD[belief][0]}
-        demands = _sayable(pair.demands, makes_files="folder(" in system)
+        demands = _sayable(pair.demands, makes_files=self._makes_files)
         shown_by = [call for call in pair.shown_by if call in demands]
         calls = demands if belief else shown_by or demands
         tried = min(calls, key=lambda call: digest("tried", query, code, call), default="")
@@ -210,7 +212,7 @@ class FallibleReader(ScriptedServer):
 
     def _calls(self, role: str, query: str, pair: ProvedPair, text: str) -> tuple[str, bool]:
         """Return tests that make some of the calls, and whether all demand the right value."""
-        demands = _sayable(self._demands[query], makes_files=True)
+        demands = self._demands[query]
         chosen = sorted(demands, key=lambda call: digest("chosen", role, query, text, call))
         chosen = [call for call in chosen if not demands[call].startswith("raises ")]
         wrong = _chance("values", role, query, text) < self._habits.wrong_values

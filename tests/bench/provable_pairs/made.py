@@ -45,13 +45,19 @@ import contextlib, datetime, io, os, tempfile
 class Setting(dict):
     pass
 environ = Setting
+def fill(place, files):
+    for name, content in files.items():
+        inner = os.path.join(place, name)
+        if isinstance(content, dict):
+            os.mkdir(inner)
+            fill(inner, content)
+        else:
+            with open(inner, "w", encoding="utf-8") as stream:
+                stream.write(content)
 def folder(files):
     global root
     root = tempfile.mkdtemp()
-    for name, text in files.items():
-        os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
-        with open(os.path.join(root, name), "w", encoding="utf-8") as stream:
-            stream.write(text)
+    fill(root, files)
     return root
 def file(text, name):
     return os.path.join(folder({{name: text}}), name)
