@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from infra.languages.python.scaffolding import lacking_names
+
 _FOLDER = Path(__file__).parent
 _FILES = {"made": ("texts.toml", "numbers.toml", "lists.toml"), "real": ("real.toml",)}
 
@@ -49,6 +51,16 @@ class Case(NamedTuple):
     def answer(self) -> str:
         """The code that answers the query, as it stands in its package."""
         return self.code or _text_of(self.function)
+
+    def beside_of(self, code: str) -> str:
+        """Return what a code of the case lacks of ``beside``, with what that needs in turn."""
+        lacking, kept = set(lacking_names(code)), list[str]()
+        for statement in reversed(ast.parse(self.beside).body):
+            source = ast.unparse(statement)
+            if lacking.intersection(names_bound_by(source)):
+                kept.append(source)
+                lacking |= lacking_names(source)
+        return "\n".join(reversed(kept))
 
     def adapter_of(self, code: str) -> str:
         """Return the function ``answer`` for a code of the case."""

@@ -191,7 +191,7 @@ async def _pair(
         wrong=len(shown_by) / len(demands),
         demands=demands,
         shown_by=shown_by,
-        beside=of_it.beside,
+        beside=of_it.beside_of(code),
         adapter=of_it.adapter_of(code) if of_it.program else "",
         program="" if owner else case.program,
     )
@@ -202,7 +202,7 @@ async def _values(box: Box, case: Case, code: str, owner: Case) -> list[str]:
     program = _CALLS.format(
         helpers=HELPERS, calls=case.arguments, adapter=owner.adapter_of(code), effect=case.effect
     )
-    whole = scaffolded(f"{owner.beside}\n{code}")
+    whole = scaffolded(f"{owner.beside_of(code)}\n{code}")
     result = await box.run(program, code=whole, timeout_s=_MUTANT_S)
     if result.outcome != "passed":
         return []
