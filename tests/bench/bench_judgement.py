@@ -1,14 +1,23 @@
 """How often committees are right on pairs with proved labels, judged by a reader of known error.
 
-    python -m tests.bench.bench_judgement [--queries 61] [--candidates 20]
+    python -m tests.bench.bench_judgement [--set made|real|all] [--queries 20] [--candidates 20]
 
 It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store and
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the
-first one, which reads alone. A figure has its 95% interval (Wilson). False passes are wrong codes
-labelled 1, false fails right codes labelled 0; near misses are wrong codes that many calls do not
-show. A program is valid where it passed all gates, or failed an assertion and passed those that
-come before. Words are those of requests that were sent and their replies: a specification is asked
-for once a query. Seconds are those of the stage, with the start of its workers.
+first one, which reads alone. A figure has its 95% interval (Wilson). Codes of the set ``made`` run
+as they stand; those of ``real`` lack names, or their class, and work on files or print. The reader
+knows what they lack, and writes programs that are right by construction.
+
+- False passes are wrong codes labelled 1, false fails right codes labelled 0; near misses are wrong
+  codes that many calls do not show.
+- A label is decided by execution where it rests on a valid oracle; where the gates are off, where
+  its last program passed or failed an assertion.
+- Of first programs that are right for their code, those are accepted that no gate refuses; each
+  refusal is listed with its reason.
+- Claims run are those of a specification that a code held or failed, of those that it would have
+  could all its calls be written down.
+- Tokens are those of requests that were sent and their replies: a specification is asked for once a
+  query. Seconds are those of the stage, with the start of its workers.
 """
 
 import argparse
@@ -25,15 +34,25 @@ from typing import NamedTuple
 from prefect import flow
 from pydantic import SecretStr
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from scipy.stats import binomtest
 
+from agents.claims.program import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
 from infra.collected import Collected
 from infra.ids import SearchId
 from infra.ray import ensure_ray
-from infra.records import Annotation, Candidate, Code, LanguageModelCall, Pair, Query, SourceInfo
+from infra.records import (
+    Annotation,
+    Candidate,
+    Code,
+    Execution,
+    Pair,
+    Query,
+    SourceInfo,
+)
 from infra.settings import (
     AnnotationSettings,
     Configuration,
@@ -61,28 +80,26 @@ CONFIGURATIONS: tuple[Configuration, ...] = (
 )  # fmt: skip
 TRAVELLED = "spec, compared"  # with the query's other candidates
 _SEARCH = SearchId("proved")
+_ENDS = ("passed", "assertion_failed")
+_LONGEST_REASON = 300  # characters
 
 
 class Judged(NamedTuple):
-    """What a configuration says of the pairs.
-
-    Attributes:
-        annotations: Those of the pairs, in their order.
-        agreed: The same with the labels on which the candidates of a query agree.
-        seconds: What each stage took.
-    """
+    """What a configuration says of the pairs, in their order, in how many seconds, to whom."""
 
     annotations: list[Annotation]
-    agreed: list[Annotation]
-    seconds: list[float]
+    seconds: float
+    reader: FallibleReader
 
 
-def judged(folder: Path, made: Sequence[ProvedPair], base_url: str, name: Configuration) -> Judged:
-    """Judge the pairs in a store of their own."""
+def judged(
+    folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: Configuration
+) -> dict[str, Judged]:
+    """Judge the pairs in a store of their own; by ``spec`` also compare those of a query."""
     pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
     settings = Settings(
         llm=LanguageModelSettings(
-            model="openai/stand-in", base_url=base_url, api_key=SecretStr(KEY)
+            model="openai/stand-in", base_url=reader.base_url, api_key=SecretStr(KEY)
         ),
         annotation=AnnotationSettings(configuration=name, canaries=0),
         store=StoreSettings(folder=folder / name),
@@ -100,7 +117,11 @@ def judged(folder: Path, made: Sequence[ProvedPair], base_url: str, name: Config
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
     seconds = [run.seconds for run in last_stage_runs(database, search.collection)]
-    return Judged(found, [agreed(database, item) for item in found], seconds)
+    of_it: dict[str, Judged] = {name: Judged(found, seconds[0], reader)}
+    if name == "spec":
+        both = [agreed(database, item) for item in found]
+        of_it[TRAVELLED] = Judged(both, sum(seconds), reader)
+    return of_it
 
 
 def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
@@ -111,19 +132,11 @@ def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
     content = Collected(info=info, queries=tuple(queries.values()), codes=tuple(codes.values()))
     corpus.replace_collections(database, "proved", {"c": content}, annotated="c")
     candidates.record_search(database, _SEARCH, "c", ["proved"], len(pairs))
-    ranks: dict[str, int] = defaultdict(int)
     rows = []
-    for pair in pairs:
-        ranks[pair.query.query_id] += 1
-        rows.append(
-            Candidate(
-                query_id=pair.query.query_id,
-                code_id=pair.code.code_id,
-                rank=ranks[pair.query.query_id],
-                similarity=1.0,
-                by_encoder={"proved": 1.0},
-            )
-        )
+    for place, pair in enumerate(pairs):
+        rank = 1 + sum(other.query == pair.query for other in pairs[:place])
+        ids = {"query_id": pair.query.query_id, "code_id": pair.code.code_id}
+        rows.append(Candidate(**ids, rank=rank, similarity=1.0, by_encoder={"proved": 1.0}))
     candidates.add_candidates(database, _SEARCH, rows)
     return SearchReference(
         search_id=_SEARCH, collection="c", queries=len(queries), candidates=len(rows)
@@ -145,90 +158,138 @@ def share(part: int, whole: int) -> str:
     return f"{part / whole:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
-def _words(call: LanguageModelCall) -> int:
-    """Return the words of a request and its reply; of one that was asked before, none."""
-    return 0 if call.cached else (call.prompt_tokens or 0) + (call.completion_tokens or 0)
+def by_execution(item: Annotation) -> bool:
+    """Return whether a label rests on a valid oracle; without gates, on a run to an end."""
+    if item.support == "ungated":
+        return any(run.result.outcome in _ENDS for run in item.executions[-1:])
+    return item.support == "valid_oracle"
 
 
-def row(
-    pairs: Sequence[ProvedPair], annotations: Sequence[Annotation], seconds: float
-) -> list[str]:
-    """Return the figures of one configuration."""
-    both = list(zip(pairs, annotations, strict=True))
-    wrong = [item for pair, item in both if pair.label == 0]
-    near = [item for pair, item in both if pair.is_near_miss]
+def first_program(item: Annotation, reader: FallibleReader) -> Execution | None:
+    """Return the last run of a pair's first program, None where that is not right for sure."""
+    runs = [run for run in item.executions if not is_claims_program(run.program)]
+    of_it = [run for run in runs if run.program == runs[0].program in reader.right]
+    return of_it[-1] if of_it else None
+
+
+def refusal_of(item: Annotation, run: Execution) -> str:
+    """Return why a program of a pair does not count, "" where it does."""
+    if run.oracle is not None:
+        return "; ".join(f"{gate}: {fault}" for gate, fault in run.oracle.faults.items())
+    if run.result.outcome in _ENDS and item.support == "ungated":
+        return ""
+    return f"{run.result.outcome}: {run.result.error_type}: {run.result.message}"
+
+
+def claims_run(item: Annotation, examples: int) -> int:
+    """Return how many of a specification's examples a code held or failed."""
+    names, counts = {f"test_claim_{number}" for number in range(1, examples + 1)}, [0]
+    for run in item.executions:
+        if is_claims_program(run.program):
+            of_it = [case for case in run.result.tests if case.name in names]
+            passed = [case.outcome == "passed" for case in of_it]
+            counts.append(sum(passed) + sum(case.message.startswith("gave ") for case in of_it))
+    return max(counts)
+
+
+def figures(pairs: Sequence[ProvedPair], of_it: Judged) -> dict[str, str]:
+    """Return the figures of one configuration by their names."""
+    items, seconds, reader = of_it
+    both = list(zip(pairs, items, strict=True))
+    wrong = [item.label for pair, item in both if pair.label == 0]
+    near = [item.label for pair, item in both if pair.is_near_miss]
     right = [item for pair, item in both if pair.label == 1]
-    last = [run for item in annotations for run in item.executions[-1:]]
-    reports = [run.oracle for run in last if run.oracle is not None]
-    tokens = [sum(_words(call) for call in item.calls) for item in annotations]
-    return [
-        share(sum(item.label == pair.label for pair, item in both), len(both)),
-        share(sum(item.label == 1 for item in wrong), len(wrong)),
-        share(sum(item.label == 1 for item in near), len(near)),
-        share(sum(item.label == 0 for item in right), len(right)),
-        share(sum(not report.faults for report in reports), len(reports)),
-        f"{sum(item.label is None for item in annotations)}",
-        f"{fmean(tokens):,.0f}",
-        f"{seconds / len(both):.2f}",
-    ]
+    firsts = [(item, run) for item in items if (run := first_program(item, reader))]
+    wanted = [min(len(pair.demands), Habits.examples) for pair in pairs if reader.examples]
+    ran = sum(claims_run(item, reader.examples.get(pair.query, 0)) for pair, item in both)
+    calls = [call for item in items for call in item.calls if not call.cached]
+    tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
+    return {
+        "accuracy": share(sum(item.label == pair.label for pair, item in both), len(both)),
+        "false passes": share(wrong.count(1), len(wrong)),
+        "of near misses": share(near.count(1), len(near)),
+        "false fails": share(sum(item.label == 0 for item in right), len(right)),
+        "by execution": share(sum(map(by_execution, items)), len(both)),
+        "of matches": share(sum(map(by_execution, right)), len(right)),
+        "first programs accepted": share(sum(not refusal_of(*one) for one in firsts), len(firsts)),
+        "claims run": share(ran, sum(wanted)),
+        "no label": str(sum(item.label is None for item in items)),
+        "tokens a pair": f"{tokens / len(both):,.0f}",
+        "seconds a pair": f"{seconds / len(both):.2f}",
+    }
 
 
-def by_kind(pairs: Sequence[ProvedPair], labels: dict[str, list[Annotation]]) -> Table:
+def refusals(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table:
+    """Return each refusal of a first program that is right by construction."""
+    table = Table("configuration", "kind", "query", "why", title="wrong refusals")
+    for name, of_it in judged_by.items():
+        for pair, item in zip(pairs, of_it.annotations, strict=True):
+            run = first_program(item, of_it.reader)
+            if run and name != TRAVELLED and (why := refusal_of(item, run)):
+                table.add_row(name, pair.kind, pair.query, escape(why[:_LONGEST_REASON]))
+    return table
+
+
+def by_kind(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table:
     """Return the share of right labels by kind of code."""
     table = Table(title="right labels by kind of code", title_justify="left")
-    for column in ("kind", "pairs", *labels):
+    for column in ("kind", "pairs", *judged_by):
         table.add_column(column, justify="left" if column == "kind" else "right")
     places = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair.kind].append(place)
     for kind, those in sorted(places.items()):
         cells = [
-            f"{fmean(found[place].label == pairs[place].label for place in those):.1%}"
-            for found in labels.values()
+            f"{fmean(items[place].label == pairs[place].label for place in those):.1%}"
+            for items, _, _ in judged_by.values()
         ]
         table.add_row(kind, str(len(those)), *cells)
     return table
 
 
-async def proved(queries: int, most: int) -> list[ProvedPair]:
+async def proved(options: argparse.Namespace) -> list[ProvedPair]:
     """Return the pairs; what each code gives is proved in the sandbox."""
+    cases = load_cases(*(("made", "real") if options.set == "all" else (options.set,)))
+    some = cases[:: max(len(cases) // (options.queries or len(cases)), 1)][: options.queries]
     sandbox = make_sandbox(SandboxSettings())
     try:
-        return await proved_pairs(sandbox, load_cases()[:queries], most)
+        return await proved_pairs(sandbox, some, options.candidates)
     finally:
         await sandbox.close()
 
 
 def bench(options: argparse.Namespace) -> None:
     """Judge the pairs by each configuration, and print the tables."""
+    from litellm import token_counter  # noqa: PLC0415 - it takes seconds
+
+    def tokens_of(text: str) -> int:
+        return int(token_counter(model="openai/gpt-4o-mini", text=text))
+
     habits = Habits(near_miss_errors=options.near_miss_errors)
-    pairs = asyncio.run(proved(options.queries, options.candidates))
-    table = Table(title=f"{len(pairs)} pairs, {habits}", title_justify="left")
-    columns = ("accuracy", "false passes", "of near misses", "false fails", "valid", "no label")
-    for column in ("configuration", *columns, "words a pair", "seconds a pair"):
-        table.add_column(column)
-    found: dict[str, list[Annotation]] = {}
+    pairs = asyncio.run(proved(options))
+    judged_by: dict[str, Judged] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         os.environ["PREFECT_HOME"] = str(folder / "prefect")
         stack.enter_context(prefect_api())
         ensure_ray(Settings().ray)
         for name in options.configurations:
-            with FallibleReader(pairs, habits) as reader:
-                of_it = judged(folder, pairs, reader.base_url, name)
-            found[name] = of_it.annotations
-            table.add_row(name, *row(pairs, of_it.annotations, of_it.seconds[0]))
-            if name == "spec":
-                found[TRAVELLED] = of_it.agreed
-                table.add_row(TRAVELLED, *row(pairs, of_it.agreed, sum(of_it.seconds)))
+            with FallibleReader(pairs, habits, tokens_of) as reader:
+                judged_by |= judged(folder, pairs, reader, name)
+    told = [figures(pairs, of_it) for of_it in judged_by.values()]
+    matches = sum(pair.label for pair in pairs)
+    table = Table("", *judged_by, title=f"{len(pairs)} pairs, {matches} matches, {habits}")
+    for figure in told[0]:
+        table.add_row(figure, *(of_it[figure] for of_it in told))
     console = Console(width=200)
-    console.print(table)
-    console.print(by_kind(pairs, found))
+    for one in (table, by_kind(pairs, judged_by), refusals(pairs, judged_by)):
+        console.print(one)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=61, help="the first N queries (61)")
+    parser.add_argument("--set", choices=("made", "real", "all"), default="made", help="(made)")
+    parser.add_argument("--queries", type=int, help="so many of them, spread over the set (all)")
     parser.add_argument(
         "--candidates", type=int, default=20, help="codes a query, filled up with others' (20)"
     )

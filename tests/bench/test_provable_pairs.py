@@ -7,27 +7,40 @@ import pytest
 
 from agents.claims.adapter import adapter_fault
 from agents.llm.prompt import fence
+from infra.languages.python.scaffolding import lacking_names, scaffolded
 from sandbox.base import Sandbox
 from tests.bench.provable_pairs.ambiguous import AmbiguousQuery, load_ambiguous
-from tests.bench.provable_pairs.case import Case, load_cases
-from tests.bench.provable_pairs.made import ProvedPair, name_in, proved_pairs
+from tests.bench.provable_pairs.case import Case, load_cases, name_in, names_bound_by
+from tests.bench.provable_pairs.made import ProvedPair, proved_pairs
 from tests.fakes.fallible_reader import FallibleReader, Habits
 from tests.fakes.llm_server import KEY
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
 
-CASES = load_cases()
+CASES, REAL = load_cases("made"), load_cases("real")
 ANSWERS = {"answer", "wider"}
 
 
 def test_there_are_hundreds_of_pairs_of_different_queries() -> None:
-    assert len({case.query for case in CASES}) == len(CASES) > 60
-    assert len({case.answer for case in CASES}) == len(CASES)
+    assert len(CASES) > 60
+    assert len({case.query for case in CASES + REAL}) == len(CASES + REAL)
+    assert len({case.answer for case in CASES + REAL}) == len(CASES + REAL)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.query)
+def test_real_code_lacks_names_or_its_class_and_works_on_files_or_prints() -> None:
+    lacking = {case.query: lacking_names(case.answer) for case in REAL}
+    assert sum(map(bool, lacking.values())) >= 30
+    assert sum("self" in case.answer for case in REAL) >= 10
+    assert sum("file(" in case.calls or "folder(" in case.calls for case in REAL) >= 10
+    assert sum(bool(case.effect) for case in REAL) >= 5
+    for case in REAL:
+        assert lacking[case.query] <= set(names_bound_by(case.beside)), case.query
+        assert name_in(case.narrower) == name_in(case.answer), "one program tests both"
+
+
+@pytest.mark.parametrize("case", CASES + REAL, ids=lambda case: case.query)
 def test_a_case_has_calls_enough_to_grade_mistakes_and_code_that_can_be_read(case: Case) -> None:
-    assert len(set(case.arguments)) == len(case.arguments) >= 8
+    assert len(set(case.arguments)) == len(case.arguments) >= (6 if case.program else 8)
     for code in filter(None, (case.answer, case.wider, case.narrower)):
         assert name_in(code)
 
@@ -35,6 +48,12 @@ def test_a_case_has_calls_enough_to_grade_mistakes_and_code_that_can_be_read(cas
 async def _check(cases: tuple[Case, ...]) -> int:
     async with real_sandbox(LIMITS) as sandbox:
         pairs = await proved_pairs(sandbox, cases)
+        for pair in filter(lambda pair: pair.program, pairs):
+            name = name_in(pair.code)
+            receiver = "from target import DummySelf\n" * ("DummySelf" in pair.program)
+            async with sandbox.box(scaffolded(f"{pair.beside}\n{pair.code}")) as box:
+                result = await box.run(f"from target import {name}\n{receiver}{pair.program}")
+            assert (result.outcome == "passed") == pair.label, (pair.query, pair.kind, result)
     for pair in pairs:
         assert pair.label == (pair.kind in ANSWERS), (pair.query, pair.kind)
         assert (pair.wrong == 0) == (pair.label == 1)
@@ -44,13 +63,14 @@ async def _check(cases: tuple[Case, ...]) -> int:
 
 @pytest.mark.docker
 async def test_code_that_is_made_to_answer_does_and_other_code_does_not() -> None:
-    assert await _check(CASES[:6]) > 30
+    assert await _check(CASES[:6] + REAL[::12]) > 50
 
 
 @pytest.mark.docker
 @pytest.mark.nightly
-async def test_all_labels_are_proved() -> None:
-    assert await _check(CASES) >= 300
+@pytest.mark.parametrize(("cases", "fewest"), [(CASES, 300), (REAL, 250)], ids=["made", "real"])
+async def test_all_labels_are_proved(cases: tuple[Case, ...], fewest: int) -> None:
+    assert await _check(cases) >= fewest
 
 
 @pytest.mark.docker
@@ -109,6 +129,24 @@ def reply_of(reader: FallibleReader, pair: ProvedPair, role: str, text: str = ""
     content = f"{fence('query', pair.query)}\n{fence('code', pair.code)}\n{text}"
     messages = [{"content": f"Role: {role}\n- adapter: one\n"}, {"content": content}]
     return dict(reader.answer({"messages": messages}, KEY)["reply"])
+
+
+@pytest.mark.parametrize("knows_beside", [False, True])
+def test_a_stand_in_writes_right_programs_and_says_what_the_code_lacks(knows_beside: bool) -> None:
+    pair = made_up(1, 1)._replace(
+        code="def f(x): return np.abs(x)", beside="import numpy as np", program="assert f(-1) == 1"
+    )
+    with FallibleReader([pair], Habits(), len) as reader:
+        text = f"{fence('query', pair.query)}\n{fence('code', pair.code)}"
+        field = '"program", "beside"' if knows_beside else '"program"'
+        messages = [{"content": f"Role: writer\n{field}"}, {"content": text}]
+        step = reader.answer({"messages": messages}, KEY)
+    program = step["reply"]["program"]
+    assert program.endswith("from target import f\nassert f(-1) == 1")
+    assert ("target.np = np" in program) != knows_beside
+    assert step["reply"].get("beside") == (pair.beside if knows_beside else None)
+    assert reader.right == {program}
+    assert step["usage"]["prompt_tokens"] == sum(len(one["content"]) for one in messages)
 
 
 def test_a_stand_in_specifies_screens_and_reads_values_with_known_errors() -> None:

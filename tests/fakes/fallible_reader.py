@@ -4,19 +4,29 @@ Its chances follow from query and code, so that it reads a pair alike in every r
 """
 
 import ast
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from infra.identity import digest
-from tests.bench.provable_pairs.made import PLAIN, ProvedPair
+from tests.bench.provable_pairs.case import name_in, names_bound_by
+from tests.bench.provable_pairs.made import HELPERS, PLAIN, ProvedPair
 from tests.fakes.llm_server import ScriptedServer, fenced
 
 _TOLD = {
     1: ("clear_match", "answers"),
     0: ("clear_non_match", "does_not_answer"),
 }
+
+_EFFECT = re.compile(r"(prints|writes|raises) (.*)")
+_MAKER = re.compile(r"\b(file|folder|environ)\(")
+_OBJECT = """
+class DummySelf:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+DummySelf.{name} = {name}"""
 
 _NO_REPAIR: Mapping[str, Mapping[str, Any]] = {
     "fixer": {"diagnosis": "unknown", "action": "give_up", "content": ""},
@@ -49,31 +59,64 @@ class Habits:
 
 
 class FallibleReader(ScriptedServer):
-    """Serves the roles of all committees for proved pairs."""
+    """Serves the roles of all committees for proved pairs.
 
-    def __init__(self, pairs: Iterable[ProvedPair], habits: Habits) -> None:
+    ``right`` has the programs that it wrote and that are right for the code by construction, and
+    ``examples`` the number of calls that it named for each query.
+
+    Args:
+        pairs: The pairs.
+        habits: How often it errs.
+        count: Returns a text's tokens, which are reported; without it, words are.
+    """
+
+    def __init__(
+        self, pairs: Iterable[ProvedPair], habits: Habits, count: Callable[[str], int] | None = None
+    ) -> None:
         super().__init__([])
         self._pairs = {(pair.query, pair.code.strip()): pair for pair in pairs}
         self._demands = {pair.query: pair.demands for pair in self._pairs.values()}
-        self._habits = habits
+        self._named = {name_in(pair.code): pair for pair in self._pairs.values()}
+        self._habits, self._count = habits, count
+        self._makes_files = False
+        self.right: set[str] = set()
+        self.examples: dict[str, int] = {}
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        reply = dict(self._reply(call))
+        if '"beside"' in call["messages"][0]["content"]:
+            reply["beside"] = self._pair_of(call).beside
+        if self._count is None:
+            return {"reply": reply}
+        asked = sum(self._count(message["content"]) for message in call["messages"])
+        said = self._count(json.dumps(reply))
+        usage = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+        return {"reply": reply, "usage": usage}
+
+    def _pair_of(self, call: Mapping[str, Any]) -> ProvedPair:
+        """Return the pair of a request; one of the code's name where the code is not shown."""
+        if pair := self._pairs.get((call["query"], call["code"].strip())):
+            return pair
+        found = re.search(r"def (\w+)\(", call["messages"][1]["content"])
+        return self._named[found[1]] if found else next(iter(self._pairs.values()))
+
+    def _reply(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         role, query, code = call["role"], call["query"], call["code"]
         system, user = (message["content"] for message in call["messages"][:2])
         if role in _NO_REPAIR:
-            return {"reply": _NO_REPAIR[role]}
+            return _NO_REPAIR[role]
         if role in ("writer", "blind_writer"):
-            return {"reply": {"reading": query, "program": self._program(role, query, user)}}
+            return {"reading": query, "program": self._program(call)}
         if role == "specifier":
-            return {"reply": self._specification(query)}
+            self._makes_files = "folder(" in system  # claims do, where the prompt says so
+            return self._specification(query)
         if role == "value_reader":
             value = self._value(role, query, fenced("arguments", user))
-            return {"reply": {"reason": "worked out", "by_query_alone": value, "value": value}}
+            return {"reason": "worked out", "by_query_alone": value, "value": value}
         belief = self._belief(query, code)
         if role == "screener":
-            is_specified = "- adapter:" in system
-            return {"reply": self._screening(query, code, belief, is_specified=is_specified)}
-        return {"reply": self._judgement(role, query, code, user, belief)}
+            return self._screening(query, code, belief, system)
+        return self._judgement(role, query, code, user, belief)
 
     def _judgement(
         self, role: str, query: str, code: str, prompt: str, belief: int
@@ -97,13 +140,14 @@ class FallibleReader(ScriptedServer):
 
     def _specification(self, query: str) -> Mapping[str, Any]:
         """Return a specification whose examples are some of the calls; one may be wrong."""
-        demands = self._demands[query]
+        demands = _sayable(self._demands[query], makes_files=self._makes_files)
         chosen = sorted(demands, key=lambda call: digest("example", query, call))
         wrong = _chance("examples", query) < self._habits.wrong_values
         lines = [
             f"{call} => {_other(demands[call]) if wrong and number == 0 else demands[call]}"
             for number, call in enumerate(chosen[: self._habits.examples])
         ]
+        self.examples[query] = len(lines)
         return {
             "reading": query,
             "other_readings": "",
@@ -113,53 +157,111 @@ class FallibleReader(ScriptedServer):
             "clarity": "clear",
         }
 
-    def _screening(
-        self, query: str, code: str, belief: int, *, is_specified: bool
-    ) -> Mapping[str, Any]:
+    def _screening(self, query: str, code: str, belief: int, system: str) -> Mapping[str, Any]:
         """Return a screening; by a specification with an adapter and the call that it would try."""
         pair = self._pairs[query, code.strip()]
         unclear = _chance("doubt", query, code) < self._habits.doubt
-        if not is_specified:
+        if "- adapter:" not in system:
             return {"reason": "by reading", "verdict": "unclear" if unclear else _TOLD[belief][0]}
-        found = re.search(r"def (\w+)\(", code)
-        name = found[1] if found else "target"
-        calls = pair.demands if belief else pair.shown_by or pair.demands
-        tried = min(calls, key=lambda call: digest("tried", query, code, call))
-        value = self._value("screener", query, tried)
-        if not belief and not pair.shown_by:  # misread: it sees a fault where there is none
-            value = _other(pair.demands[tried])
+        demands = _sayable(pair.demands, makes_files=self._makes_files)
+        shown_by = [call for call in pair.shown_by if call in demands]
+        calls = demands if belief else shown_by or demands
+        tried = min(calls, key=lambda call: digest("tried", query, code, call), default="")
+        claim = ""
+        if tried and (unclear or not belief):
+            misread = not belief and not pair.shown_by  # it sees a fault where there is none
+            own = self._value("screener", query, tried)
+            claim = f"{tried} => {_other(pair.demands[tried]) if misread else own}"
+        name = name_in(code)
         return {
             "reason": "by reading",
             "verdict": "unclear_behaviour" if unclear else _TOLD[belief][0],
-            "adapter": f"def answer(*values):\n    return {name}(*values)",
-            "call": f"{tried} => {value}" if unclear or not belief else "",
+            "adapter": pair.adapter or f"def answer(*values):\n    return {name}(*values)",
+            "call": claim,
         }
 
     def _value(self, role: str, query: str, arguments: str) -> str:
         """Return the value that it would demand of a call; roles err apart, but by one value."""
-        value = self._demands[query][arguments]
+        value = _value_of(self._demands[query], arguments)
         wrong = _chance("value", role, query, arguments) < self._habits.wrong_values
         return _other(value) if wrong else value
 
-    def _program(self, role: str, query: str, text: str) -> str:
-        """Return a program that makes some of the calls; now and then it demands a wrong value."""
+    def _program(self, call: Mapping[str, Any]) -> str:
+        """Return a program of the pair's own, or one that makes some of the calls.
+
+        The latter demands a wrong value now and then.
+        """
+        role, query, pair = call["role"], call["query"], self._pair_of(call)
+        system, user = (message["content"] for message in call["messages"][:2])
+        name = name_in(pair.code)
+        if pair.program and role == "writer" and pair.query == query:
+            program, is_right = pair.program, True
+        else:
+            program, is_right = self._calls(role, query, pair, user)
+        lead = [f"from target import {name}"]
+        if pair.beside and '"beside"' not in system:
+            set_there = [f"target.{one} = {one}" for one in names_bound_by(pair.beside)]
+            lead = ["import target", pair.beside.strip(), *set_there, *lead]
+        if "DummySelf" in program:
+            scaffolded = "DummySelf" in system
+            lead.append("from target import DummySelf" if scaffolded else _OBJECT.format(name=name))
+        whole = "\n".join((*lead, program))
+        if is_right and pair.kind != "another's":
+            self.right.add(whole)
+        return whole
+
+    def _calls(self, role: str, query: str, pair: ProvedPair, text: str) -> tuple[str, bool]:
+        """Return tests that make some of the calls, and whether all demand the right value."""
         demands = self._demands[query]
         chosen = sorted(demands, key=lambda call: digest("chosen", role, query, text, call))
+        chosen = [call for call in chosen if not demands[call].startswith("raises ")]
         wrong = _chance("values", role, query, text) < self._habits.wrong_values
-        found = re.search(r"def (\w+)\(", text)
-        name = found[1] if found else "target"
         tests = []
         for number, call in enumerate(chosen[: self._habits.tests]):
-            value = demands[call]
-            if wrong and number == 0:
-                value = _other(value)
-            tests.append(f"def test_{number}():\n    assert plain({name}({call})) == {value}\n")
-        return f"from target import {name}\n{PLAIN}\n" + "\n".join(tests)
+            value = _other(demands[call]) if wrong and number == 0 else demands[call]
+            given = f"plain({name_in(pair.code)}({call}))"
+            if pair.adapter:
+                effect, value = _parts_of(value)
+                given = f"{effect or 'gives'}(answer, {call})"
+            tests.append(f"def test_{number}():\n    assert {given} == {value}\n")
+        lead = f"{HELPERS}{pair.adapter}\n" if pair.adapter else PLAIN
+        return f"{lead}\n" + "\n".join(tests), not wrong
+
+
+def _sayable(demands: Mapping[str, str], *, makes_files: bool) -> Mapping[str, str]:
+    """Return the calls that claims can name; without makers none with files or printed output."""
+    return {
+        call: value
+        for call, value in demands.items()
+        if makes_files or not (_MAKER.search(call) or value.startswith(("prints ", "writes ")))
+    }
+
+
+def _value_of(demands: Mapping[str, str], arguments: str) -> str:
+    """Return the value that is demanded for arguments, however they are spelt."""
+    if arguments in demands:
+        return demands[arguments]
+    return {_spelt(call): value for call, value in demands.items()}[_spelt(arguments)]
+
+
+def _spelt(arguments: str) -> str:
+    return ast.unparse(ast.parse(f"f({arguments}\n)"))
 
 
 def _other(value: str) -> str:
     """Return a wrong value, the same one wherever it is mistaken."""
-    return repr([ast.literal_eval(value)])
+    effect, demanded = _parts_of(value)
+    if effect == "raises":
+        return "raises KeyError"
+    known = ast.literal_eval(demanded)
+    wrong = {"prints": f"{known}!", "writes": {"other.txt": ""}}.get(effect, [known])
+    return f"{effect} {wrong!r}".strip()
+
+
+def _parts_of(value: str) -> tuple[str, str]:
+    """Return what a value demands a call to do, "" to return it, and the value itself."""
+    found = _EFFECT.fullmatch(value)
+    return (found[1], found[2]) if found else ("", value)
 
 
 def _evidence(prompt: str) -> int | None:

@@ -2,12 +2,15 @@
 
 import ast
 import importlib.util
+import symtable
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from infra.languages.python.scaffolding import lacking_names
+
 _FOLDER = Path(__file__).parent
-_FILES = ("texts.toml", "numbers.toml", "lists.toml")
+_FILES = {"made": ("texts.toml", "numbers.toml", "lists.toml"), "real": ("real.toml",)}
 
 
 class Case(NamedTuple):
@@ -21,6 +24,11 @@ class Case(NamedTuple):
         code: Own code that answers it, where no package has such a function.
         wider: Code that answers it and more.
         narrower: Code that answers only a part of it.
+        beside: Source of what the codes use and do not bind.
+        adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.
+        effect: ``prints`` or ``writes`` where the query demands that, not what is returned.
+        program: Tests of what the query demands, without the import of what they test; they are
+            right for every code of the case.
     """
 
     query: str
@@ -29,6 +37,10 @@ class Case(NamedTuple):
     code: str = ""
     wider: str = ""
     narrower: str = ""
+    beside: str = ""
+    adapter: str = ""
+    effect: str = ""
+    program: str = ""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -40,11 +52,42 @@ class Case(NamedTuple):
         """The code that answers the query, as it stands in its package."""
         return self.code or _text_of(self.function)
 
+    def beside_of(self, code: str) -> str:
+        """Return what a code of the case lacks of ``beside``, with what that needs in turn."""
+        lacking, kept = set(lacking_names(code)), list[str]()
+        for statement in reversed(ast.parse(self.beside).body):
+            source = ast.unparse(statement)
+            if lacking.intersection(names_bound_by(source)):
+                kept.append(source)
+                lacking |= lacking_names(source)
+        return "\n".join(reversed(kept))
 
-def load_cases() -> tuple[Case, ...]:
-    """Return all cases, in the order of the files."""
-    tables = (tomllib.loads((_FOLDER / name).read_text(encoding="utf-8")) for name in _FILES)
+    def adapter_of(self, code: str) -> str:
+        """Return the function ``answer`` for a code of the case."""
+        called = f"def answer(*values):\n    return {name_in(code)}(*values)"
+        return self.adapter.strip() or called
+
+
+def load_cases(*sets: str) -> tuple[Case, ...]:
+    """Return the cases of the sets, in the order of the files.
+
+    Args:
+        sets: Of ``made``, codes that run as they stand, and ``real``, codes torn out of projects.
+    """
+    names = [name for one in sets for name in _FILES[one]]
+    tables = (tomllib.loads((_FOLDER / name).read_text(encoding="utf-8")) for name in names)
     return tuple(Case(**case) for table in tables for case in table["case"])
+
+
+def name_in(code: str) -> str:
+    """Return the name of the function in a code."""
+    return next(node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef))
+
+
+def names_bound_by(source: str) -> list[str]:
+    """Return the names that source binds at its top level."""
+    names = symtable.symtable(source, "beside", "exec").get_symbols()
+    return [one.get_name() for one in names if one.is_assigned() or one.is_imported()]
 
 
 def _text_of(function: str) -> str:
