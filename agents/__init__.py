@@ -7,7 +7,7 @@ language-model client. ``evidence`` has the records of test programs and their r
 """
 
 from agents.committee.algorithm import Committee
-from agents.committee.factory import build_committee, build_model, spent
+from agents.committee.factory import build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
@@ -26,7 +26,6 @@ __all__ = [
     "embedding_model",
     "prompt_versions",
     "recipe_of",
-    "spent",
     "token_prices",
     "written_answer",
 ]

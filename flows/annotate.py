@@ -1,7 +1,7 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
@@ -16,18 +16,15 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.steps import Steps
 from flows.runtime.writing import writing
+from infra.budget import Budget, run_budget
 from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
+from infra.store import open_database
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
-from tasks.runtime.references import (
-    AnnotationReference,
-    JudgedPairs,
-    RecipeReference,
-    SearchReference,
-)
+from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.runtime.run_events import artifact_key, audit_alarm
 from tasks.stages.annotate.audit import (
     Audit,
@@ -38,18 +35,18 @@ from tasks.stages.annotate.audit import (
 )
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.behaviours import compare_round
-from tasks.stages.annotate.budget import spent_before, with_run_budget
 from tasks.stages.annotate.duplicates import label_duplicates_of_round
-from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
+from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.candidates import find_candidates
-from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
+from tasks.stages.preflight import check_agents, check_ready, collected_source
 
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
 
 @flow(name="annotate", flow_run_name=run_name)
-def annotate(settings: FlowSettings = None) -> State[AnnotationReference]:
+def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
     """Judge the candidates without a fresh label, for the reasons that the settings take.
 
     Args:
@@ -63,27 +60,11 @@ def annotate(settings: FlowSettings = None) -> State[AnnotationReference]:
             ready.database, source.main, source.search, ready.settings.search, return_state=True
         )
         found.result()
-    judgement = judge_candidates(ready, source.search, recipe, [found])
-    return Completed(data=judgement.reference, message=str(judgement.judged))
+    judged, _ = judge_candidates(AnnotationRun(source.search, recipe, ready.settings), [found])
+    return Completed(data=recipe, message=str(judged))
 
 
-class Judgement(NamedTuple):
-    """What judging the candidates of a search gives.
-
-    Attributes:
-        reference: Reference to the annotations.
-        judged: What became of the pairs.
-        steps: The last steps.
-    """
-
-    reference: AnnotationReference
-    judged: JudgedPairs
-    steps: Steps
-
-
-def judge_candidates(
-    ready: Ready, search: SearchReference, recipe: RecipeReference, after: Steps = ()
-) -> Judgement:
+def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs, Steps]:
     """Judge the pending candidates of a search for the settings' reasons.
 
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
@@ -93,104 +74,87 @@ def judge_candidates(
     audit, where it is one of the reasons, comes last, by the first judge.
 
     Args:
-        ready: The checked inputs.
-        search: The search.
-        recipe: The recipe of the first round, or judge.
+        run: The candidates, the recipe of the first round or judge, and the checked settings.
         after: The steps before it.
 
     Raises:
         StabilityError: The audit found that labels are not stable.
     """
-    planned = plan_run(search, recipe, ready.settings, wait_for=after, return_state=True)
-    approval = agreed(planned.result(), ready)
+    planned = plan_run(run, wait_for=after, return_state=True)
+    approval = agreed(planned.result(), run.settings)
     steps: Steps = [planned]
     judged = JudgedPairs()
-    settings = approval.bound(ready.settings)
+    run = run.by(approval.bound(run.settings))
     plans: list[AnnotationPlan] = []
-    with writing(settings.store):
-        spent = spent_before(settings)  # by now: the run that it waited for has spent too
-        for of_round in rounds_of(recipe, settings):
+    with writing(run.settings.store):
+        budget = run_budget(run.settings)  # by now: the run that it waited for has spent too
+        for of_round in run.rounds:
             before = [item for former in plans for item in former.reasons]
-            asked = with_run_budget(of_round.settings(settings), spent)
-            offered = approval.in_round(of_round.place)
-            chosen = plan_annotation(
-                search, of_round, asked, before, offered, wait_for=steps, return_state=True
-            )
-            plans.append(chosen.result())
-            of_plan, steps = judge_round(plans[-1], search, of_round, asked, [chosen])
+            offered = approval.in_round(of_round.recipe.place)
+            chosen = plan_annotation(of_round, before, offered, wait_for=steps, return_state=True)
+            plans.append(chosen.result().model_copy(update={"budget": budget}))
+            of_plan, steps = judge_round(plans[-1], of_round, [chosen])
             judged += of_plan
         taken = sum(item.pairs for plan in plans for item in plan.reasons)
-        policy = settings.reannotation
+        policy = run.settings.reannotation
         if "audit" in policy.take and policy.audited(policy.audit_pairs, taken):
-            asked = with_run_budget(recipe.settings(settings), spent)
-            _, steps = audit_labels(search, recipe, asked, taken, steps)
-    return Judgement(plans[0].reference, judged, steps)
+            asked = run.by(run.recipe.settings(run.settings))
+            _, steps = audit_labels(asked, budget, taken, steps)
+    return judged, steps
 
 
 def judge_round(
-    plan: AnnotationPlan,
-    search: SearchReference,
-    recipe: RecipeReference,
-    settings: Settings,
-    after: Steps,
+    plan: AnnotationPlan, run: AnnotationRun, after: Steps
 ) -> tuple[JudgedPairs, Steps]:
     """Judge a round's pairs, label their duplicates and compare the candidates of each query.
 
     The last two ask no model: a budget that ends the first does not put them off.
     """
     try:
-        judged, steps = judge_plan(plan, settings, after)
+        judged, steps = judge_plan(plan, run.settings, after)
     except LanguageModelError:
         with suppress(SandboxError):  # then the next run compares them
-            finish_round(search, recipe, settings, after)
+            finish_round(run, after)
         raise
-    return judged, finish_round(search, recipe, settings, steps)
+    return judged, finish_round(run, steps)
 
 
-def finish_round(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
-) -> Steps:
+def finish_round(run: AnnotationRun, after: Steps) -> Steps:
     """Label the duplicates of what a round has judged, and compare its candidates."""
-    labelled = label_duplicates_of_round(search, recipe, settings, after)
-    return compare_round(search, recipe, settings, labelled)
+    return compare_round(run, label_duplicates_of_round(run, after))
 
 
-def agreed(plan: RunPlan, ready: Ready) -> Approval:
+def agreed(plan: RunPlan, settings: Settings) -> Approval:
     """Show a plan and return what was approved of it."""
     if flow_run.flow_name == annotate.name:
         rename_run(f"{annotate.name} {plan_sentence(plan)}")
     key = artifact_key("plan", plan.collection)
     page = markdown_page(plan_document(plan))
     create_markdown_artifact(page, key=key, description=plan_sentence(plan))
-    approval = approved(plan, ready.database, ready.settings.operation)
+    approval = approved(plan, open_database(settings.store), settings.operation)
     if flow_run.flow_name == annotate.name and approval.decision == "declined":
         rename_run(f"{annotate.name}, declined: {plan_sentence(plan)}")
     return approval
 
 
 def audit_labels(
-    search: SearchReference,
-    recipe: RecipeReference,
-    settings: Settings,
-    judged: int = 0,
-    after: Steps = (),
+    run: AnnotationRun, budget: Budget, judged: int = 0, after: Steps = ()
 ) -> tuple[Audit, Steps]:
     """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
 
     Args:
-        search: The candidates.
-        recipe: The recipe whose labels are audited.
-        settings: How many pairs are judged again.
+        run: Whose labels are audited, and how many.
+        budget: What the run may cost.
         judged: How many pairs the run has taken for other reasons, with their duplicates.
         after: The steps before it.
 
     Raises:
         StabilityError: They differ too much, or more than before.
     """
-    drawn = plan_audit(search, recipe, settings, judged, wait_for=after, return_state=True)
-    plan = drawn.result()
-    _, steps = judge_plan(plan, settings, [drawn])
-    compared = compare_audit(search, recipe, plan, settings, wait_for=steps, return_state=True)
+    drawn = plan_audit(run, judged, wait_for=after, return_state=True)
+    plan = drawn.result().model_copy(update={"budget": budget})
+    _, steps = judge_plan(plan, run.settings, [drawn])
+    compared = compare_audit(run, plan, wait_for=steps, return_state=True)
     found = compared.result()
     sentence = audit_sentence(found)
     key = artifact_key("audit", found.collection)
@@ -246,7 +210,7 @@ def _annotated(plan: AnnotationPlan, settings: Settings, after: Steps) -> Judged
 
 @flow(
     name="annotate-pairs",
-    flow_run_name="judge pairs of {plan.reference.collection} by {plan.recipe.model}",
+    flow_run_name="judge pairs of {plan.collection} by {plan.recipe.model}",
     task_runner=RayTaskRunner(),
 )
 def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:

@@ -6,11 +6,11 @@ from flows.annotate import agreed, audit_labels
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.writing import writing
-from tasks.runtime.references import RecipeReference, SearchReference
+from infra.budget import run_budget
 from tasks.stages.annotate.audit import Audit
-from tasks.stages.annotate.budget import with_run_budget
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
-from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
+from tasks.stages.preflight import check_agents, check_ready, collected_source
 
 
 @flow(name="audit", flow_run_name=run_name)
@@ -27,24 +27,22 @@ def audit(settings: FlowSettings = None) -> Audit | None:
     """
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
-    return audit_as_agreed(ready, collected_source(ready).search, recipe)
+    return audit_as_agreed(AnnotationRun(collected_source(ready).search, recipe, ready.settings))
 
 
-def audit_as_agreed(ready: Ready, search: SearchReference, recipe: RecipeReference) -> Audit | None:
+def audit_as_agreed(run: AnnotationRun) -> Audit | None:
     """Show the plan of an audit and carry it out as far as it is approved.
 
     The number of pairs that is set for a run is not for an audit by itself, which has its own.
 
     Args:
-        ready: The checked inputs.
-        search: The candidates.
-        recipe: The recipe whose labels are judged again.
+        run: Whose labels are judged again.
     """
-    policy = ready.settings.reannotation.model_copy(update={"take": ("audit",), "pairs": None})
-    audited = ready.settings.model_copy(update={"reannotation": policy})
-    planned = plan_run(search, recipe, audited, return_state=True)
-    audited = recipe.settings(agreed(planned.result(), ready).bound(audited))
-    if "audit" not in audited.reannotation.take:
+    policy = run.settings.reannotation.model_copy(update={"take": ("audit",), "pairs": None})
+    run = run.by(run.settings.model_copy(update={"reannotation": policy}))
+    planned = plan_run(run, return_state=True)
+    run = run.by(run.recipe.settings(agreed(planned.result(), run.settings).bound(run.settings)))
+    if "audit" not in run.settings.reannotation.take:
         return None
-    with writing(audited.store):  # what a run spends that this one waits for is not of its budget
-        return audit_labels(search, recipe, with_run_budget(audited), after=[planned])[0]
+    with writing(run.settings.store):  # what a run that this one waits for spends is not its own
+        return audit_labels(run, run_budget(run.settings), after=[planned])[0]

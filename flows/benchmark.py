@@ -11,6 +11,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.steps import SIDE_BY_SIDE
 from tasks.runtime.references import JudgedPairs
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.preflight import check_agents, check_ready, check_scoring
 from tasks.stages.report import WrittenReport
 
@@ -30,6 +31,7 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     source, steps = collect_candidates(ready)
     judged = JudgedPairs()
     if recipe:
-        _, judged, steps = judge_candidates(ready, source.search, recipe, steps)
+        run = AnnotationRun(source.search, recipe, ready.settings)
+        judged, steps = judge_candidates(run, steps)
     exported = publish_labels(ready, source, steps)
     return Completed(data=score_benchmarks(ready, source, exported), message=str(judged))

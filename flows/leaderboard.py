@@ -1,7 +1,6 @@
 """The leaderboard flow: retrieval methods compared on one benchmark."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -12,6 +11,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling, log_next_version
 from tasks.stages.preflight import check_agents, check_comparison
@@ -57,7 +57,8 @@ def leaderboard(
     )  # fmt: skip
     # Who names a number of results wants them judged, whatever the reasons of other runs are.
     policy = ReannotationSettings(retry_all=True, budget_usd=ready.settings.reannotation.budget_usd)
-    asked = replace(ready, settings=ready.settings.model_copy(update={"reannotation": policy}))
-    judged, _, steps = judge_candidates(asked, pooled.result(), recipe, [pooled])
-    log_next_version(ready.database, opened, judged)
-    return write_leaderboard(ready.database, opened, ranked, ready.settings, judged, wait_for=steps)
+    asked = ready.settings.model_copy(update={"reannotation": policy})
+    run = AnnotationRun(pooled.result(), recipe, asked)
+    _, steps = judge_candidates(run, [pooled])
+    log_next_version(opened, run)
+    return write_leaderboard(ready.database, opened, ranked, ready.settings, run, wait_for=steps)

@@ -93,7 +93,10 @@ class ExecutionResult(Record):
 
 
 class MutantRun(Record):
-    """A test program's run against a mutant: the code under test with one mistake."""
+    """A test program's run against a mutant: the code under test with one mistake.
+
+    It is ``assertion_failed`` too where the mutant's value made a line of the program itself raise.
+    """
 
     change: str
     outcome: Outcome
@@ -141,10 +144,10 @@ class OracleReport(Record):
 
     @property
     def mutation_interval(self) -> tuple[float, float] | None:
-        """The score's 95% confidence interval (Wilson, 1927), None without any."""
+        """The score's 80% confidence interval (Wilson, 1927), None without any."""
         if not self.judged:
             return None
-        n, z = self.judged, NormalDist().inv_cdf(0.975)
+        n, z = self.judged, NormalDist().inv_cdf(0.9)
         share, spread = self.killed / n, 1 + z * z / n
         middle = (share + z * z / (2 * n)) / spread
         half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / spread

@@ -160,14 +160,18 @@ class Journal:
         return self.write(lambda tx: keep_all(tx, packed([(key, content)]), among))
 
     def spent(self, model: str) -> Money:
-        """Return what was spent on a model.
+        """Return what was spent on a model; errors as in `sums`."""
+        return self.sums().get(model, Money())
+
+    def sums(self) -> dict[str, Money]:
+        """Return model → what was spent on it.
 
         Raises:
             UnrecordableError: It cannot be known.
         """
         with self._reading, _explained(self.file):
             tx = self._reader.opened(make=False)
-            return _money_of(tx, model) if tx else Money()
+            return sums_in(tx) if tx else {}
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of a query, none where there is no journal yet.
@@ -423,7 +427,7 @@ def keep_all(
 @contextmanager
 def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     """Yield what was spent on a model, to be changed."""
-    spent = _money_of(tx, model)
+    spent = sums_in(tx).get(model, Money())
     yield spent
     numbers = tuple(map(float, vars(spent).values()))
     tx.execute(
@@ -432,11 +436,7 @@ def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     )
 
 
-def _money_of(tx: sqlite3.Connection, model: str) -> Money:
-    return _sums(tx).get(model, Money())
-
-
-def _sums(tx: sqlite3.Connection) -> dict[str, Money]:
+def sums_in(tx: sqlite3.Connection) -> dict[str, Money]:
     """Return model → what was spent on it; all are read, as damage may hide one that is sought."""
     sums = {}
     for model, *numbers, checksum in tx.execute("SELECT * FROM spent"):
@@ -516,7 +516,7 @@ def _take_money(present: sqlite3.Connection, tx: sqlite3.Connection, *, is_same:
         for table in ("batches", "requests")
     }
     join = max if is_same else add
-    for model, now in _sums(present).items():
+    for model, now in sums_in(present).items():
         with money(tx, model) as then:
             then.tokens, then.usd = join(then.tokens, now.tokens), join(then.usd, now.usd)
             then.dearest_usd = max(then.dearest_usd, now.dearest_usd)
@@ -539,7 +539,7 @@ def fault_of(file: Path, *, thorough: bool) -> str:
             return ""
         with closing(_open(file)) as tx:
             entries, unreadable = 0, 0
-            _sums(tx)
+            sums_in(tx)
             if thorough:
                 _check(tx)
                 for table in _KEPT:

@@ -217,7 +217,9 @@ class LanguageModelCall(Record):
     cached: bool = False
 
 
-Support = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]
+Support = Literal[
+    "screened", "valid_oracle", "overruled", "void_oracle", "ungated", "undecided"
+]  # fmt: skip
 
 
 class Annotation(Record):
@@ -231,7 +233,8 @@ class Annotation(Record):
 
     Attributes:
         support: What the label rests on: reading alone (``screened``), a test program that passed
-            the gates (``valid_oracle``) or failed them (``void_oracle``), agents that ran no gates
+            the gates and says what the label says (``valid_oracle``) or the contrary
+            (``overruled``), one that failed them (``void_oracle``), agents that ran no gates
             (``ungated``); ``undecided`` without a label. Stored and exported as ``grade``.
         judgements: How many independent judgements there were: each valid oracle's and the
             final one.

@@ -9,8 +9,9 @@ from urllib.parse import quote, quote_plus
 STRUCK = "***"
 _SHORTEST = 8  # characters; shorter values are words of their own
 _NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-_OWN_KEY = re.compile(r"COSQA_\w+__API_KEY", re.IGNORECASE)
-_OWN_SECTION = re.compile(r"COSQA_(LLM|ENCODER)", re.IGNORECASE)  # whole, as JSON
+_OWN_KEY = re.compile(  # as NAME=VALUE, by itself or in a whole section as JSON
+    r"COSQA_(\w+__API_KEY=|(LLM|ENCODER)=.*api_key)", re.IGNORECASE | re.DOTALL
+)
 _SECRET_OF_URL = re.compile(rf"://\S*(@|[?&;#][^\s=&]*({_NAME.pattern})[^\s=&]*=)", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
 
@@ -55,11 +56,7 @@ def without_own_keys() -> Iterator[None]:
     settings, in memory. Keys under the names that a provider gave them stay: only its library knows
     who needs them.
     """
-    keys = {
-        name: value
-        for name, value in os.environ.items()
-        if _OWN_KEY.fullmatch(name) or (_OWN_SECTION.fullmatch(name) and "api_key" in value)
-    }
+    keys = {n: value for n, value in os.environ.items() if _OWN_KEY.match(f"{n}={value}")}
     for name in keys:
         del os.environ[name]
     try:

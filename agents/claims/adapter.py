@@ -1,15 +1,17 @@
 """Adapters: a few lines that lead a claim's arguments into a code and its result out.
 
-An adapter may not compute, else it would answer in the code's place: it calls the code, hands
-values on, takes them apart and changes the container of arguments, and that is all. What the code
-gave it may put into a list, but for instance not into a set or a text. A name means in it what it
-means in the code or in Python: imports, parameters and assignments that take another's make it no
-adapter, or no call of the code.
+An adapter calls the code, hands values on and takes them apart. Arguments that the code has not
+seen it may bring into the form that the code takes, by a short list of operations (split and join,
+a constant more or less, dates, paths); a run tells where that is the answer already (`with_marks`).
+What the code gave it may put into a list, but for instance not into a set or a text, and it returns
+nothing else. A name means in it what it means in the code or in Python: imports, parameters and
+assignments that take another's make it no adapter, or no call of the code.
 """
 
 import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.imports import names_bound_by
@@ -19,8 +21,18 @@ from infra.languages.python.syntax import FunctionNode, is_deep, parse, parse_or
 NAME = "answer"
 _MOST_STATEMENTS = 8
 _MOST_LEVELS = 40  # of its syntax tree
+MADE = "made_by_adapter"  # what is called with all that an adapter makes
 _CONTAINERS = {"list", "tuple", "set", "dict", "frozenset", "iter", "next", "str", "bytes"}
-_MAKERS = {"StringIO", "BytesIO", "Path", "SimpleNamespace", "array", "DataFrame", "Series"}
+_NUMBERS = {"int", "float", "complex"}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
+_OPERATIONS = {
+    "split", "rsplit", "splitlines", "join", "fromkeys", "strptime", "strftime", "fromisoformat",
+    "isoformat", "dirname", "basename",
+}  # fmt: skip
+_MAKERS = {
+    "StringIO", "BytesIO", "Path", "SimpleNamespace", "array", "DataFrame", "Series", "open",
+    "fromarray", "date", "datetime", "timedelta", "Decimal", "Fraction",
+}  # fmt: skip
 _READ_OUT = {"tolist", "getvalue", "read", "items", "keys", "values", "to_dict", "decode", "encode"}
 _OF_RESULTS = {"list", "tuple", "iter", "next", "tolist", "getvalue", "read", "items", "to_dict"}
 _STATEMENTS = (ast.Assign, ast.Expr, ast.Return)
@@ -28,6 +40,7 @@ _EXPRESSIONS = (
     ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Starred, ast.Tuple, ast.List, ast.Dict,
     ast.Set,
 )  # fmt: skip
+_MADE = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
 def adapter_fault(text: str, code: str) -> str:
@@ -43,7 +56,33 @@ def adapter_fault(text: str, code: str) -> str:
         return f"it is no Python 3.11: {error}"
     if is_deep(tree, _MOST_LEVELS):
         return "it is nested too deeply"
-    return _fault_of(tree, code)
+    return f"it uses {MADE}" if MADE in text else _fault_of(tree, code)
+
+
+def works_on_arguments(text: str) -> bool:
+    """Return whether an adapter does more with arguments than to put them into containers."""
+    return any(map(_is_operation, ast.walk(parse(text))))
+
+
+def constants_in(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """Yield the constants that stand in an adapter."""
+    return (node for node in ast.walk(function) if _is_constant(node))  # type: ignore[misc]
+
+
+def with_marks(function: ast.FunctionDef, code: str, mark: str) -> None:
+    """Have an adapter hand to a function all that it makes, and what comes from elsewhere.
+
+    Args:
+        function: A checked adapter's function, which is changed.
+        code: The code under test, scaffolding included.
+        mark: The function's name.
+    """
+    names = _names_of(function, names_defined_by(code), _functions_in(code))
+    body = [*map(_without_annotation, function.body)]
+    function.body = []
+    for statement in body:
+        function.body.append(_Marks(names, mark).visit(statement))
+        names.follow(statement)
 
 
 def _fault_of(tree: ast.Module, code: str) -> str:
@@ -67,7 +106,7 @@ def _fault_of_import(node: ast.Import | ast.ImportFrom, target_names: Collection
     """Return why an import gives a name another meaning, "" where it does not."""
     if getattr(node, "module", "") == "target":
         return ""  # it is left out: the program has its own
-    taken = _CONTAINERS | {NAME, *target_names}
+    taken = _CONTAINERS | _NUMBERS | {"open", NAME, *target_names}
     renamed = {alias.asname for alias in node.names if alias.asname and alias.asname != alias.name}
     for name in names_bound_by(node):
         if name == "*" or name in taken or (name in _MAKERS and name in renamed):
@@ -92,8 +131,7 @@ def _fault_of_body(
         return f"{NAME} takes positional arguments"
     if not all(map(_is_constant, function.args.defaults)):
         return f"{NAME} has constants as defaults"
-    own = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    names = _Names(frozenset(functions), own, set(target_names) - own)
+    names = _names_of(function, target_names, functions)
     for statement in map(_without_annotation, body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             fault = _fault_of_import(statement, target_names)
@@ -102,7 +140,18 @@ def _fault_of_body(
         if fault:
             return fault
         names.follow(statement)
-    return "" if names.called else "it does not call the code under test"
+    if not names.called:
+        return "it does not call the code under test"
+    given = body[-1].value
+    is_of_code = given is not None and names.holds_result(given)
+    return "" if is_of_code else f"line {body[-1].lineno} returns what the code has not seen"
+
+
+def _names_of(
+    function: ast.FunctionDef, target_names: Collection[str], functions: Collection[str]
+) -> "_Names":
+    own = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    return _Names(frozenset(functions), own, set(target_names) - own)
 
 
 def _without_annotation(statement: ast.stmt) -> ast.stmt:
@@ -120,6 +169,7 @@ class _Names:
         own: The adapter's names.
         of_code: The code's names, and those of what comes out of it.
         results: Names of what holds a value that the code gave or may have changed.
+        kin: Sets of names of which one may hold a part of another.
         called: Whether the code was called.
     """
 
@@ -127,44 +177,58 @@ class _Names:
     own: set[str]
     of_code: set[str]
     results: set[str] = field(default_factory=set)
+    kin: list[set[str]] = field(default_factory=list)
     called: bool = False
 
     def fault_of(self, statement: ast.stmt) -> str:
         """Return what of a statement computes, "" where nothing does."""
         for part in ast.walk(statement):
-            if isinstance(part, ast.Set) and self._holds_result(part):
-                return f"line {part.lineno} computes: a set of what the code gave"
+            if isinstance(part, ast.Set | ast.BinOp | ast.UnaryOp) and self.holds_result(part):
+                kind = type(part).__name__
+                return f"line {part.lineno} computes: {kind} of what the code gave"
         for call in _calls_in(statement):
             told = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
-            if not self._is_of_code(call):
+            if not self.is_of_code(call):
                 if not _is_harmless(call.func, self.own):
                     return told
-                if self._holds_result(call) and not self._only_hands_out(call.func):
+                if self.holds_result(call) and not self._only_hands_out(call.func):
                     return f"{told} of what the code gave"
         return ""
 
     def follow(self, statement: ast.stmt) -> None:
         """Take over what a statement calls and assigns."""
-        for call in filter(self._is_of_code, _calls_in(statement)):
+        for call in filter(self.is_of_code, _calls_in(statement)):
             self.called |= ast.unparse(call.func) != DUMMY
             given = [*call.args, *(keyword.value for keyword in call.keywords)]
-            self.results |= {one.id for one in given if isinstance(one, ast.Name)}
+            handed = {name for one in given for name in self._own_in(one)}
+            self.results |= handed.union(*(kin for kin in self.kin if kin & handed))
         if isinstance(statement, ast.Assign):
             names, value = _assigned_by(statement), statement.value
-            holds, comes = self._holds_result(value), _comes_from(value, self.of_code)
+            kin = names | self._own_in(value)
+            self.kin.append(kin.union(*(other for other in self.kin if other & kin)))
+            holds, comes = self.holds_result(value), _comes_from(value, self.of_code)
             self.own |= names
             self.results = self.results | names if holds else self.results - names
             self.of_code = self.of_code | names if comes else self.of_code - names
 
-    def _is_of_code(self, call: ast.Call) -> bool:
+    def is_foreign(self, node: ast.expr) -> bool:
+        """Return whether an expression begins with a name that is neither its own nor a code's."""
+        root = _root_of(node)
+        return bool(root) and root not in self.own and root not in self.of_code
+
+    def is_of_code(self, call: ast.Call) -> bool:
+        """Return whether a call is one of the code."""
         return _root_of(call.func) in self.of_code and _is_of_code(call.func, self.functions)
 
-    def _holds_result(self, node: ast.expr) -> bool:
+    def _own_in(self, node: ast.expr) -> set[str]:
+        return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self.own
+
+    def holds_result(self, node: ast.AST) -> bool:
         """Return whether a value that the code gave is part of an expression."""
         return any(
             part.id in self.results
             if isinstance(part, ast.Name)
-            else isinstance(part, ast.Call) and self._is_of_code(part)
+            else isinstance(part, ast.Call) and self.is_of_code(part)
             for part in ast.walk(node)
         )
 
@@ -173,6 +237,44 @@ class _Names:
         name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
         shows_itself = name == "str" and bool(self.functions & {"__str__", "__repr__"})
         return shows_itself or name in _OF_RESULTS
+
+
+class _Marks(ast.NodeTransformer):
+    """Puts a call around what a statement makes without the code; arguments as of `with_marks`."""
+
+    def __init__(self, names: _Names, mark: str) -> None:
+        self._names = names
+        self._mark = mark
+
+    def visit(self, node: Any) -> Any:  # noqa: ANN401 - of a statement what a visitor gives
+        """Return a node with the calls in it, and around it where it makes something."""
+        names = self._names
+        if isinstance(getattr(node, "ctx", None), ast.Store) or _is_constant(node):
+            return node
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+            is_part = not isinstance(node, ast.Name) and _root_of(node) not in names.of_code
+            is_made = is_part or names.is_foreign(node)
+        elif isinstance(node, ast.Call):
+            is_made = not names.is_of_code(node)
+        else:
+            is_made = isinstance(node, _MADE)
+        is_made = is_made and not names.holds_result(node)
+        self._visit_parts(node)
+        return ast.Call(ast.Name(self._mark), [node], []) if is_made else node
+
+    def _visit_parts(self, node: Any) -> None:  # noqa: ANN401 - as above
+        """Visit what is in a node, but for the names that lead to a function or to a part."""
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute):
+                is_dotted = isinstance(node.func.value, ast.Name | ast.Attribute)
+                if not is_dotted or not self._names.is_foreign(node.func):
+                    node.func.value = self.visit(node.func.value)
+            elif not isinstance(node.func, ast.Name):
+                node.func = self.visit(node.func)
+            node.args = [*map(self.visit, node.args)]
+            node.keywords = [*map(self.visit, node.keywords)]
+        elif not isinstance(node, ast.expr) or not self._names.is_foreign(node):
+            self.generic_visit(node)
 
 
 def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
@@ -203,6 +305,11 @@ def _hands_on(node: ast.AST) -> bool:
     """Return whether an expression only names, calls, wraps or takes a part by a constant."""
     if isinstance(node, ast.Subscript):
         return _is_constant(node.slice)
+    if isinstance(node, ast.BinOp):
+        is_by_constant = _is_constant(node.left) or _is_constant(node.right)
+        return is_by_constant and isinstance(node.op, _ARITHMETIC)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub)
     return isinstance(node, _EXPRESSIONS) or _is_constant(node)
 
 
@@ -241,8 +348,21 @@ def _is_of_code(function: ast.expr, functions: Collection[str]) -> bool:
 def _is_harmless(function: ast.expr, own: Collection[str]) -> bool:
     """Return whether a call changes a container at most; ``own`` names are the adapter's."""
     if isinstance(function, ast.Name):
-        return function.id in (_CONTAINERS | _MAKERS).difference(own)
-    return isinstance(function, ast.Attribute) and function.attr in _READ_OUT | _MAKERS
+        return function.id in (_CONTAINERS | _MAKERS | _NUMBERS).difference(own)
+    if not isinstance(function, ast.Attribute):
+        return False
+    is_pattern = ast.unparse(function) == "re.compile"
+    return is_pattern or function.attr in _READ_OUT | _MAKERS | _OPERATIONS
+
+
+def _is_operation(node: ast.AST) -> bool:
+    """Return whether a node changes more than the container of a value."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _NUMBERS | {"open"}
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _OPERATIONS
+    return isinstance(node, ast.BinOp | ast.UnaryOp) and not _is_constant(node)
 
 
 def _comes_from(value: ast.expr, of_code: Collection[str]) -> bool:

@@ -7,6 +7,8 @@ from functools import cached_property
 from itertools import islice
 
 from agents.claims.literals import UnknownValueError, expression, value_of
+from agents.claims.makers import shown
+from agents.claims.making import are_made_well, files_made_by, is_of_files, settings_in
 from agents.claims.spelling import MOST_JOINED, first_line, spelt, spelt_arguments
 from agents.claims.values import alike, plain
 from infra.languages.python.syntax import UNREADABLE
@@ -14,6 +16,7 @@ from infra.records import Record
 
 ARROW = "=>"
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
+_EFFECT = re.compile(r"(prints|writes) (.+)", re.DOTALL)
 _TOO_BROAD = {"Exception", "BaseException", "AssertionError"}  # they say nothing
 _LONGEST_LINE = 1_000  # characters
 _LONGEST_TEXT = 30_000  # characters that are read
@@ -30,8 +33,10 @@ class Claim(Record):
     """What an answer must give for a call.
 
     Attributes:
-        arguments: The positional arguments, as in ``[3, 1], 2``.
-        value: An expression, or ``raises`` with the name of an exception.
+        arguments: The positional arguments, as in ``[3, 1], 2``; variables and a program's
+            arguments that are set for the call stand among them, as in ``argv('prog', '-x')``.
+        value: An expression, ``raises`` with the name of an exception, ``prints`` with a text, or
+            ``writes`` with name → content of files.
     """
 
     arguments: str
@@ -44,8 +49,20 @@ class Claim(Record):
         return found[1].rpartition(".")[2] if found else ""
 
     @cached_property
+    def effect(self) -> str:
+        """What must be printed or written, as source; "" where what the call gives counts."""
+        found = _EFFECT.fullmatch(self.value)
+        return found[2] if found else ""
+
+    @cached_property
     def needs_work(self) -> bool:
-        """Whether its value is none of its arguments, so that giving one back does not hold it."""
+        """Whether giving an argument back, or leaving files as they are, does not hold it."""
+        if self.effect:
+            wanted = value_of(self.effect)
+            before = files_made_by(self.arguments)
+            return not isinstance(wanted, dict) or any(
+                shown(before.get(name)) != shown(content) for name, content in wanted.items()
+            )
         call = expression(f"f({self.arguments}\n)")
         arguments = call.args if isinstance(call, ast.Call) else []
         return not any(same_value(ast.unparse(one), self.value) for one in arguments)
@@ -84,6 +101,13 @@ def _all_claims(lines: Sequence[str]) -> Iterator[Claim]:
 
 def same_value(one: str, other: str) -> bool:
     """Return whether two values, as source, are equal, or written alike where they have names."""
+    effects = _EFFECT.fullmatch(one), _EFFECT.fullmatch(other)
+    if effects[0] and effects[1]:
+        try:
+            told = [shown(value_of(effect[2])) for effect in effects if effect]
+        except UnknownValueError:
+            return False
+        return effects[0][1] == effects[1][1] and told[0] == told[1]
     try:
         return alike(plain(value_of(one)), plain(value_of(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
@@ -138,11 +162,17 @@ class _WithoutModules(ast.NodeTransformer):
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is an expression, or an exception that a call must raise."""
-    found = _RAISES.fullmatch(text)
-    if found:
+    """Return whether a text is an expression, or what a call must raise, print or write."""
+    if found := _RAISES.fullmatch(text):
         return found[1].rpartition(".")[2] not in _TOO_BROAD
-    return bool(text) and are_arguments(text)  # one, or the parts of a tuple
+    if found := _EFFECT.fullmatch(text):
+        try:
+            wanted = value_of(found[2])
+        except UnknownValueError:
+            return False
+        return isinstance(wanted, str) if found[1] == "prints" else is_of_files(wanted)
+    # One expression, or the parts of a tuple.
+    return bool(text) and are_arguments(text) and not settings_in(text)[0]
 
 
 def _claims_of(line: str) -> Iterator[Claim]:
@@ -166,6 +196,7 @@ def are_arguments(text: str) -> bool:
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)
         and _is_plain(tree)
+        and are_made_well(tree)
     )
 
 

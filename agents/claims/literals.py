@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from agents.claims.makers import FILE_NAME, FOLDER, FOLDER_NAME
 from infra.languages.python.syntax import UNREADABLE, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
@@ -44,6 +45,7 @@ _OF_PARTS: dict[str, Callable[..., object]] = {
     "dict": dict, "OrderedDict": OrderedDict, "Counter": Counter,
 }  # fmt: skip
 _ARRAYS = {"array", "asarray", "Series"}
+_PATHS = {"file": FILE_NAME, "folder": FOLDER_NAME}  # with the names that they have by default
 
 
 class UnknownValueError(ValueError):
@@ -88,11 +90,33 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
             return -number if isinstance(sign, ast.USub) else number
         case ast.BinOp(left=left, op=op, right=right):
             return _bounded(_sum(op, _operand(left), _operand(right)))
-        case ast.Call(func=function, args=arguments, keywords=[]):
-            return _bounded(_made(_known_name(function), [*map(_value, arguments)]))
+        case ast.Call():
+            return _bounded(_called(node))
         case ast.Attribute():
             return _CONSTANTS[_one_of(_known_name(node), _CONSTANTS)]
     raise ValueError(type(node).__name__)
+
+
+def _called(node: ast.Call) -> object:
+    """Return what a call makes: of a file or folder that a claim makes, its path."""
+    match node:
+        case ast.Call(func=ast.Name(id="file" | "folder" as maker), args=[_], keywords=named):
+            names = [_value(keyword.value) for keyword in named]
+            return f"{FOLDER}/{(names or [_PATHS[maker]])[0]}"
+        case ast.Call(func=function, args=parts, keywords=[]):
+            return _made(_known_name(function), [*map(_value, parts)])
+        case ast.Call(
+            func=function, args=[ast.List() as rows],
+            keywords=[ast.keyword(arg="dtype", value=ast.Attribute(attr="uint8"))],
+        ) if _are_pixels(_value(rows)):  # fmt: skip
+            return _made(_known_name(function), [_value(rows)])
+    return _refuse("named arguments")
+
+
+def _are_pixels(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_are_pixels, value))
+    return isinstance(value, int) and value in range(256)
 
 
 def _display(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> object:

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from agents.claims import values
+from agents.claims import makers, values
+from agents.claims.adapter import MADE, constants_in, with_marks
 from agents.claims.claim import Claim
 from agents.claims.literals import expression
+from agents.claims.making import makes_something, settings_in
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded
@@ -23,6 +25,8 @@ _ADAPTED, _TEST, _PROBE = "adapted_answer", "test_claim_", "test_probe_"
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
+_CALLS = re.compile(r"^    given = .*?passed\((.*)$", re.MULTILINE)
+_UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
 _HELPERS = '''import traceback
 
 
@@ -31,8 +35,9 @@ def passed(*arguments):
     return arguments
 
 
-def given_by(arguments, wanted=""):
+def given_by(arguments, wanted="", *demanded):
     """Return the plain value that a call gives, or what the code under test raises by its logic."""
+    NOT_MADE[:] = [arguments, *(face for one in demanded for face in faces_demanded(one))]
     try:
         return plain(adapted_answer(*arguments))
     except Exception as error:
@@ -40,7 +45,39 @@ def given_by(arguments, wanted=""):
             return "raises", f"raises {wanted}"
         if not is_by_logic(error):
             raise
-        return "raises", f"raises {type(error).__name__}"
+        place = f" in {steps_in_code(error)[-1]}" if isinstance(error, UNFIT) else ""
+        return "raises", f"raises {type(error).__name__}{place}"
+
+
+def made_by_adapter(value):
+    """Return what an adapter makes of arguments: no function, and not what the code shall give."""
+    if callable(value) and not is_parameter(value):
+        raise ValueError(f"the adapter hands over {value!r:.60}")
+    arguments, *demanded = NOT_MADE
+    found = {*demanded}.intersection(faces(value))
+    if found.difference(faces([arguments, *CONSTANTS])):
+        raise ValueError("the adapter makes the value that is demanded")
+    return value
+
+
+def is_parameter(kind):
+    """Return whether a function is a type of numbers, texts or errors, as parameters are."""
+    if not isinstance(kind, type):
+        return False
+    return issubclass(kind, (int, float, complex, str, bytes, Exception)) or (
+        kind.__module__ == "numpy"
+    )
+
+
+def faces_demanded(value):
+    """Return the texts by which a plain value is found in what an adapter makes."""
+    if not isinstance(value, tuple):
+        return faces(value)[:: max(len(faces(value)) - 1, 1)]
+    kind, parts = value
+    return [text_of(value)] if kind == "object" else faces(parts)[:1]
+
+
+NOT_MADE = [()]
 
 
 def kinds_of(error):
@@ -54,9 +91,15 @@ def is_by_logic(error):
     steps_of_error = traceback.extract_tb(error.__traceback__)
     if steps_of_error[-1].filename == "<frozen os>":  # the environment lacks a variable
         return False
-    steps_of_code = {step.name for step in steps_of_error if step.filename == "target.py"}
+    steps_of_code = steps_in_code(error)
     was_loaded = "<module>" not in steps_of_code
     return bool(steps_of_code) and was_loaded and not lacks_something(error)
+
+
+def steps_in_code(error):
+    """Return the names of the code's functions through which an exception came, the last last."""
+    steps = traceback.extract_tb(error.__traceback__)
+    return [step.name for step in steps if step.filename == "target.py"]
 
 
 def lacks_something(error, most=20):
@@ -71,6 +114,7 @@ def lacks_something(error, most=20):
 
 
 LACKS = (ImportError, MemoryError, NameError, OSError)
+UNFIT = (TypeError, AttributeError, IndexError)
 '''
 
 
@@ -112,17 +156,23 @@ def claims_program(
         parameter.annotation = None  # it would be run
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     own = {parameter.arg for parameter in parameters}
-    wanted = [ast.alias(name) for name in sorted(names & names_defined_by(code) - own)]
+    of_code = names_defined_by(code)
+    wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
+    makes = any(claim.effect or makes_something(claim.arguments) for claim in claims)
+    used = (values, surroundings, *([makers] if makes else []))
+    constants = ast.unparse(ast.List([*constants_in(function)]))
+    sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = {constants}")
+    helpers = "\n".join(sources)
+    shared = names_defined_by(helpers) & of_code
+    with_marks(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     kept = [node for node in imports if not _is_of_target(node)]
-    helpers = "\n".join((inspect.getsource(values), inspect.getsource(surroundings), _HELPERS))
-    tests = "\n".join((*_tests(claims, function), *_probes(probes, function)))
-    shared = names_defined_by(helpers) & names_defined_by(code)
+    tests = "\n".join((*_tests(claims, function, makes=makes), *_probes(probes, function)))
     parts = [
         *map(ast.unparse, kept),
         _renamed(helpers, shared),
-        ast.unparse(function),
+        ast.unparse(ast.fix_missing_locations(function)),
         _renamed(tests, shared),
     ]
     return scaffolded("\n".join(parts))
@@ -150,13 +200,26 @@ def is_claims_program(program: str) -> bool:
     return f"def {_ADAPTED}(" in program
 
 
+def is_same_run(one: str, other: str) -> bool:
+    """Return whether two programs are one, but for our part of it where they are of claims."""
+    calls, others = map(_CALLS.findall, (one, other))
+    return one == other or (calls == others and calls != [] and is_claims_program(one))
+
+
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:
-    """Return for each claim what the run of `claims_program` says."""
+    """Return for each claim what the run of `claims_program` says.
+
+    Where each call ends by one kind of error, the code takes no arguments of their shape: none ran.
+    """
     cases = {case.name: case for case in result.tests}
-    return tuple(
+    runs = tuple(
         _run_of(claim, cases.get(f"{_TEST}{number}"), result)
         for number, claim in enumerate(claims, 1)
     )
+    raised = [_UNFIT.match(run.gave) for run in runs if run.outcome != "not_run"]
+    if len({found and found[1] for found in raised}) == 1 and raised[0]:
+        return tuple(run.model_copy(update={"outcome": "not_run"}) for run in runs)
+    return runs
 
 
 def probe_values(probes: Sequence[str], result: ExecutionResult) -> tuple[str, ...]:
@@ -191,15 +254,27 @@ def _shown(case: CaseResult) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _tests(claims: Sequence[Claim], function: ast.FunctionDef) -> Iterator[str]:
+def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -> Iterator[str]:
+    """Yield a test for each claim.
+
+    A comment may end arguments and value; both are made before the code runs.
+    """
     for number, claim in enumerate(claims, 1):
-        wanted = claim.error_type
-        value = repr(("raises", f"raises {wanted}")) if wanted else f"plain(({claim.value}\n))"
-        yield (  # a comment may end arguments and value; both are made before the code runs
-            f"\ndef {_TEST}{number}():\n    demanded = {value}\n"
-            f"    given = given_by(passed({_fitting(claim.arguments, function)}\n), {wanted!r})\n"
-            f'    assert alike(given, demanded), f"gave {{text_of(given):.300}}"\n'
-        )
+        settings, arguments = settings_in(claim.arguments)
+        lines = [f"def {_TEST}{number}():", *(["afresh()"] if makes else []), *settings]
+        given = f"given_by(passed({_fitting(arguments, function)}\n)"
+        if claim.effect:
+            is_text = claim.value.startswith("prints")
+            made = "wanted, demanded" if is_text else "*wanted.values()"
+            lines += [f"wanted = ({claim.effect}\n)", "demanded = shown(wanted)"]
+            lines += [f"given = seen({given}, '', {made}), wanted)"]
+        elif wanted := claim.error_type:
+            demanded = repr(("raises", f"raises {wanted}"))
+            lines += [f"demanded = {demanded}", f"given = {given}, {wanted!r})"]
+        else:
+            lines += [f"demanded = plain(({claim.value}\n))", f"given = {given}, '', demanded)"]
+        lines += ['assert alike(given, demanded), f"gave {text_of(given):.300}"']
+        yield "\n" + "\n    ".join(lines) + "\n"
 
 
 def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:

@@ -16,6 +16,7 @@ import types
 from collections.abc import Sequence
 
 from agents.claims.literals import expression
+from agents.claims.making import MAKERS
 
 _LONGEST_JOINED = 1_000  # characters of lines that are one
 MOST_JOINED = 12  # lines
@@ -36,6 +37,7 @@ _MODULES = (
 _MAKERS = frozenset(
     {name for module in _MODULES for name, value in vars(module).items() if isinstance(value, type)}
     | set(dir(builtins))
+    | MAKERS
     | {"arange", "asarray", "eye", "full", "linspace", "matrix", "namedtuple", "ones", "zeros"}
 )
 

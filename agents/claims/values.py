@@ -15,8 +15,8 @@ def plain(value: object) -> object:
     """Return a value as numbers, texts and lists; what is none of them as its kind and its parts.
 
     Kinds of sequences and of numbers are not told apart: a tuple, an iterator, a deque and an array
-    are lists, a decimal number is a float. Numbers and texts are of Python's own classes, not of
-    classes that the code under test made of them.
+    are lists, a picture of Pillow is the list of its rows, a decimal number is a float. Numbers and
+    texts are of Python's own classes, not of classes that the code under test made of them.
     """
     if isinstance(value, bool):
         return value
@@ -34,6 +34,9 @@ def plain(value: object) -> object:
 def plain_parts(value: object) -> object:
     """Return what is neither a number nor a text as `plain` does."""
     name = type(value).__name__
+    if hasattr(value, "getdata") and hasattr(value, "width"):
+        data, width = [*value.getdata()], value.width
+        value = [data[start : start + width] for start in range(0, len(data), width)]
     if isinstance(value, (bytes, bytearray)):
         return bytes(memoryview(value))
     if name in {"Decimal", "Fraction"}:
@@ -85,3 +88,23 @@ def text_of(value: object) -> str:
         whole = value.is_integer() and abs(value) < 2**53
         return str(int(value)) if whole else f"{value:.9g}"
     return repr(value)
+
+
+def faces(value: object) -> list[str]:
+    """Return texts for a value and for each part: the first one without kind and order of parts.
+
+    Of a list the last one has the order. A dictionary has texts as its items, its keys and its
+    values; what can be read once has none.
+    """
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        views = ([*value.items()], [*value], [*value.values()])
+        return [face for view in views for face in faces(view)]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        parts = [faces(part) for part in value]
+        whole = "{" + ", ".join(sorted(part[0] for part in parts)) + "}"
+        order = "[" + ", ".join(part[-1] for part in parts) + "]"
+        inner = [face for part in parts for face in part]
+        return [whole, *inner, order if isinstance(value, (list, tuple)) else whole]
+    return [""] if hasattr(value, "__next__") else [text_of(plain(value))]

@@ -23,12 +23,14 @@ class ClaimAccount(Record):
         run: What the code gave at its last run; None where it was not run.
         read: What a reader without code demands of the call; "" where nobody was asked.
         counts: Whether the claim counts: False where that reader demands something else.
+        is_of_query: Whether it counts by the query alone.
     """
 
     claim: Claim
     run: ClaimRun | None = None
     read: str = ""
     counts: bool = True
+    is_of_query: bool = True
 
 
 class SpecifiedAccount(Record):
@@ -66,24 +68,30 @@ def account_of(annotation: Annotation) -> SpecifiedAccount | None:
 
 
 def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[ClaimAccount, ...]:
-    """Follow the runs of the claims: each further program leaves out those that were refuted."""
+    """Follow the runs of the claims: further programs leave out those that did not run or stand."""
     replies = (reply for reply, _ in _replies(annotation, ValueReader, DemandedValue))
     runs: dict[Claim, ClaimRun] = {}
     second: dict[Claim, DemandedValue] = {}
-    left = claims
+    left, is_again = claims, False
     for result in _last_runs(annotation):
         made = claim_runs(left, result)
-        runs |= {run.claim: run for run in made}
+        runs |= {one.claim: one for one in made if not is_again or one.outcome != "not_run"}
+        ran = tuple(run.claim for run in made if run.outcome != "not_run")
+        is_again = not is_again and 0 < len(ran) < len(made)
+        if is_again:
+            left = ran
+            continue
         for claim in (run.claim for run in made if run.outcome == "failed"):
             if reply := next(replies, None):
                 second[claim] = reply
-        left = tuple(run.claim for run in made if run.outcome != "failed")
+        left = tuple(run.claim for run in made if run.outcome == "held")
     return tuple(
         ClaimAccount(
             claim=claim,
             run=runs.get(claim),
-            read=second[claim].value if claim in second else "",
+            read=second[claim].told(claim) if claim in second else "",
             counts=claim not in second or second[claim].confirms(claim),
+            is_of_query=claim not in second or second[claim].confirms_alone(claim),
         )
         for claim in claims
     )

@@ -15,7 +15,7 @@ from agents.roles.arbiter import is_confirmed
 from agents.roles.base import Judgement
 from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.judge import StepwiseJudgement
-from agents.roles.screener import Screener
+from agents.roles.screener import Screener, Screening
 from agents.roles.simulator import Simulator
 from agents.roles.specified_screener import SpecifiedScreener, SpecifiedScreening
 from agents.roles.specifier import Specifier
@@ -28,6 +28,8 @@ from infra.errors import (
 )
 from infra.records import Annotation, Pair, Record, Support
 from infra.tracing import span
+
+_LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 
 
 class _Decision(Record):
@@ -118,12 +120,12 @@ class Committee:
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         if self._configuration.specification:
             return await self._judge_by_claims(pair, trace)
-        if not self._configuration.screener:
-            return await self._judge_unclear(pair, trace, AnnotationPath.READ_ALONE)
+        if not self._configuration.screens:
+            return await self._judge_by_program(pair, trace, read=AnnotationPath.READ_ALONE)
         screening = await Screener(trace.model).screen(pair)
-        if screening.verdict == "unclear":
-            return await self._judge_unclear(pair, trace)
-        return _screened(screening.verdict, screening.reason)
+        if self._configuration.wants_program(screening.verdict):
+            return await self._judge_by_program(pair, trace, screening)
+        return _screened(screening)
 
     async def _judge_by_claims(self, pair: Pair, trace: Trace) -> _Decision:
         """Return the label by reading and running against the query's specification."""
@@ -139,22 +141,37 @@ class Committee:
                 pair, specification, screening, evidence.runs, evidence.read, evidence.problem
             )
             return _disputed(judgement, evidence)
-        if verdict == "unclear_behaviour":
+        if self._configuration.wants_program(verdict):
             with trace.model.telling(specification.section(trace.model.code_limit)):
-                return await self._judge_unclear(pair, trace)
-        return _screened(verdict, screening.reason)
+                return await self._judge_by_program(pair, trace, screening)
+        return _screened(screening)
 
-    async def _judge_unclear(
-        self, pair: Pair, trace: Trace, read: AnnotationPath = AnnotationPath.UNCLEAR_READ
+    async def _judge_by_program(
+        self,
+        pair: Pair,
+        trace: Trace,
+        screening: Screening | SpecifiedScreening | None = None,
+        read: AnnotationPath = AnnotationPath.UNCLEAR_READ,
     ) -> _Decision:
-        """Return the label by a test program; ``read`` is the path where none is written."""
+        """Return the label by a test program, where it and a sure reading agree without an arbiter.
+
+        Args:
+            pair: The pair.
+            trace: Gets calls and executions.
+            screening: The first reading, if there was one.
+            read: The path where no program is written.
+        """
         if not self._configuration.writer:
             return _labelled(await self._configuration.judge(trace.model).read(pair), read)
         draft = await self._configuration.writer_type(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
+        path, gates = path_of(attempts[-1]), self._configuration.gates
+        if screening and gates and _LABELS.get(screening.verdict, "") == oracle_says(attempts):
+            return _screened(screening, path)
         judgement = await self._configuration.arbiter_type(trace.model).judge(pair, attempts)
-        support = _support(attempts) if self._configuration.gates else "ungated"
-        return _labelled(judgement, path_of(attempts[-1]), support, attempts)
+        if gates:
+            return _weighed(judgement, path, attempts)
+        return _labelled(judgement, path, "ungated")
 
     async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
@@ -166,17 +183,20 @@ class Committee:
         return await self._tester.test(pair, draft, trace)
 
 
-def _screened(verdict: Literal["clear_match", "clear_non_match"], reason: str) -> _Decision:
-    """Return the label that the screener is sure of."""
+def _screened(
+    screening: Screening | SpecifiedScreening, path: AnnotationPath | None = None
+) -> _Decision:
+    """Return the label that the screener is sure of; ``path`` is that of a program that agrees."""
+    judgements = 2 if path else 1
     return _Decision(
         status="labelled",
-        path=AnnotationPath(verdict),
-        reason=reason,
-        label=1 if verdict == "clear_match" else 0,
+        path=path or AnnotationPath(screening.verdict),
+        reason=screening.reason,
+        label=_LABELS[screening.verdict],
         decided_by="screener",
-        support="screened",
-        judgements=1,
-        agreeing=1,
+        support="valid_oracle" if path else "screened",
+        judgements=judgements,
+        agreeing=judgements,
     )
 
 
@@ -201,13 +221,14 @@ def _by_claims(
 def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
     """Return the arbiter's label where reading and claims differ, or the query is in doubt."""
     decision = _labelled(judgement, AnnotationPath.UNCLEAR_QUERY)
-    if not evidence.speaks_for and evidence.confirmed is None:
+    if not evidence.speaks_for and not evidence.confirmed:
         return decision
     agrees = decision.label == (0 if evidence.confirmed else 1)
+    by_oracle: Support = "valid_oracle" if agrees else "overruled"
     return decision.model_copy(
         update={
             "path": AnnotationPath.CLAIMS_DISPUTED,
-            "support": "valid_oracle" if agrees and evidence.is_valid else "void_oracle",
+            "support": by_oracle if evidence.is_valid else "void_oracle",
             "judgements": 3,  # the screening, which the claims contradict, the claims, the arbiter
             "agreeing": 2,
         }
@@ -215,23 +236,32 @@ def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
 
 
 def _labelled(
-    judgement: Judgement | StepwiseJudgement,
-    path: AnnotationPath,
-    support: Support = "screened",
-    attempts: Sequence[Attempt] = (),
+    judgement: Judgement | StepwiseJudgement, path: AnnotationPath, support: Support = "screened"
 ) -> _Decision:
-    """Return the arbiter's label, with how many valid oracles agree with it."""
-    label: Literal[0, 1] = 1 if judgement.verdict == "answers" else 0
-    oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
+    """Return the last word's label."""
     return _Decision(
         status="labelled",
         path=path,
         reason=judgement.reason,
-        label=label,
+        label=1 if judgement.verdict == "answers" else 0,
         decided_by="arbiter",
         support=support,
-        judgements=1 + len(oracles),
-        agreeing=1 + oracles.count(label == 1),
+        judgements=1,
+        agreeing=1,
+    )
+
+
+def _weighed(judgement: Judgement, path: AnnotationPath, attempts: Sequence[Attempt]) -> _Decision:
+    """Return the arbiter's label, with what the valid oracles say of it."""
+    decision, said = _labelled(judgement, path), oracle_says(attempts)
+    support: Support = "valid_oracle" if said == decision.label else "overruled"
+    oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
+    return decision.model_copy(
+        update={
+            "support": "void_oracle" if said is None else support,
+            "judgements": 1 + len(oracles),
+            "agreeing": 1 + oracles.count(decision.label == 1),
+        }
     )
 
 
@@ -243,8 +273,12 @@ def _failed(path: AnnotationPath, error: Exception) -> _Decision:
     return _Decision(status="failed", path=path, reason=str(error))
 
 
-def _support(attempts: Sequence[Attempt]) -> Support:
-    """Return what a label rests on; a failure that no second program confirms is no oracle."""
+def oracle_says(attempts: Sequence[Attempt]) -> Literal[0, 1] | None:
+    """Return the label that valid programs speak for, None where none does.
+
+    A failure that no second program confirms is no oracle.
+    """
+    if is_confirmed(attempts):
+        return 0
     last = attempts[-1]
-    passed = last.is_valid and last.evidence is RunEvidence.PASSED
-    return "valid_oracle" if passed or is_confirmed(attempts) else "void_oracle"
+    return 1 if last.is_valid and last.evidence is RunEvidence.PASSED else None

@@ -53,18 +53,27 @@ def travelling_claims(candidates: Sequence[Candidate]) -> frozenset[Claim]:
     return confirmed & held
 
 
-def compare_with_claims(one: Candidate, claims: frozenset[Claim]) -> None:
-    """Note the claim of another candidate that this one fails and its judges did not know."""
+def compare_with_claims(
+    one: Candidate, claims: frozenset[Claim], of_query: frozenset[Claim]
+) -> None:
+    """Note the claim of another candidate that this one fails and its judges did not know.
+
+    Args:
+        one: The candidate.
+        claims: The claims that travel.
+        of_query: Those that the query alone demands; of others two must fail.
+    """
     if one.annotation.label != 1 or not any(run.outcome == "held" for run in one.runs):
         return
-    for run in one.runs:
-        if run.outcome == "failed" and run.claim in claims - set(one.told.claims):
-            one.agreed = 0
-            one.reasons.append(
-                f"it gives {run.gave} for {run.claim.arguments}, where {run.claim.value} is "
-                "demanded: a call that showed the mistake of another candidate"
-            )
-            return
+    new = claims - set(one.told.claims)
+    failed = [run for run in one.runs if run.outcome == "failed" and run.claim in new]
+    shown = [run for run in failed if run.claim in of_query] or failed[1:]
+    if shown:
+        run, one.agreed = shown[0], 0
+        one.reasons.append(
+            f"it gives {run.gave} for {run.claim.arguments}, where {run.claim.value} is "
+            "demanded: a call that showed the mistake of another candidate"
+        )
 
 
 def compare_equals(candidates: Sequence[Candidate]) -> float | None:

@@ -8,27 +8,21 @@ from agents.roles.base import Agent
 from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
+from agents.roles.gated_arbiter import GatedArbiter
 from agents.roles.judge import ExactJudge, HalfJudge, Judge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.specified_arbiter import SpecifiedArbiter
-from agents.roles.specified_fixer import SpecifiedFixer
 from agents.roles.specified_screener import SpecifiedScreener
 from agents.roles.specifier import Specifier
 from agents.roles.value_reader import ValueReader
-from agents.roles.writer import (
-    BlindWriter,
-    ScaffoldedWriter,
-    SpecifiedBlindWriter,
-    SpecifiedWriter,
-    Writer,
-)
-from infra.settings import AnnotationSettings
+from agents.roles.writer import BlindWriter, GatedWriter, Writer
+from infra.settings import AnnotationSettings, Evidence
 from infra.settings import Configuration as ConfigurationName
 
 # Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
-ALGORITHM = "cosqa-plus-5"
-_READING_ALGORITHM = "cosqa-plus-3"  # without programs nothing has changed since
+ALGORITHM = "cosqa-plus-6"
+# Without programs nothing has changed since these.
+_READING_ALGORITHM, _SINGLE_ALGORITHM = "cosqa-plus-3", "cosqa-plus-5"
 
 AgentType = type[Agent[Any]]
 Criterion = Literal["exact", "half"]
@@ -53,6 +47,7 @@ class Configuration:
             demands. Labels by one criterion never stand beside labels by the other.
         specification: Whether a query is specified once for all its candidates, and pairs are
             judged against that; see `agents.committee.specified`.
+        evidence: Which pairs get a test program although reading leaves no doubt.
     """
 
     screener: bool = True
@@ -65,6 +60,7 @@ class Configuration:
     algorithm: str = ALGORITHM
     criterion: Criterion = "exact"
     specification: bool = False
+    evidence: Evidence = "read"
 
     @property
     def agents(self) -> tuple[AgentType, ...]:
@@ -74,43 +70,46 @@ class Configuration:
             SpecifiedScreener: self.specification,
             ValueReader: self.specification,
             ClaimsArbiter: self.specification,
-            Screener: self.screener and not self.specification,
+            Screener: self.screens,
             self.writer_type: self.writer,
-            self.blind_writer_type: self.gates,
+            BlindWriter: self.gates,
             Simulator: self.executor == "simulated",
             CommandFixer: self.fixer == "commands",
-            self.fixer_type: self.fixer == "actions",
+            Fixer: self.fixer == "actions",
             self.arbiter_type: self.writer,
             self.judge: not self.writer,
         }
         return tuple(agent for agent, taken in takes_part.items() if taken)
 
     @property
+    def screens(self) -> bool:
+        """Whether a screener that knows no specification may spare a pair the test program."""
+        return self.screener and not self.specification and self.evidence != "all"
+
+    def wants_program(self, verdict: str) -> bool:
+        """Return whether a test program is written for a pair, by what reading it says."""
+        is_match = verdict == "clear_match" and self.evidence == "matches"
+        return is_match or self.evidence == "all" or verdict in ("unclear", "unclear_behaviour")
+
+    @property
     def writer_type(self) -> type[Writer]:
         """Who writes the first test program of a pair."""
-        if self.specification:
-            return SpecifiedWriter
-        return ScaffoldedWriter if self.scaffolding else Writer
-
-    @property
-    def blind_writer_type(self) -> type[BlindWriter]:
-        """Who writes a second one without sight of the code."""
-        return SpecifiedBlindWriter if self.specification else BlindWriter
-
-    @property
-    def fixer_type(self) -> type[Fixer]:
-        """Who repairs programs by single actions."""
-        return SpecifiedFixer if self.specification else Fixer
+        return GatedWriter if self.gates else Writer
 
     @property
     def arbiter_type(self) -> type[Arbiter]:
         """Who judges by test programs."""
-        return SpecifiedArbiter if self.specification else Arbiter
+        return GatedArbiter if self.gates else Arbiter
 
 
 def _single(judge: type[ExactJudge], criterion: Criterion = "exact") -> Configuration:
     return Configuration(
-        screener=False, writer=False, executor="none", judge=judge, criterion=criterion
+        screener=False,
+        writer=False,
+        executor="none",
+        judge=judge,
+        algorithm=_SINGLE_ALGORITHM,
+        criterion=criterion,
     )
 
 
@@ -122,8 +121,9 @@ CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "simulated": Configuration(executor="simulated"),
     "paper": Configuration(fixer="commands"),
     "gated": Configuration(fixer="actions", gates=True, scaffolding=True),
-    "tested": Configuration(screener=False, fixer="actions", gates=True, scaffolding=True),
-    "spec": Configuration(fixer="actions", gates=True, scaffolding=True, specification=True),
+    "spec": Configuration(
+        fixer="actions", gates=True, scaffolding=True, specification=True, evidence="matches"
+    ),
     "v1-exact": _single(ExactJudge),
     "v1-half": _single(HalfJudge, "half"),
 }
@@ -134,8 +134,10 @@ OF_QUERIES = (Specifier.role, ValueReader.role)
 
 
 def configuration_of(settings: AnnotationSettings) -> Configuration:
-    """Return the configuration that the settings name, with their choice of scaffolding."""
+    """Return the configuration that the settings name, with their choices."""
     configuration = CONFIGURATIONS[settings.configuration]
-    if settings.scaffolding == "auto":
-        return configuration
-    return replace(configuration, scaffolding=settings.scaffolding == "on")
+    if settings.scaffolding != "auto":
+        configuration = replace(configuration, scaffolding=settings.scaffolding == "on")
+    if settings.evidence != "auto" and configuration.writer:
+        configuration = replace(configuration, evidence=settings.evidence)
+    return configuration

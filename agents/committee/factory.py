@@ -5,12 +5,12 @@ from agents.committee.configurations import configuration_of
 from agents.committee.remembering import RememberingSandbox
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
-from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
+from infra.budget import Budget
 from infra.journal import Journal
 from infra.languages import languages
 from infra.settings import Settings
@@ -24,6 +24,7 @@ def build_committee(
     recipe_id: str,
     sandbox: Sandbox,
     labelling_round: int | str = 1,
+    run: Budget | None = None,
     *,
     by_batch: bool = False,
 ) -> Committee:
@@ -34,10 +35,11 @@ def build_committee(
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
         labelling_round: The round in which pairs are judged, or the name of an audit.
+        run: The budget of the run; see `build_model`.
         by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
             programs are kept, so that the requests that rest on them are the same the next time.
     """
-    model = build_model(settings, labelling_round, by_batch=by_batch)
+    model = build_model(settings, labelling_round, run, by_batch=by_batch)
     if by_batch:
         sandbox = RememberingSandbox(sandbox, Journal(settings.store.journal), recipe_id)
     return committee_on(model, settings, recipe_id, sandbox)
@@ -49,8 +51,7 @@ def committee_on(
     """Return the committee that the settings describe on any model; see `build_committee`."""
     configuration = configuration_of(settings.annotation)
     language = languages.get(_LANGUAGE)()
-    checks = SpecifiedValidator if configuration.specification else OracleValidator
-    validator = checks(settings.gates, language, scaffolding=configuration.scaffolding)
+    validator = OracleValidator(settings.gates, language, scaffolding=configuration.scaffolding)
     tester = Tester(
         sandbox=sandbox,
         language=language,
@@ -71,14 +72,18 @@ def committee_on(
 def build_model(
     settings: Settings,
     labelling_round: int | str = 1,
+    run: Budget | None = None,
     *,
     by_batch: bool = False,
 ) -> ReportingModel:
     """Return the language model that the settings describe.
 
+    Its budget in dollars is that of all judges together, whoever asks.
+
     Args:
         settings: The model and the folder of replies.
         labelling_round: Replies of one round or audit are not found by another.
+        run: The budget of the run that asks; None is one without a limit of its own.
         by_batch: Collect requests without a kept reply for the next batch.
     """
     llm = settings.llm
@@ -86,9 +91,5 @@ def build_model(
         return RecordedReplies(llm)
     journal = Journal(settings.store.journal)
     deferral = BatchRequests(SharedLimiter(journal, llm)) if by_batch else None
-    return LanguageModel(llm, journal, labelling_round, deferral)
-
-
-def spent(settings: Settings) -> tuple[int, float]:
-    """Return the tokens and US dollars that all runs of a store have spent, or have reserved."""
-    return SharedLimiter(Journal(settings.store.journal), settings.llm).spent()
+    run = run or Budget(models=settings.annotation.judges)
+    return LanguageModel(llm, journal, labelling_round, deferral, run)

@@ -61,9 +61,9 @@ def recipe_of(
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
     configuration = configuration_of(settings.annotation)
     runs = configuration.executor == "box"
-    scaffolding = {"scaffolding": configuration.scaffolding} if configuration.writer else {}
+    of_programs = {"scaffolding": configuration.scaffolding, "evidence": configuration.evidence}
     return {
-        **scaffolding,
+        **(of_programs if configuration.writer else {}),
         "algorithm": configuration.algorithm,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
@@ -133,6 +133,8 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
     left_out = {"configuration", "prompts", *(() if has_program else _OF_PROGRAMS)}
     if Writer.role not in roles:
         left_out.update(_OF_REPAIRS)
+        if _BOX in roles:  # claims, which come before all programs
+            left_out.add("evidence")
     return {
         **{name: value for name, value in body.items() if name not in left_out},
         **{f"prompt of {agent}": prompts[agent] for agent in agents},

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from agents.claims.program import is_claims_program, is_same_run
 from agents.committee.factory import committee_on
 from agents.gates.gates import Gate
 from agents.gates.validator import MAY_BE_EMPTY
@@ -156,7 +157,9 @@ class RecordedBox:
         if code is not None and self._is_control_due:
             self._is_control_due = False
             return self._last_unless(Gate.IGNORES_SPELLING)
-        if not self._waiting or self._waiting[0].program != program:
+        if not self._waiting or not is_same_run(self._waiting[0].program, program):
+            if is_claims_program(program):  # of an algorithm that did not run them once more
+                return ExecutionResult(outcome="killed", message="no such run is stored")
             raise BoxLostError("no such run is stored")
         execution = self._waiting.popleft()
         self._last, self._mutant_runs, self._emptied_runs = execution.result, 0, 0

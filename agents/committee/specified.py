@@ -2,9 +2,10 @@
 
 The specification's examples, and the call by which the screener would show a fault, are claims.
 They are run on the code through the screener's adapter, without a model. A claim that fails counts
-against the code once a second reader, who saw neither code nor claimed value, demands the same. So
-the evidence decides where it agrees with the reading or where nobody was sure; an arbiter decides
-where the two contradict each other.
+against the code once a second reader, who saw neither code nor claimed value, demands the same: by
+itself where the query alone demands it, else beside another. So the evidence decides where it
+agrees with the reading or where nobody was sure; an arbiter decides where the two contradict each
+other, and where the specification alone speaks against the code.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.claims.adapter import adapter_fault
+from agents.claims.adapter import adapter_fault, works_on_arguments
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs, claims_program
 from agents.committee.trace import Trace
@@ -30,6 +31,7 @@ from sandbox.base import Box, Sandbox
 
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
 FEWEST_HELD = 3  # claims; fewer that hold are no evidence for a code
+_ENOUGH_CONFIRMED = 2  # claims that fail; one that the query alone demands is enough
 
 
 class ClaimEvidence(Record):
@@ -38,17 +40,21 @@ class ClaimEvidence(Record):
     Attributes:
         runs: What it gave for each claim that was not refuted; () where none could be run.
         read: Claims that failed → the value that a reader without code demands.
-        confirmed: The claim that failed and that this reader confirms, if any.
+        confirmed: Claims that failed and that this reader confirms.
+        is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
             they never speak for it.
-        is_valid: Whether the program of these claims passed the gates.
+        is_prepared: Whether the adapter works on arguments, so that it may do a part of the work.
+        is_valid: Whether the program of the claims that could be run passed the gates.
         problem: Why no claim was run.
     """
 
     runs: tuple[ClaimRun, ...] = ()
     read: dict[Claim, str] = Field(default_factory=dict)
-    confirmed: Claim | None = None
+    confirmed: tuple[Claim, ...] = ()
+    is_sure: bool = False
     tried: tuple[Claim, ...] = ()
+    is_prepared: bool = False
     is_valid: bool = False
     problem: str = ""
 
@@ -59,15 +65,18 @@ class ClaimEvidence(Record):
 
     @property
     def speaks_for(self) -> bool:
-        """Whether every claim holds, enough of the specification's, by a valid program.
+        """Whether no claim fails and enough of the specification's hold, by a valid program.
 
+        These are at least twice as many as could not be run, which a code may bring about.
         One of these must need work: code that gives its argument back may hold the others, where
         the query asks for an order of a dictionary or for a container, which do not count.
         """
-        of_query = [run.claim for run in self.runs if run.claim not in self.tried]
-        holds = self.is_valid and self.held == len(self.runs)
+        outcomes = [run.outcome for run in self.runs]
+        is_sound = "failed" not in outcomes and 2 * outcomes.count("not_run") <= self.held
+        held = [run.claim for run in self.runs if run.outcome == "held"]
+        of_query = [claim for claim in held if claim not in self.tried]
         needs_work = any(claim.needs_work for claim in of_query)
-        return holds and needs_work and len(of_query) >= FEWEST_HELD
+        return self.is_valid and is_sound and needs_work and len(of_query) >= FEWEST_HELD
 
     @property
     def failures(self) -> str:
@@ -79,17 +88,19 @@ class ClaimEvidence(Record):
 def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
     """Return the label that claims give, None where they do not, or contradict a sure reading.
 
-    A code that holds none of the claims may have been called in a wrong way; so that counts only
-    beside a reading that says the same.
+    A code that holds none of the claims may have been called in a wrong way, and one that is given
+    prepared arguments may do half of the work; so both count only beside a reading that says the
+    same.
 
     Args:
         evidence: What the claims say.
         verdict: The screener's.
     """
-    if evidence.confirmed is not None:
-        is_sure = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
-        return 0 if is_sure else None
-    return 1 if evidence.speaks_for and verdict != "clear_non_match" else None
+    if evidence.confirmed:
+        agrees = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
+        return 0 if evidence.is_sure and agrees else None
+    agrees = verdict == "clear_match" or (verdict != "clear_non_match" and not evidence.is_prepared)
+    return 1 if evidence.speaks_for and agrees else None
 
 
 class ClaimTester:
@@ -137,7 +148,8 @@ class ClaimTester:
                 tools = _Tools(specification, adapter, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
         tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
-        return evidence.model_copy(update={"tried": tried})
+        is_prepared = works_on_arguments(adapter)
+        return evidence.model_copy(update={"tried": tried, "is_prepared": is_prepared})
 
     async def _tested(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
@@ -145,27 +157,49 @@ class ClaimTester:
         """Run the claims; leave out those that the second reader does not confirm."""
         read: dict[Claim, str] = {}
         while claims:
-            runs, is_valid = await self._attempt(pair, claims, tools)
+            runs, is_valid = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
                 return ClaimEvidence(read=read, problem=f"no claim could be run: {runs[0].gave}")
-            evidence = ClaimEvidence(runs=runs, read=read, is_valid=is_valid)
-            confirmed = await self._confirmed(pair, runs, tools, read)
-            if confirmed or all(one.outcome != "failed" for one in runs):
-                return evidence.model_copy(update={"confirmed": confirmed, "read": read})
-            claims = tuple(one.claim for one in runs if one.outcome != "failed")
+            evidence = ClaimEvidence(runs=runs, is_valid=is_valid)
+            evidence = await self._confirmed(pair, evidence, tools, read)
+            if evidence.confirmed or all(one.outcome != "failed" for one in runs):
+                return evidence
+            claims = tuple(one.claim for one in runs if one.outcome == "held")
         return ClaimEvidence(read=read, problem="no claim stands")
 
+    async def _run(
+        self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
+    ) -> tuple[tuple[ClaimRun, ...], bool]:
+        """Return as `_attempt` does: claims that cannot be run are left out of a second program.
+
+        Its gates would fail for them.
+        """
+        runs, is_valid = await self._attempt(pair, claims, tools)
+        left = tuple(one.claim for one in runs if one.outcome != "not_run")
+        if not left or len(left) == len(claims):
+            return runs, is_valid
+        again, is_valid_again = await self._attempt(pair, left, tools)
+        found = {one.claim: one for one in again if one.outcome != "not_run"}
+        if not found:
+            return runs, is_valid
+        return tuple(found.get(one.claim, one) for one in runs), is_valid_again
+
     async def _confirmed(
-        self, pair: Pair, runs: Sequence[ClaimRun], tools: "_Tools", read: dict[Claim, str]
-    ) -> Claim | None:
-        """Read failed claims a second time, the specification's first, until one is confirmed."""
+        self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools", read: dict[Claim, str]
+    ) -> ClaimEvidence:
+        """Read failed claims a second time, the specification's first, until that is enough."""
         reader = ValueReader(tools.trace.model)
-        for claim in (one.claim for one in runs if one.outcome == "failed"):
+        confirmed: tuple[Claim, ...] = ()
+        is_sure = False
+        for claim in (one.claim for one in evidence.runs if one.outcome == "failed"):
             found = await reader.read(pair.query, tools.specification, claim)
-            read[claim] = found.value[:_LONGEST_VALUE]
-            if found.confirms(claim):
-                return claim
-        return None
+            read[claim] = found.told(claim)[:_LONGEST_VALUE]
+            confirmed += (claim,) if found.confirms(claim) else ()
+            is_sure = len(confirmed) == _ENOUGH_CONFIRMED or found.confirms_alone(claim)
+            if is_sure:
+                break
+        update = {"confirmed": confirmed, "is_sure": is_sure, "read": dict(read)}
+        return evidence.model_copy(update=update)
 
     async def _attempt(
         self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"

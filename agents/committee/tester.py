@@ -15,6 +15,8 @@ from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.outcomes import outcome_of
 from agents.gates.validator import OracleValidator
 from agents.roles.command_fixer import CommandFixer, install_missing_module, run_commands
+from agents.roles.fixer import Fixer
+from agents.roles.writer import BlindWriter
 from infra.languages import Language
 from infra.records import Pair
 from infra.tracing import span
@@ -77,7 +79,7 @@ class Tester:
             first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
-        writer_without_sight = self._configuration.blind_writer_type(trace.model, self._language)
+        writer_without_sight = BlindWriter(trace.model, self._language)
         blind = await writer_without_sight.write(pair)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
         return first, second
@@ -133,7 +135,7 @@ class Tester:
         self, pair: Pair, attempt: Attempt, box: Box, trace: Trace
     ) -> Attempt:
         """Repair the program or install what it lacks, one action a round, and run it again."""
-        fixer = self._configuration.fixer_type(trace.model)
+        fixer = Fixer(trace.model)
         for _ in range(self._max_try_time):
             if attempt.result is None or not attempt.is_repairable:
                 break
@@ -158,7 +160,7 @@ class Tester:
             result = await box.run(draft.program)
             note(outcome=result.outcome)
         outcome = None
-        if self._configuration.specification:
+        if self._validator:
             outcome = outcome_of(result, draft.program, pair.code.text)
         report = None
         try:

@@ -14,6 +14,7 @@ class Told(Record):
         claims: These and the screener's call.
         adapter: How they are run on the code; "" where they were not.
         confirmed: Claims that the code fails and the second reader confirms.
+        of_query: Those of the confirmed that the query alone demands.
         refuted: Claims that it fails and the second reader does not confirm.
         requirements: What was installed for the code.
     """
@@ -22,6 +23,7 @@ class Told(Record):
     claims: tuple[Claim, ...] = ()
     adapter: str = ""
     confirmed: frozenset[Claim] = frozenset()
+    of_query: frozenset[Claim] = frozenset()
     refuted: frozenset[Claim] = frozenset()
     requirements: tuple[str, ...] = ()
 
@@ -37,6 +39,7 @@ def told_by(annotation: Annotation) -> Told:
         claims=tuple(item.claim for item in account.claims),
         adapter=account.screening.adapter.strip() if runs else "",
         confirmed=frozenset(item.claim for item in account.claims if item.read and item.counts),
+        of_query=frozenset(item.claim for item in account.claims if item.read and item.is_of_query),
         refuted=frozenset(item.claim for item in account.claims if not item.counts),
         requirements=runs[-1].requirements if runs else (),
     )

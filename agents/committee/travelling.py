@@ -128,8 +128,9 @@ async def _run_claims(
     for one in candidates:
         await _run(one, claims, probes, box, language)
     travelling = travelling_claims(candidates)
+    of_query = frozenset[Claim]().union(*(one.told.of_query for one in candidates))
     for one in candidates:
-        compare_with_claims(one, travelling)
+        compare_with_claims(one, travelling, of_query)
 
 
 def _claims_of(candidates: Sequence[Candidate]) -> tuple[Claim, ...]:

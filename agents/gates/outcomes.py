@@ -66,6 +66,14 @@ def outcomes_of_tests(result: ExecutionResult, program: str, code: str) -> Mappi
     }
 
 
+def raised_in_program(result: ExecutionResult) -> bool:
+    """Return whether an exception of a run came out of a line of the program itself."""
+    failed = [case for case in result.tests if case.outcome != "passed"]
+    texts = [_whole_traceback(case, result) for case in failed] or [result.stderr]
+    frames = (_last_own_frame(exceptions_in(text)[-1]) for text in texts)
+    return any(frame is not None and frame.file == _PROGRAM for frame in frames)
+
+
 def catches_of(program: str, code: str) -> tuple[str, ...]:
     """Return where a program catches what the code under test raises, each place on a line.
 

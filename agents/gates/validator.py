@@ -1,12 +1,15 @@
 """The validator of oracles, which checks executed test programs by all gates."""
 
 from collections.abc import Sequence
+from itertools import islice
 
-from agents.evidence import Draft, RunEvidence, run_evidence
+from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.gates import Gate
+from agents.gates.outcomes import outcome_of, raised_in_program
 from agents.gates.static_checks import faults_of
 from infra.identity import mark
 from infra.languages import Language, Mutant
+from infra.languages.python.messages import without_messages
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
 from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box
@@ -15,10 +18,23 @@ MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, an
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
 _COUNTS = {"outcome", "error_type", "tests_run", "asserts_executed", "target_calls"}
+_FEWEST_MUTANTS = 12  # where the code has so many: of fewer the score says little
+_SPARE = 2  # times as many are made, since some change nothing that counts
+_TIMES_AS_LONG = 10  # a mutant may take as the program's first run, and no less than the settings'
 
 
 class OracleValidator:
     """Checks whether test programs are valid oracles, in the box where they were executed.
+
+    It asks for no more than a query can demand:
+
+    - What the code raises by its own logic, where a value is demanded, is an outcome to validate.
+    - Mutants that change but the wording of exceptions and log entries are left out, and at least
+      twelve are run where the code has so many.
+    - Too few mutants are killed only where the mutation score is likely below its minimum: where
+      the upper end of its 80% confidence interval is. A mistake beside what the query demands may
+      survive, so no single survivor speaks against a program: where few mutants run to an end,
+      all but one of them are enough.
 
     Args:
         settings: How many mutants, how long each may take, and how many must be killed.
@@ -41,7 +57,7 @@ class OracleValidator:
         A program whose assertion fails on the code itself is not run on mutants: it would fail on
         each.
         """
-        evidence = self._evidence_of(pair, draft, result)
+        evidence = evidence_of(result, outcome_of(result, draft.program, pair.code.text))
         faults = faults_of(draft.program, pair.code.text) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
@@ -49,23 +65,17 @@ class OracleValidator:
             return OracleReport(faults=faults)
         report, faults = await self._run_on_mutants(pair.code.text, draft, result, box)
         faults = faults or self._faults_of_mutant_runs(report)
-        if faults := faults or await self._faults_of_emptiness(pair.code.text, draft, box):
+        limit = _limit_of(result, self._settings)
+        if faults := faults or await self._faults_of_emptiness(pair.code.text, draft, limit, box):
             return report.model_copy(update={"faults": faults})
         return report.model_copy(update=await self._run_apart(draft, result, box))
 
-    def _evidence_of(
-        self,
-        pair: Pair,  # noqa: ARG002 - of validators that tell outcomes apart
-        draft: Draft,  # noqa: ARG002 - as above
-        result: ExecutionResult,
-    ) -> RunEvidence:
-        return run_evidence(result)
-
     def _mutants_of(self, code: str) -> Sequence[Mutant]:
-        return self._language.mutants_of(code, self._settings.mutants)
-
-    def _needs_strong_mutants(self, report: OracleReport) -> bool:
-        return report.judged < self._settings.min_killed
+        limit = max(_FEWEST_MUTANTS, self._settings.mutants)
+        plain = without_messages(code)
+        made = self._language.mutants_of(code, _SPARE * limit)
+        matter = (mutant for mutant in made if without_messages(mutant.code) != plain)
+        return tuple(islice(matter, limit))
 
     async def _run_apart(
         self, draft: Draft, result: ExecutionResult, box: Box
@@ -92,33 +102,27 @@ class OracleValidator:
     async def _run_on_mutants(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> tuple[OracleReport, dict[Gate, str]]:
-        """Run the program on mutants, on strong ones where too few of the others ran, and between.
+        """Run the program on mutants, on strong ones where too few of the others fell.
 
-        Where that is, the control, follows from the program, which cannot know it by counting.
+        Between them it is run on the control; its place follows from the program, which cannot know
+        it by counting.
         """
         mutants = self._mutants_of(code)
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
-        runs = [await self._run_on(mutant, draft, box) for mutant in mutants[:place]]
+        limit = _limit_of(result, self._settings)
+        runs = [await self._run_on(mutant, draft, limit, box) for mutant in mutants[:place]]
         faults = await self._faults_of_control(code, draft, result, box)
         if faults:
             return OracleReport(trials=tuple(runs)), faults
-        runs += [await self._run_on(mutant, draft, box) for mutant in mutants[place:]]
+        runs += [await self._run_on(mutant, draft, limit, box) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
-        return await self._run_on_strong_mutants(code, draft, report, box), {}
-
-    async def _run_on_strong_mutants(
-        self, code: str, draft: Draft, report: OracleReport, box: Box
-    ) -> OracleReport:
-        """Add runs on strong mutants where too few of the others ran."""
-        settings = self._settings
-        if not self._needs_strong_mutants(report):
-            return report
-        for mutant in self._language.strong_mutants_of(code, settings.mutants):
-            if report.killed >= settings.min_killed:
-                break
-            run = await self._run_on(mutant, draft, box)
-            report = OracleReport(trials=(*report.trials, run))
-        return report
+        if report.killed < self._settings.min_killed:
+            for mutant in self._language.strong_mutants_of(code, self._settings.mutants):
+                run = await self._run_on(mutant, draft, limit, box)
+                report = OracleReport(trials=(*report.trials, run))
+                if report.killed >= self._settings.min_killed:
+                    break
+        return report, {}
 
     async def _faults_of_control(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
@@ -134,30 +138,39 @@ class OracleValidator:
         told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
         return {Gate.IGNORES_SPELLING: f"{told}; test what it does, not how it is written"}
 
-    async def _faults_of_emptiness(self, code: str, draft: Draft, box: Box) -> dict[Gate, str]:
+    async def _faults_of_emptiness(
+        self, code: str, draft: Draft, limit: float, box: Box
+    ) -> dict[Gate, str]:
         """Return whether a program passes where nothing is returned in place of something."""
         for emptied, telling in self._language.emptied_of(code):
-            if (await self._run_on(emptied, draft, box)).outcome != "passed":
+            if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
-            if (await self._run_on(telling, draft, box)).outcome != "passed":
+            if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
                 return {Gate.KILLS_MUTANTS: MAY_BE_EMPTY}
         return {}
 
-    async def _run_on(self, mutant: Mutant, draft: Draft, box: Box) -> MutantRun:
-        result = await box.run(
-            draft.program,
-            code=self._scaffolded(mutant.code),
-            timeout_s=self._settings.mutant_timeout_s,
-        )
-        change = f"line {mutant.line}: {mutant.change}"
-        return MutantRun(change=change, outcome=result.outcome)
+    async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
+        """Run a program that passes on the code on a mutant, at most for ``limit`` seconds."""
+        code = self._scaffolded(mutant.code)
+        result = await box.run(draft.program, code=code, timeout_s=limit)
+        outcome = result.outcome
+        if outcome == "raised" and raised_in_program(result):
+            outcome = "assertion_failed"
+        return MutantRun(change=f"line {mutant.line}: {mutant.change}", outcome=outcome)
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
-        settings, score = self._settings, report.mutation_score or 0.0
-        if report.killed >= settings.min_killed and score >= settings.min_mutation_score:
+        settings, (low, high) = self._settings, report.mutation_interval or (0.0, 0.0)
+        needed = min(settings.min_killed, max(report.judged - 1, 1))
+        if report.killed >= needed and high >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged}"
-        return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it"}
+        interval = f"80% confidence interval of the score {low:.2f} to {high:.2f}"
+        return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it ({interval})"}
+
+
+def _limit_of(first: ExecutionResult, settings: GateSettings) -> float:
+    """Return how many seconds a run on a mutant may take, by those of the first run."""
+    return max(settings.mutant_timeout_s, _TIMES_AS_LONG * first.seconds)
 
 
 def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:

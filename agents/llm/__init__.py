@@ -2,7 +2,8 @@
 
 ``client`` asks and asks again; ``litellm_transport`` and ``openai_transport`` send requests,
 ``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
-``cache`` says what a kept reply is, ``rate_limit`` and ``budget`` what all workers may send and
-spend. ``batch`` sends requests by a provider's batch API. ``embeddings`` asks embedding APIs,
-``prices`` looks models up in litellm's table. ``recorded`` has the packaged sample's replies.
+``cache`` says what a kept reply is; ``rate_limit`` and ``reservations`` keep all workers to what
+may be sent and spent. ``batch`` sends requests by a provider's batch API. ``embeddings`` asks
+embedding APIs, ``prices`` looks models up in litellm's table. ``recorded`` has the packaged
+sample's replies.
 """

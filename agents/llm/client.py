@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from agents.llm.budget import Budget
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
 from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
 from agents.llm.rate_limit import SharedLimiter
+from agents.llm.reservations import Reservations
 from agents.llm.retry import RequestError, raise_for, retrying
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
+from infra.budget import Budget
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of
 from infra.journal import Journal
@@ -91,6 +92,7 @@ class LanguageModel:
             the budget that all workers share.
         labelling_round: Replies of one round or audit are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
+        run: The budget of the run that asks, see `SharedLimiter`.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class LanguageModel:
         journal: Journal,
         labelling_round: int | str = 1,
         deferral: Deferral | None = None,
+        run: Budget | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
@@ -107,7 +110,8 @@ class LanguageModel:
         self._deferral = deferral
         self._transport = Transport(settings)
         self._format = ResponseFormat()
-        self._budget = Budget(SharedLimiter(journal, settings), self._transport.price_of)
+        limiter = SharedLimiter(journal, settings, run)
+        self._reservations = Reservations(limiter, self._transport.price_of)
         self._probe = Probe(self._ask_harmless)
 
     async def ask(
@@ -161,7 +165,7 @@ class LanguageModel:
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings', for waiting requests too; None returns to those."""
-        self._budget.limit(requests_per_minute, budget_usd)
+        self._reservations.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""
@@ -234,7 +238,7 @@ class LanguageModel:
     ) -> RawReply:
         """Return a reply, kept before anything else happens to it; no sure failure is charged."""
         limits = token_limits(question, self._settings.max_tokens)
-        async with self._budget.reserved(limits) as settle:
+        async with self._reservations.reserved(limits) as settle:
             try:
                 with span("model request", model=self._settings.model, role=question.role) as note:
                     raw = await self._transport.request(

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from agents.llm.answers import Vectors, vectors_of
-from agents.llm.budget import Budget, TokenLimits
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
 from agents.llm.price_list import price_of, prices_of
 from agents.llm.probe import Probe
-from agents.llm.question import believable
+from agents.llm.question import TokenLimits, believable
 from agents.llm.rate_limit import SharedLimiter
+from agents.llm.reservations import Reservations
 from agents.llm.retry import RequestError, retrying
 from infra.errors import LanguageModelError
 from infra.identity import digest_of
@@ -71,7 +71,7 @@ class EmbeddingModel:
         self._settings = settings
         self._limits = limits
         self._journal = journal
-        self._budget = Budget(SharedLimiter(journal, settings), self._price_of)
+        self._reservations = Reservations(SharedLimiter(journal, settings), self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
         self._probe = Probe(self._embed_harmless)
@@ -176,7 +176,7 @@ class EmbeddingModel:
         """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        async with self._budget.reserved(limits) as settle:
+        async with self._reservations.reserved(limits) as settle:
             started = time.monotonic()
             try:
                 response = await self._send(cut)

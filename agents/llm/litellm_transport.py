@@ -21,10 +21,10 @@ from typing import Any
 import httpx
 
 from agents.llm.bounds import TOO_LONG, bounded
-from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.openai_transport import ChatCompletions, Message
 from agents.llm.price_list import price_of, prices_of
+from agents.llm.question import TokenLimits
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError

@@ -1,9 +1,8 @@
 """What is asked of a model, the most that a reply may take, and what is believed of it."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply
 from infra.records import LanguageModelCall, Record
 
@@ -12,6 +11,18 @@ _TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
 # count to the limit. To believe a little too much is safe; what is billed and not believed is not.
 UNSEEN_TOKENS = 50_000
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
+
+
+class TokenLimits(NamedTuple):
+    """The most tokens that a request may take."""
+
+    prompt: int
+    completion: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt + self.completion
 
 
 class Question(Record):

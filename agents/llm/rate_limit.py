@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from functools import partial
-from math import inf
 
 from agents.llm.cache import RawReply, kept
-from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
+from infra.budget import Budget, budgets_of, refuse_beyond
 from infra.identity import mark
-from infra.journal import Journal, Money, keep_all, money
+from infra.journal import Journal, keep_all, money, sums_in
 from infra.records import Record
 from infra.settings import LanguageModelSettings
 
@@ -50,42 +49,29 @@ class SharedLimiter:
     Args:
         journal: Has the sums of all models and the paces of all keys.
         settings: Model, address and key; limits and budget.
+        run: The budget of the run that asks; without one the settings' is of the model alone.
+
+    Attributes:
+        settings: Those that were given, whatever limits are in force.
+        is_in_usd: Whether a budget in US dollars is in force.
     """
 
-    def __init__(self, journal: Journal, settings: LanguageModelSettings) -> None:
+    def __init__(
+        self, journal: Journal, settings: LanguageModelSettings, run: Budget | None = None
+    ) -> None:
         key = settings.api_key.get_secret_value() if settings.api_key else ""
         self.journal = journal
         self._account = mark("pace", settings.model, settings.base_url or "", key)
-        self._own = settings
+        self.settings = settings
+        self._run = run or Budget()
         self.limit(None, None)
 
-    @property
-    def settings(self) -> LanguageModelSettings:
-        """The model with the limits in force."""
-        return self._settings
-
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings'; None returns to those. They hold at once.
-
-        Of a budget, the run's other judges have spent a part. The end of a run's own budget is none
-        of the limits: it holds where it is lower.
-        """
-        own = self._own
-        shared = own.budget_usd if budget_usd is None else budget_usd
-        if shared is not None:
-            shared = max(0.0, shared - own.others_usd)
-        update: dict[str, float | None] = {"budget_usd": shared}
-        if requests_per_minute is not None:
-            update["requests_per_minute"] = requests_per_minute
-        limited = own.model_copy(update=update)
-        end = own.run_ends_usd
-        is_lower = end is not None and (shared is None or end < shared)
-        self._run_end = end if is_lower else None
-        self._named = (
-            "`cosqa limit --budget-usd`" if budget_usd is not None
-            else f"{limited.variables}BUDGET_USD"
-        )  # fmt: skip
-        self._settings = limited.model_copy(update={"budget_usd": end}) if is_lower else limited
+        """Set other limits than the settings'; None returns to those. They hold at once."""
+        own = self.settings.requests_per_minute
+        self._rate = own if requests_per_minute is None else requests_per_minute
+        self._budgets = budgets_of(self.settings, self._run, budget_usd)
+        self.is_in_usd = any(budget.limit_usd is not None for budget in self._budgets)
 
     def reserve(self, tokens: int, usd: float | None = None) -> "Future[Ticket]":
         """Reserve tokens and money for a request, which is sent once `take_turn` allows it.
@@ -93,8 +79,7 @@ class SharedLimiter:
         What is reserved counts as spent: a process that is killed may have been billed. Arguments
         and errors are those of `reserve_in`.
         """
-        budgets = self._settings.budget_usd, self._settings.budget_tokens
-        has_budget = any(budget is not None for budget in budgets)
+        has_budget = self.is_in_usd or self.settings.budget_tokens is not None
         change = partial(self.reserve_in, tokens=tokens, usd=usd)
         return self.journal.write(change, durable=has_budget)
 
@@ -112,9 +97,9 @@ class SharedLimiter:
         Raises:
             BudgetExhaustedError: They could exceed the budget, or no price is known.
         """
-        with money(tx, self._settings.model) as spent:
+        with money(tx, self.settings.model) as spent:
             price = requests * spent.dearest_usd if usd is None else usd
-            self._refuse_beyond_budget(spent, tokens, price)
+            refuse_beyond(self._budgets, sums_in(tx), self.settings, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
         return Ticket(tokens=tokens, usd=price, is_priced=usd is not None)
@@ -122,7 +107,7 @@ class SharedLimiter:
     @property
     def is_paced(self) -> bool:
         """Whether requests have to take turns."""
-        return bool(self._settings.requests_per_minute or self._settings.tokens_per_minute)
+        return bool(self._rate or self.settings.tokens_per_minute)
 
     def take_turn(self, ticket: Ticket) -> "Future[tuple[float, Ticket]]":
         """Return 0 and the ticket if its request may be sent; else how many seconds are to pass.
@@ -132,7 +117,7 @@ class SharedLimiter:
         return self.journal.write(partial(self._take_turn, ticket=ticket), durable=False)
 
     def _take_turn(self, tx: sqlite3.Connection, ticket: Ticket) -> tuple[float, Ticket]:
-        rate, now = self._settings.requests_per_minute, time.time()
+        rate, now = self._rate, time.time()
         last_turn, next_token, expected = self._pace(tx)
         if (ahead := last_turn - now) > _SKEW_S:
             last_turn, next_token = last_turn - ahead, next_token - ahead
@@ -182,13 +167,13 @@ class SharedLimiter:
         dearest_usd: float = 0.0,
     ) -> None:
         """Replace what was reserved as a part of a change; see `settle`."""
-        with money(tx, self._settings.model) as spent:
+        with money(tx, self.settings.model) as spent:
             spent.tokens = max(0.0, spent.tokens + tokens - ticket.tokens)
             if usd is not None or not ticket.is_priced:
                 spent.usd = max(0.0, spent.usd + (usd or 0.0) - ticket.usd)
                 spent.unpriced += usd is None
             spent.dearest_usd = max(spent.dearest_usd, dearest_usd)
-        if self._settings.tokens_per_minute and ticket.expected_tokens:
+        if self.settings.tokens_per_minute and ticket.expected_tokens:
             took = min(tokens, ticket.tokens)
             last_turn, next_token, expected = self._pace(tx)
             next_token += self._seconds_for(took - ticket.expected_tokens)
@@ -201,61 +186,41 @@ class SharedLimiter:
 
         The kernel ends it with the process.
         """
-        return self.journal.claims.in_flight(self._settings.model)
+        return self.journal.claims.in_flight(self.settings.model)
 
-    def is_idle(self) -> bool:
-        """Return whether no process has requests in flight."""
-        return self.journal.claims.is_idle(self._settings.model)
+    def is_idle(self, *, beside: bool = False) -> bool:
+        """Return whether no process has requests in flight.
+
+        Args:
+            beside: Whether to look at the other models, too, that share a budget with this one.
+        """
+        models = {model for budget in self._budgets for model in budget.models}
+        asked = models if beside else {self.settings.model}
+        return all(map(self.journal.claims.is_idle, asked))
 
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
-        settings, spent = self._settings, self._spent()
-        tokens = inf if settings.budget_tokens is None else settings.budget_tokens
-        usd = inf if settings.budget_usd is None else settings.budget_usd
-        return tokens - spent.tokens, usd - spent.usd
+        sums = self.journal.sums()
+        tokens, usd = zip(*(budget.left(sums) for budget in self._budgets), strict=True)
+        return min(tokens), min(usd)
 
     def knows_of_prices(self) -> bool:
         """Return whether a request to the model has told a price, or that it tells none."""
-        spent = self._spent()
+        spent = self.journal.spent(self.settings.model)
         return spent.dearest_usd > 0 or spent.unpriced > 0
 
     def spent(self) -> tuple[int, float]:
-        """Return tokens and US dollars, those reserved included."""
-        spent = self._spent()
+        """Return tokens and US dollars of the model, those reserved included."""
+        spent = self.journal.spent(self.settings.model)
         return round(spent.tokens), spent.usd
 
-    def _spent(self) -> Money:
-        return self.journal.spent(self._settings.model)
-
-    def _refuse_beyond_budget(self, spent: Money, tokens: float, usd: float) -> None:
-        settings = self._settings
-        if settings.budget_usd is not None and spent.unpriced:
-            of_all = self._run_end is None
-            name = self._named if of_all else "the budget of this run"
-            raise (BudgetExhaustedError if of_all else RunBudgetExhaustedError)(
-                f"the price of {settings.model} is unknown, so {name} in US dollars cannot be "
-                f"kept: set {settings.variables}BUDGET_TOKENS instead"
-            )
-        if self._run_end is not None and spent.usd + usd > self._run_end:
-            raise RunBudgetExhaustedError(
-                f"the budget of this run has {max(0.0, self._run_end - spent.usd):,.6g} US "
-                f"dollars left and the next request to {settings.model} may take {usd:,.6g}: what "
-                "was paid for is stored; run the same command or deployment again to go on, with "
-                "another budget for that run"
-            )
-        for name, limit, before, more in (
-            (f"{settings.variables}BUDGET_TOKENS", settings.budget_tokens, spent.tokens, tokens),
-            (self._named, settings.budget_usd, spent.usd, usd),
-        ):
-            if limit is not None and before + more > limit:
-                raise BudgetExhaustedError(
-                    f"{before:,.6g} of {name}={limit:,.6g} are spent or reserved on "
-                    f"{settings.model} and the next request may take {more:,.6g}: what was paid "
-                    "for is stored; run the same command again with a higher budget to go on"
-                )
+    def spent_by_run(self) -> tuple[int, float]:
+        """Return tokens and US dollars of the run, over all its judges, those reserved included."""
+        tokens, usd = self._run.spent(self.journal.sums())
+        return round(tokens), usd
 
     def _seconds_for(self, tokens: float) -> float:
-        rate = self._settings.tokens_per_minute
+        rate = self.settings.tokens_per_minute
         return tokens * 60 / rate if rate else 0.0
 
     def _pace(self, tx: sqlite3.Connection) -> tuple[float, float, float]:

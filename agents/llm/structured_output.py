@@ -19,6 +19,7 @@ from agents.llm.cache import valid_unicode
 Mode = Literal["json_schema", "json_object", "text"]
 
 _SIMPLER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
+_NOT_SENT = ("title", "default")  # of a field's schema
 _FORMAT_COMPLAINT = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
 )
@@ -59,10 +60,10 @@ class ResponseFormat:
 
 
 def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any]:
-    """Return the reply's JSON schema without titles, its free texts bounded if asked for."""
+    """Return the reply's JSON schema, in which all is required, its free texts bounded if asked."""
     fields = json.loads(_fields_of(reply_type))  # a copy each time: callers may change it
     properties = {
-        name: {key: value for key, value in field.items() if key != "title"}
+        name: {key: value for key, value in field.items() if key not in _NOT_SENT}
         for name, field in fields.items()
     }
     for field in properties.values():
@@ -106,13 +107,16 @@ def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
 def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
     """Return the one reply that the text holds, in whichever mode it was asked for.
 
+    Fields with a default may be absent, as they are from replies that were kept before these were.
+
     A text with several is not decided: one may be a draft, or quoted from what is judged. What does
     not validate before it, as a template does not, and thoughts are no reply.
 
     Raises:
         ValueError: The text holds no such reply, or several; the message says it to the model.
     """
-    names = reply_type.model_fields.keys()
+    fields = reply_type.model_fields.items()
+    names = dict.fromkeys(name for name, field in fields if field.is_required()).keys()
     replies: list[ReplyType] = []
     problem: ValueError | None = ValueError(
         f"the reply is no JSON object with the fields {', '.join(names)}"

@@ -6,13 +6,15 @@ from typing import Literal
 
 from agents.evidence import Draft, FailedFix, FixAction
 from agents.gates.gates import Gate
+from agents.gates.outcomes import catches_of
 from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
 from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
-from infra.languages.python.imports import import_statements, with_imports
+from infra.languages.python.imports import import_statements, names_bound_by, with_imports
+from infra.languages.python.scaffolding import lacking_names
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
@@ -24,12 +26,17 @@ class Repair(Reply):
     """One action, proposed by the model."""
 
     diagnosis: str
-    action: Literal["install", "add_import", "replace_program", "give_up"]
+    action: Literal["install", "add_import", "add_import_to_code", "replace_program", "give_up"]
     content: str
 
 
 class Fixer(Agent[Repair]):
-    """Repairs programs that did not run to an end (CoSQA+, Algorithm 1: two stages)."""
+    """Repairs what is missing around program and code, and the program's own faults.
+
+    It takes the place of the published fixer (CoSQA+, Algorithm 1: two stages). An earlier repair
+    that was done and did not help is told with the error that followed. A repaired program catches
+    no more of what the code raises than it did before.
+    """
 
     role = "fixer"
     reply_type = Repair
@@ -43,6 +50,7 @@ class Fixer(Agent[Repair]):
             LanguageModelError: The model failed.
             SandboxError: The box failed; a requirement that cannot be installed is no such error.
         """
+        draft = _with_last_fix(draft, result)
         requirement = missing_requirement(draft, result)
         if requirement:
             installed = await _install(requirement, draft, box)
@@ -50,10 +58,7 @@ class Fixer(Agent[Repair]):
                 return installed
             draft = installed
         repair = await self._ask(self._user_message(pair, draft, result))
-        return await self._apply(repair, draft, pair.code.text, box)
-
-    async def _apply(self, repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
-        return await _apply(repair, draft, code, box)
+        return await _apply(repair, draft, pair.code.text, box)
 
     def _user_message(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
         limit = self._model.code_limit
@@ -70,6 +75,16 @@ class Fixer(Agent[Repair]):
         return "\n".join(parts)
 
 
+def _with_last_fix(draft: Draft, result: ExecutionResult) -> Draft:
+    """Return the draft with its last repair among those in vain, if it was done all the same."""
+    if not draft.repairs or not draft.repairs[-1].ok:
+        return draft
+    action, _, content = draft.repairs[-1].command.partition(" ")
+    problem = f"done, but it ended by {result.error_type or result.outcome}: {result.message}"
+    fix = FailedFix.model_validate({"action": action, "content": content, "problem": problem})
+    return draft.model_copy(update={"failed_fixes": (*draft.failed_fixes, fix)})
+
+
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
     if repair.action == "give_up":
         return None
@@ -77,6 +92,8 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
         return await _install(repair.content.strip(), draft, box)
     if repair.action == "add_import":
         return _with_imports(repair.content, draft, code)
+    if repair.action == "add_import_to_code":
+        return _with_imports_of_code(repair.content.strip(), draft, code)
     return _replaced(repair.content, draft, code)
 
 
@@ -103,6 +120,22 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     return added.with_repair(f"add_import {lines.strip()}")
 
 
+def _with_imports_of_code(lines: str, draft: Draft, code: str) -> Draft:
+    """Return the draft whose code under test gets imports, of names that it lacks and no others."""
+    try:
+        statements = import_statements(lines)
+        lacking = lacking_names(with_imports(code, draft.code_imports))
+    except (SyntaxError, ValueError) as error:
+        return failed(draft, "add_import_to_code", repr(lines), str(error))
+    bound = {name for statement in statements for name in names_bound_by(statement)}
+    if others := bound - lacking:
+        problem = f"{min(others)} is no name that the code lacks"
+        return failed(draft, "add_import_to_code", repr(lines), problem)
+    imports = f"{draft.code_imports}\n{lines}".strip()
+    added = draft.model_copy(update={"code_imports": imports})
+    return added.with_repair(f"add_import_to_code {lines}")
+
+
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
     """Return the draft with a repaired program that keeps its assertions and leaves the code alone.
 
@@ -112,6 +145,10 @@ def _replaced(program: str, draft: Draft, code: str) -> Draft:
     for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
         if gate in faults:
             return failed(draft, "replace_program", "", faults[gate])
+    more = catches_of(program, code)
+    if len(more) > len(catches_of(draft.program, code)):
+        problem = f"{more[-1]}, which would hide what the code does"
+        return failed(draft, "replace_program", "", problem)
     if _assertions_of(draft.program) not in (None, _assertions_of(program)):
         return failed(draft, "replace_program", "", "it changes what the assertions demand")
     return draft.model_copy(update={"program": program}).with_repair("replace_program")

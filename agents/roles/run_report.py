@@ -1,8 +1,9 @@
 """The structured report of a test program's run, which the arbiter judges by (CoSQA+, section 3.4).
 
-It has the outcome of each test with message and traceback, the ends of stdout and stderr, and the
-log of repairs. Where all that is too long, each text is shortened to the same length, from its
-beginning for tracebacks and output; no test, no repair and no outcome is left out.
+It has the outcome of each test that failed with message and traceback, the names of those that
+passed, the ends of stdout and stderr, and the log of repairs. Where all that is too long, each text
+is shortened to the same length, from its beginning for tracebacks and output; no test, no repair
+and no outcome is left out.
 """
 
 import json
@@ -41,7 +42,9 @@ def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulat
     report = {key: value for key, value in report.items() if value is not None}
     if is_simulated:
         return report
-    report["tests"] = [_case(case) for case in result.tests]
+    report["tests"] = [_case(case) for case in result.tests if case.outcome != "passed"]
+    if passed := [case.name for case in result.tests if case.outcome == "passed"]:
+        report["tests that passed"] = ", ".join(passed)
     report |= {key: text for key in ("stdout", "stderr") if (text := getattr(result, key))}
     if repairs:
         report["repairs"] = [

@@ -19,6 +19,9 @@ class Specification(Reply):
     demands: str
     left_open: str
     examples: str
+    cannot_show: Literal["none", "time", "window", "network", "machine", "container", "open"] = (
+        "none"
+    )
     clarity: Literal["clear", "underspecified"]
 
     @property

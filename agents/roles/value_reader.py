@@ -11,15 +11,31 @@ _OPEN = "open"
 
 
 class DemandedValue(Reply):
-    """The value that is demanded, or "open"."""
+    """The value that is demanded, or "open": by the query alone, then by its specification too."""
 
     reason: str
+    by_query_alone: str = ""
     value: str
 
     def confirms(self, claim: Claim) -> bool:
         """Return whether it is the claim's value."""
-        is_open = self.value.strip().strip("`").strip() == _OPEN
-        return not is_open and is_said_as(self.value, claim.value)
+        return _says(self.value, claim)
+
+    def confirms_alone(self, claim: Claim) -> bool:
+        """Return whether the query demands that value by itself, or nobody asked for that."""
+        was_asked = "by_query_alone" in self.model_fields_set
+        return self.confirms(claim) and (not was_asked or _says(self.by_query_alone, claim))
+
+    def told(self, claim: Claim) -> str:
+        """Return the value as it is told to others, with an objection where the query has one."""
+        if not self.confirms(claim) or self.confirms_alone(claim):
+            return self.value
+        return f"{self.value} by the specification, by the query alone {self.by_query_alone}"
+
+
+def _says(value: str, claim: Claim) -> bool:
+    is_open = value.strip().strip("`").strip() == _OPEN
+    return not is_open and is_said_as(value, claim.value)
 
 
 class ValueReader(Agent[DemandedValue]):
@@ -40,7 +56,7 @@ class ValueReader(Agent[DemandedValue]):
         """
         parts = (
             fence("query", query.text),
-            specification.section(self._model.code_limit, examples=False),
             fence("arguments", claim.arguments),
+            specification.section(self._model.code_limit, examples=False),
         )
         return await self._ask("\n".join(parts))

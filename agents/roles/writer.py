@@ -53,16 +53,10 @@ class Writer(Agent[Composition]):
         return (await self._ask("\n".join(parts))).draft.in_the_box_of(draft)
 
 
-class ScaffoldedWriter(Writer):
-    """Writes programs for code that has the imports and stand-ins which it lacks on its own."""
-
-    text = "scaffolded_writer"
-
-
-class SpecifiedWriter(Writer):
+class GatedWriter(Writer):
     """Writes programs that notice mistakes which break what the query demands, and no others."""
 
-    text = "specified_writer"
+    text = "gated_writer"
     once_more = (
         "Write a better program: one that notices mistakes which break what the query demands. "
         "Mistakes that it does not forbid may pass; test nothing for their sake."
@@ -72,7 +66,8 @@ class SpecifiedWriter(Writer):
 class BlindWriter(Agent[Composition]):
     """Writes a test program by the query and the code's signature alone.
 
-    A writer that has not read the code cannot take its mistakes for what is wanted.
+    It is also told by their names which attributes a method's object needs. A writer that has not
+    read the code cannot take its mistakes for what is wanted.
 
     Args:
         model: The language model.
@@ -94,15 +89,6 @@ class BlindWriter(Agent[Composition]):
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-
-
-class SpecifiedBlindWriter(BlindWriter):
-    """The same, told also by their names which attributes a method's object needs."""
-
-    text = "specified_blind_writer"
-
-    def _parts(self, pair: Pair) -> Iterator[str]:
-        yield from super()._parts(pair)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

@@ -10,7 +10,7 @@
 # is not this machine's own archive of them.
 set -euo pipefail
 
-IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:4}
+IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:5}
 BASE=python:3.11-slim-bookworm
 BASE_WITH_LIBRARIES=cosqa-sandbox-base:python-2
 DEBIAN_BASE=cosqa-sandbox-base:bookworm-2

@@ -25,6 +25,7 @@ from infra.settings.configurations import (
     COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
     Configuration,
+    Evidence,
 )
 from infra.settings.encoder import EmbeddingModelSettings, EncoderSettings
 from infra.settings.environment import (
@@ -72,6 +73,7 @@ __all__ = [
     "EncoderSettings",
     "EstimationSettings",
     "EvaluationSettings",
+    "Evidence",
     "GateSettings",
     "GenerationSettings",
     "LanguageModelSettings",

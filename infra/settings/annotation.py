@@ -7,7 +7,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from infra.errors import SettingsError
 from infra.secrets import tells_of_a_secret
-from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration, Evidence
 from infra.settings.operation import MOST_IN_FLIGHT
 from infra.settings.section import Section
 
@@ -64,8 +64,14 @@ class AnnotationSettings(Section):
     scaffolding: Literal["auto", "on", "off"] = Field(
         "auto",
         description="Whether code under test gets the imports and stand-ins that it lacks, and "
-        "programs the packages of the sandbox image; auto gives them in `gated`, `tested`, `spec`, "
+        "programs the packages of the sandbox image; auto gives them in `gated` and `spec`, "
         "the last of which runs its examples on all candidates alike and cannot do without.",
+    )
+    evidence: Literal["auto"] | Evidence = Field(
+        "auto",
+        description="Which pairs get a test program beside the unclear ones: none (read), those "
+        "that reading takes for a match and of which nothing has run (matches), or every pair of "
+        "which nothing has run (all); auto is matches in `spec` and read in all others.",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     max_try_time: int = Field(

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 Configuration = Literal[
-    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "tested",
-    "spec", "v1-exact", "v1-half",
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "spec",
+    "v1-exact", "v1-half",
 ]  # fmt: skip
+Evidence = Literal["read", "matches", "all"]
 # The rows of the paper's ablation, and the default: what annotators are compared by if not asked.
 COMPARED_CONFIGURATIONS: tuple[Configuration, ...] = (
     "single", "arbiter", "writer", "executor", "simulated", "paper", "gated",
@@ -19,7 +20,6 @@ CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "simulated": "as executor, but a model predicts the run",
     "paper": "Algorithm 1 of CoSQA+: as executor, with a fixer that answers errors by commands",
     "gated": "as executor, with a fixer of other means, and programs must pass checks to count",
-    "tested": "as gated without the screener: every pair gets a test program",
     "spec": "a query is specified once, its examples are run on every candidate, and where they "
     "cannot be, as gated",
     "v1-exact": "CoSQA+ version 1, a label for code that answers in full: as single, with rounds=3",

@@ -10,9 +10,9 @@ class GenerationSettings(Section):
     """Answers that a model writes for queries without a match."""
 
     configuration: Configuration = Field(
-        "tested",
-        description="Which agents verify an answer; the default writes and runs a test program for "
-        "each, whichever agents annotate.",
+        "gated",
+        description="Which agents verify an answer, whichever annotate; those that run programs "
+        "write and run one for each.",
     )
     max_tries: int = Field(
         3,

@@ -16,7 +16,7 @@ _SHARE_OF_MEMORY = 0.5  # of the machine's, for boxes at their limit
 class SandboxSettings(Section):
     """The sandbox and the limits of each program in it."""
 
-    image: str = Field("cosqa-sandbox:4", description="Image of the containers.")
+    image: str = Field("cosqa-sandbox:5", description="Image of the containers.")
     backend: str = Field("docker", description="Name of a sandbox backend.")
     slots: int | None = Field(
         None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, model_validator
+from pydantic import Field, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.errors import SettingsError
@@ -126,47 +126,6 @@ class LanguageModelSettings(Section):
         "decoding.",
     )
 
-    # Of one run, set by the program: no variable and no file has it.
-    _run_ends_usd: float | None = PrivateAttr(None)
-    _others_usd: float = PrivateAttr(0.0)
-    _before: tuple[int, float] | None = PrivateAttr(None)
-
-    @property
-    def run_ends_usd(self) -> float | None:
-        """What all runs may have spent when this one ends by its own budget; None without one."""
-        return self._run_ends_usd
-
-    def ending_at(self, usd: float) -> Self:
-        """Return the settings of a run that ends when all runs have spent so much."""
-        ending = self.model_copy()
-        ending._run_ends_usd = usd  # noqa: SLF001 - its own class's
-        return ending
-
-    @property
-    def others_usd(self) -> float:
-        """What the run's other judges have spent of the budget in dollars."""
-        return self._others_usd
-
-    def beside(self, usd: float) -> Self:
-        """Return the settings of a judge beside others who have spent so much of the budget."""
-        beside = self.model_copy()
-        beside._others_usd = usd  # noqa: SLF001 - its own class's
-        return beside
-
-    @property
-    def before(self) -> tuple[int, float] | None:
-        """Tokens and dollars of the model beyond which all is the run's own; None if not known."""
-        return self._before
-
-    def since(self, tokens: int, usd: float) -> Self:
-        """Return the settings of a run whose own cost is what is spent beyond these.
-
-        What other judges spend in the run is taken off: so it may be less than nothing.
-        """
-        since = self.model_copy()
-        since._before = tokens, usd  # noqa: SLF001 - its own class's
-        return since
-
     @property
     def is_recorded(self) -> bool:
         """Whether its replies were given once and are packaged: no provider is asked."""
@@ -190,7 +149,12 @@ class GateSettings(Section):
     """Checks that a test program must pass before its result counts."""
 
     mutants: int = Field(8, ge=2, le=100, description="Maximum mutants of the code under test.")
-    mutant_timeout_s: float = Field(2.0, gt=0, description="Time-out of one mutant, in seconds.")
+    mutant_timeout_s: float = Field(
+        2.0,
+        gt=0,
+        description="Minimum time-out of one mutant, in seconds; ten times the program's own first "
+        "run where that is longer.",
+    )
     min_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
     min_mutation_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
 
@@ -210,11 +174,11 @@ class PublishSettings(Section):
         description="Export code too whose licence is unknown or does not permit redistribution.",
     )
     support: tuple[Support, ...] = Field(
-        ("screened", "valid_oracle", "void_oracle", "ungated"),
+        ("screened", "valid_oracle", "overruled", "void_oracle", "ungated"),
         min_length=1,
         description="Export only labels of the agents with this support: reading alone (screened), "
-        "a test program that passed the checks (valid_oracle) or failed them (void_oracle), or "
-        "agents without checks (ungated).",
+        "a test program that passed the checks and says the same (valid_oracle) or the contrary "
+        "(overruled), one that failed them (void_oracle), or agents without checks (ungated).",
     )
     code_base: Literal["collection", "candidates"] = Field(
         "collection",

@@ -1,6 +1,5 @@
 """Table of stability audits, and the labels that they compare."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -8,8 +7,8 @@ from typing import NamedTuple
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.store.database import Database
-from infra.store.labels import JUDGED
-from infra.store.pending import CoverageRow, Selection, classified, write_keys
+from infra.store.labels import standing
+from infra.store.pending import Selection, classified, write_keys
 
 
 class Sample(NamedTuple):
@@ -46,71 +45,45 @@ class StoredAudit(Record):
     audited_at: datetime | None = None
 
 
-# The recipe's vote on each fresh pair, as `infra.store.labels` counts it: the label that it gave,
-# or else the newest by one like it, after its query's candidates were compared.
-_STANDING = f"""
-    SELECT query_id, code_id, label
-    FROM {JUDGED} JOIN (SELECT recipe_id, met FROM coverage WHERE fresh) USING (recipe_id, met)
-    SEMI JOIN (SELECT query_id, code_id FROM classified WHERE reason IS NULL AND readable)
-        USING (query_id, code_id)
-    WHERE status <> 'failed'
-    QUALIFY row_number() OVER (
-        PARTITION BY query_id, code_id
-        ORDER BY label IS NOT NULL DESC, recipe_id = $recipe DESC, annotated_at DESC, recipe_id) = 1
-        AND label IS NOT NULL
-"""  # noqa: S608 - literals only
+# The labels of those candidates that the audited recipe has finished.
+_LABELLED = """
+    standing SEMI JOIN (SELECT query_id, code_id FROM classified WHERE reason IS NULL AND readable)
+    USING (query_id, code_id)
+"""
 
 
-def write_sample(
-    database: Database,
-    selection: Selection,
-    coverage: Sequence[CoverageRow],
-    sample: Sample,
-    file: Path,
-) -> int:
+def write_sample(database: Database, selection: Selection, sample: Sample, file: Path) -> int:
     """Write the keys of an audit's pairs that it has not judged to a file; return their number.
 
     Equal samples hold equal pairs; those that the audit has judged before come first, so that one
     that was interrupted goes on with its own.
     """
-    with classified(database, selection, coverage) as tx:
+    with classified(database, selection) as tx, standing(tx, selection.labels):
         keys = tx.arrow(
-            f"WITH standing AS ({_STANDING}), done AS (SELECT query_id, code_id, status "  # noqa: S608 - literals only
-            "FROM annotations WHERE recipe_id = $audit), chosen AS ("
-            "SELECT query_id, code_id, status "
-            "FROM standing LEFT JOIN done USING (query_id, code_id) "
+            "WITH done AS (SELECT query_id, code_id, status FROM annotations "  # noqa: S608 - literals only
+            "WHERE recipe_id = $audit), chosen AS (SELECT query_id, code_id, status "
+            f"FROM {_LABELLED} LEFT JOIN done USING (query_id, code_id) "
+            "WHERE relevance IS NOT NULL "
             "ORDER BY status IS NULL, md5(concat_ws(' ', $seed, query_id, code_id)) LIMIT $pairs) "
             "SELECT query_id, code_id FROM chosen WHERE coalesce(status, 'failed') = 'failed' "
             "ORDER BY query_id, code_id",
-            {
-                "collection": selection.collection,
-                "recipe": selection.recipe_id,
-                "audit": sample.audit_recipe_id,
-                "seed": sample.seed,
-                "pairs": sample.pairs,
-            },
+            {"audit": sample.audit_recipe_id, "seed": sample.seed, "pairs": sample.pairs},
         )
     with database.space():
         return write_keys(keys, file)
 
 
 def compare_labels(
-    database: Database,
-    selection: Selection,
-    coverage: Sequence[CoverageRow],
-    audit_recipe_id: RecipeId,
+    database: Database, selection: Selection, audit_recipe_id: RecipeId
 ) -> dict[tuple[int, int], int]:
     """Return (label that stands, label by the audit) → number of pairs that have both."""
-    with classified(database, selection, coverage) as tx:
+    with classified(database, selection) as tx, standing(tx, selection.labels):
         rows = tx.rows(
-            f"WITH standing AS ({_STANDING}) SELECT standing.label, audit.label, count(*) "  # noqa: S608
-            "FROM standing JOIN annotations AS audit USING (query_id, code_id) "
-            "WHERE audit.recipe_id = $audit AND audit.status = 'labelled' GROUP BY ALL",
-            {
-                "collection": selection.collection,
-                "recipe": selection.recipe_id,
-                "audit": audit_recipe_id,
-            },
+            "SELECT relevance::TINYINT, audit.label, count(*) "  # noqa: S608 - literals only
+            f"FROM {_LABELLED} JOIN annotations AS audit USING (query_id, code_id) "
+            "WHERE relevance IS NOT NULL AND audit.recipe_id = ? AND audit.status = 'labelled' "
+            "GROUP BY ALL",
+            [audit_recipe_id],
         )
     return {(int(str(one)), int(str(other))): int(str(n)) for one, other, n in rows}
 

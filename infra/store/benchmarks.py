@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from infra.identity import digest
 from infra.ids import BenchmarkId
-from infra.machine import used_resources
 from infra.records import Record
 from infra.store.coverage import NO_COVERAGE
 from infra.store.database import Database
@@ -175,21 +174,12 @@ class StageRun(Record):
         stage: Name of the stage, with that of its encoder, method or benchmark.
         items: Number of items newly processed.
         seconds: Wall time.
-        codes: Number of codes that each item was compared with; None: with none.
-        cores: Cores that it had. What of the next three is None is filled in when the run is
-            stored, with that of the machine or of the Ray cluster that the flow had joined.
-        gpus: Its GPUs.
-        peak_memory_mb: Most resident memory of the flow's process from its start until then.
     """
 
     collection: str
     stage: str
     items: int
     seconds: float
-    codes: int | None = None
-    cores: int | None = None
-    gpus: int | None = None
-    peak_memory_mb: float | None = None
 
 
 def record_benchmark(database: Database, published: Published) -> None:
@@ -301,13 +291,10 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
 
 
 def record_stage_run(database: Database, run: StageRun) -> None:
-    """Store a stage's run, unless it did no work, with the resources that it had."""
+    """Store a stage's run, unless it did no work."""
     if run.items:
-        row = run.model_dump()
-        used = used_resources()  # may wait for Ray: the store is not open yet
-        row |= {name: value for name, value in used.items() if row[name] is None}
         with database.transaction() as tx:
-            tx.insert("stage_runs", [row])
+            tx.insert("stage_runs", [run.model_dump()])
 
 
 def count_stage_runs(database: Database) -> int:

@@ -172,12 +172,8 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 _LABELS = """
-    SELECT query_id, code_id, relevance, origin, fresh,
-        CASE WHEN given > 1 OR is_known THEN
-            round(1 / (1 + exp(CASE relevance WHEN 1 THEN -odds ELSE odds END)), 6)
-        END AS confidence
-    FROM standing LEFT JOIN posteriors USING (query_id, code_id)
-    WHERE relevance IS NOT NULL ORDER BY query_id, code_id
+    SELECT query_id, code_id, relevance, origin, fresh, round(confidence, 6) AS confidence
+    FROM standing WHERE relevance IS NOT NULL ORDER BY query_id, code_id
 """
 _UNDECIDED = """
     SELECT query_id, code_id, CASE WHEN standing.rounds = 1 OR is_judged THEN reason ELSE
@@ -210,9 +206,8 @@ class Decided(NamedTuple):
 
     Attributes:
         labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
-            in use has judged the pair; others wait to be judged anew; and ``confidence``:
-            the probability that the label is right, by six digits, NULL where one judge alone voted
-            whose errors were never seen.
+            in use has judged the pair; others wait to be judged anew; and ``confidence``, by six
+            digits.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         behaviours: What the labelled codes did where they were compared by that, as in

@@ -73,7 +73,7 @@ NO_JUDGES = Judges()
 
 # Annotations, each with the label that it has after its query's candidates in a ``$collection``
 # were compared by what they do; a comparison of another label than it has now counts no more.
-JUDGED = """(
+_JUDGED = """(
     SELECT annotations.* REPLACE (
         CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
             ELSE label END AS label)
@@ -84,10 +84,10 @@ JUDGED = """(
 )"""
 
 # One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
-BALLOTS = f"""
+_BALLOTS = f"""
     CREATE TEMP TABLE ballots AS
     SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
-    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN judges USING (recipe_id)
     JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
         USING (recipe_id, met)
@@ -96,15 +96,6 @@ BALLOTS = f"""
         PARTITION BY query_id, code_id, judge
         ORDER BY number, annotated_at DESC, recipe_id) = 1
 """  # noqa: S608 - literals only
-
-# One row a pair with a vote.
-POSTERIORS = """
-    CREATE TEMP TABLE posteriors AS
-    SELECT query_id, code_id, count(*) AS given, bool_or(is_known) AS is_known,
-        min(label) <> max(label) AS differ,
-        $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
-    FROM ballots GROUP BY query_id, code_id
-"""
 
 
 class CurrentLabels(Record):
@@ -129,7 +120,7 @@ class CurrentLabels(Record):
     fresh_only: bool = False
 
 
-PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
+_PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.
@@ -137,7 +128,7 @@ _VOTES = f"""
     CREATE TEMP TABLE votes AS
     SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, origin,
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
-    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
     WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
     QUALIFY row_number() OVER (
@@ -148,7 +139,12 @@ _VOTES = f"""
 # One row a pair: the first set that decides it, else the first that is complete, else the first.
 _STANDING = """
     CREATE TEMP TABLE standing AS
-    WITH counted AS (
+    WITH posteriors AS (
+        SELECT query_id, code_id, count(*) > 1 OR bool_or(is_known) AS is_weighed,
+            min(label) <> max(label) AS differ,
+            $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
+        FROM ballots GROUP BY query_id, code_id
+    ), counted AS (
         SELECT query_id, code_id, number, any_value(rounds) AS rounds,
             count(*) = any_value(rounds) AS is_complete,
             any_value(is_judged) AS is_judged, min(round) AS round,
@@ -166,12 +162,14 @@ _STANDING = """
                     ELSE arg_max(label, round) FILTER (is_vote) END
                  WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
                  WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
-            END::DOUBLE AS relevance
+            END::DOUBLE AS relevance,
+            any_value(odds) FILTER (is_weighed) AS odds
         FROM votes LEFT JOIN posteriors USING (query_id, code_id)
         GROUP BY query_id, code_id, number
     )
-    SELECT *, bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
-        OVER (PARTITION BY query_id, code_id) AS fresh
+    SELECT * EXCLUDE (odds), bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
+        OVER (PARTITION BY query_id, code_id) AS fresh,
+        1 / (1 + exp(CASE relevance WHEN 1 THEN -odds WHEN 0 THEN odds END)) AS confidence
     FROM counted
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id
@@ -194,8 +192,24 @@ _BASIS = """
     SEMI JOIN standing USING (query_id, code_id, number)
 """
 
-_TABLES = ("label_pairs", "ballots", "posteriors", "votes", "standing", "failed", "basis")
 IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
+
+
+@contextmanager
+def _ballots(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
+    """Make temporary tables of the candidates and of the judges' votes on them."""
+    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
+    support = {"collection": labels.collection, "support": list(labels.support)}
+    with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
+        tx.connection.execute(_PAIRS, searches)
+        tx.connection.execute(_BALLOTS, support)
+        yield
+    _drop(tx, "label_pairs", "ballots")
+
+
+def _drop(tx: Transaction, *tables: str) -> None:
+    for table in tables:  # after an error, the rollback drops them
+        tx.execute(f"DROP TABLE {table}")
 
 
 @contextmanager
@@ -205,28 +219,22 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
     is complete gives no label, whether it ``has_label`` all the same, though not with the support
     that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
-    A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
-    keys of the annotations that this rests on, each with the label that is its ``vote``.
-    ``posteriors`` are the log ``odds`` of a match of each pair with a judge's vote. ``failed`` are
-    the pairs that nobody has judged, though it was tried.
+    A label by a former recipe is fresh where that one left the pair undecided. Its ``confidence``
+    is the probability that the label is right, NULL where one judge alone voted whose errors were
+    never seen. ``basis`` are the keys of the annotations that this rests on, each with the label
+    that is its ``vote``. ``failed`` are the pairs that nobody has judged, though it was tried.
     """
-    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    support = {"collection": labels.collection, "support": list(labels.support)}
-    recipes = sorted(labels.coverage.recipes)
-    with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
+    votes = labels.model_dump(include={"collection", "support", "fresh_only"}, mode="json")
+    with _ballots(tx, labels):
         for statement, parameters in (
-            (PAIRS, searches),
-            (BALLOTS, support),
-            (POSTERIORS, {"prior": labels.judges.prior}),
-            (_VOTES, {**support, "fresh_only": labels.fresh_only}),
-            (_STANDING, {}),
-            (_FAILED, {"recipes": recipes}),
+            (_VOTES, votes),
+            (_STANDING, {"prior": labels.judges.prior}),
+            (_FAILED, {"recipes": sorted(labels.coverage.recipes)}),
             (_BASIS, {}),
         ):
             tx.connection.execute(statement, parameters)
-    yield
-    for table in _TABLES:  # after an error, the rollback drops them
-        tx.execute(f"DROP TABLE {table}")
+        yield
+        _drop(tx, "votes", "standing", "failed", "basis")
 
 
 # Pairs that people labelled 0 or 1 alike; labels that came with documentation are none of theirs.
@@ -256,23 +264,13 @@ def count_ballots(database: Database, labels: CurrentLabels, people: str) -> lis
     """
     judges = len(labels.judges.judges)
     columns = "".join(f"max(label) FILTER (judge = {place}), " for place in range(judges))
-    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    with (
-        database.transaction() as tx,
-        tx.stream("coverage", labels.coverage.rows),
-        tx.stream("judges", labels.judges.rows),
-    ):
-        tx.connection.execute(PAIRS, searches)
-        support = {"collection": labels.collection, "support": list(labels.support)}
-        tx.connection.execute(BALLOTS, support)
+    with database.transaction() as tx, _ballots(tx, labels):
         rows = tx.rows(
             f"SELECT * EXCLUDE (query_id, code_id), count(*) FROM (SELECT {columns} "  # noqa: S608 - literals only
             "query_id, code_id FROM ballots GROUP BY query_id, code_id) "
             f"LEFT JOIN ({_PEOPLE}) USING (query_id, code_id) GROUP BY ALL ORDER BY ALL",
             {"collection": labels.collection, "people": people},
         )
-        for table in ("ballots", "label_pairs"):
-            tx.execute(f"DROP TABLE {table}")
     return [CountedBallot(*_split(row, judges)) for row in rows]
 
 

@@ -147,8 +147,10 @@ _CLASSIFIED = """
             arg_max(recipe_id, annotated_at) FILTER (fresh IS NOT NULL) AS recipe_id,
             arg_max(met, annotated_at) FILTER (fresh IS NOT NULL) AS met
         FROM (
-            SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN coverage AS c
-            ON a.recipe_id = c.recipe_id AND a.met = c.met AND a.status <> 'failed'
+            SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN (
+                SELECT recipe_id, met, min(number) = 0 AS fresh FROM coverage
+                WHERE number = 0 OR round = $round - 1 GROUP BY recipe_id, met
+            ) AS c ON a.recipe_id = c.recipe_id AND a.met = c.met AND a.status <> 'failed'
         ) GROUP BY query_id, code_id
     ), own_codes AS (
         SELECT code_id FROM collection_codes WHERE collection = $collection
@@ -190,10 +192,8 @@ _CLASSIFIED = """
 _FINISHED = """
     CREATE TEMP TABLE finished AS
     SELECT query_id, code_id, relevance IS NULL OR (ones > 0 AND zeros > 0) OR (
-        NOT is_proved AND coalesce(1 / (1 + exp(
-            CASE WHEN given > 1 OR is_known THEN CASE relevance WHEN 1 THEN -odds ELSE odds END END
-        )), 0) < $below) AS in_doubt
-    FROM standing LEFT JOIN posteriors USING (query_id, code_id) JOIN (
+        NOT is_proved AND coalesce(confidence, 0) < $below) AS in_doubt
+    FROM standing JOIN (
         SELECT query_id, code_id, bool_or(grade = 'valid_oracle') AS is_proved
         FROM basis JOIN annotations USING (query_id, code_id, recipe_id) GROUP BY query_id, code_id
     ) USING (query_id, code_id)
@@ -242,21 +242,20 @@ class Selection(Record):
     """Candidates of searches and the recipe that annotates them.
 
     Attributes:
-        search_id: The search.
-        collection: Whose queries and codes they are.
+        search_id: The search; other searches of the labels add what leaderboards asked for.
         recipe_id: The recipe.
+        labels: The recipe's labels of these candidates. Labels of other rounds and judges than its
+            own count for neither fresh nor former: each judges anew.
         labelling_round: The round in which it judges.
-        pools: Searches that add what leaderboards asked for.
         limit: Number of the collection's queries, from the first; None takes all.
         retries: When failed pairs are due.
         doubt: Of these candidates only those in doubt; None takes all.
     """
 
     search_id: SearchId
-    collection: str
     recipe_id: RecipeId
+    labels: CurrentLabels
     labelling_round: int = 1
-    pools: tuple[SearchId, ...] = ()
     limit: int | None = None
     retries: Retries = Retries()
     doubt: Doubt | None = None
@@ -265,24 +264,16 @@ class Selection(Record):
     def parameters(self) -> dict[str, object]:
         """Values for the parameters of `_CLASSIFIED`."""
         return {
-            "collection": self.collection,
+            "collection": self.labels.collection,
             "limit": _ALL if self.limit is None else self.limit,
             "search": self.search_id,
-            "searches": [self.search_id, *self.pools],
+            "searches": list(self.labels.search_ids),
             "recipe": self.recipe_id,
             "round": self.labelling_round,
             "max_tries": self.retries.max_tries,
             "retry_s": self.retries.after_s,
             "longest_s": self.retries.longest_s,
         }
-
-
-class CoverageRow(NamedTuple):
-    """Labels that a recipe gave by way of some agents: whether they are those of another recipe."""
-
-    recipe_id: RecipeId
-    met: str
-    fresh: bool
 
 
 class PendingGroup(NamedTuple):
@@ -313,49 +304,32 @@ class PendingCounts(NamedTuple):
 
 
 @contextmanager
-def classified(
-    database: Database, selection: Selection, coverage: Sequence[CoverageRow]
-) -> Iterator[Transaction]:
-    """Yield a transaction with two tables: ``coverage``, and the candidates as ``classified``.
+def classified(database: Database, selection: Selection) -> Iterator[Transaction]:
+    """Yield a transaction with the candidates as a temporary table ``classified``.
 
-    ``classified`` has the columns position, rank, query_id, code_id, reason (NULL of fresh ones),
-    due, readable (whether the collection has the code), and recipe_id and met of what stands.
+    It has the columns position, rank, query_id, code_id, reason (NULL of fresh ones), due, readable
+    (whether the collection has the code), and recipe_id and met of what was judged last.
     """
-    rows = pa.table(
-        {
-            "recipe_id": pa.array([row.recipe_id for row in coverage], pa.string()),
-            "met": pa.array([row.met for row in coverage], pa.string()),
-            "fresh": pa.array([row.fresh for row in coverage], pa.bool_()),
-        }
-    )
     with database.transaction() as tx:
         doubt = selection.doubt
         if doubt:
             with standing(tx, doubt.labels):
                 tx.connection.execute(_FINISHED, {"below": doubt.below})
-        with tx.stream("coverage", rows):
+        with tx.stream("coverage", selection.labels.coverage.rows):
             tx.connection.execute(_CLASSIFIED, selection.parameters)
-            if doubt:
-                tx.connection.execute(_IN_DOUBT, {"ahead": doubt.ahead})
-                tx.execute("DROP TABLE finished")
-            yield tx
+        if doubt:
+            tx.connection.execute(_IN_DOUBT, {"ahead": doubt.ahead})
+            tx.execute("DROP TABLE finished")
+        yield tx
         tx.execute("DROP TABLE classified")
 
 
-def count_pending(
-    database: Database, selection: Selection, coverage: Sequence[CoverageRow]
-) -> PendingCounts:
+def count_pending(database: Database, selection: Selection) -> PendingCounts:
     """Return how many pairs are selected, fresh and pending, these by reason.
 
     A candidate whose code is missing from the collection cannot be judged and is not pending.
-
-    Args:
-        database: The store.
-        selection: The candidates and the recipe.
-        coverage: Which stored labels are those that the recipe would give (``fresh``), and which
-            others answer the same question.
     """
-    with classified(database, selection, coverage) as tx:
+    with classified(database, selection) as tx:
         ((candidates, fresh, without_code),) = tx.rows(
             "SELECT count(*), count(*) FILTER (reason IS NULL), "
             "count(*) FILTER (reason IS NOT NULL AND NOT readable) FROM classified"
@@ -371,7 +345,6 @@ def count_pending(
 def write_pending(
     database: Database,
     selection: Selection,
-    coverage: Sequence[CoverageRow],
     taken: Sequence[tuple[Reason, int]],
     file: Path,
 ) -> int:
@@ -382,14 +355,13 @@ def write_pending(
     Args:
         database: The store.
         selection: The candidates and the recipe.
-        coverage: See `count_pending`.
         taken: Reasons in order, each with the most pairs; of a reason the best come first, by
             query and then by rank.
         file: The file, which is replaced.
     """
     reasons = [reason for reason, _ in taken]
     columns: dict[str, Sequence[object]] = {"reason": reasons, "most": [most for _, most in taken]}
-    with classified(database, selection, coverage) as tx, tx.table("taken", columns):
+    with classified(database, selection) as tx, tx.table("taken", columns):
         keys = tx.arrow(
             "SELECT query_id, code_id FROM (SELECT c.*, row_number() OVER (PARTITION BY reason "
             "ORDER BY position, rank, code_id) AS place FROM classified AS c "
@@ -404,11 +376,9 @@ def write_pending(
 _PENDING = "SELECT query_id, code_id FROM classified WHERE reason IS NOT NULL AND readable"
 # Candidates or not; what was judged itself comes before its duplicates.
 _LABELLED = f"""
-    SELECT query_id, code_id, recipe_id FROM (
-        SELECT a.*, coalesce(fresh, false) OR a.recipe_id = ? AS is_fresh
-        FROM annotations AS a LEFT JOIN coverage AS c
-        ON a.recipe_id = c.recipe_id AND a.met = c.met
-    ) WHERE is_fresh AND status = 'labelled'
+    SELECT query_id, code_id, recipe_id FROM annotations
+    WHERE status = 'labelled' AND (recipe_id = ?
+        OR (recipe_id, met) IN (SELECT (recipe_id, met) FROM coverage WHERE number = 0))
     AND query_id IN (SELECT query_id FROM ({_PENDING}))
     ORDER BY query_id, decided_by = 'duplicate', annotated_at, code_id
 """  # noqa: S608 - literals only
@@ -421,17 +391,10 @@ class BesideLabels(NamedTuple):
     labelled: list[tuple[PairKey, RecipeId]]
 
 
-def pairs_beside_labels(
-    database: Database, selection: Selection, coverage: Sequence[CoverageRow]
-) -> list[BesideLabels]:
-    """Return the queries that have pairs pending under a recipe and others with a fresh label.
-
-    Args:
-        database: The store.
-        selection: The candidates and the recipe.
-        coverage: Which stored labels are those that the recipe would give.
-    """
-    with classified(database, selection, coverage) as tx:
+def pairs_beside_labels(database: Database, selection: Selection) -> list[BesideLabels]:
+    """Return the queries that have pairs pending under a recipe and others with a fresh label."""
+    coverage = selection.labels.coverage.rows
+    with classified(database, selection) as tx, tx.stream("coverage", coverage):
         labelled = tx.rows(_LABELLED, [selection.recipe_id])
         pending = tx.rows(f"{_PENDING} ORDER BY query_id, code_id") if labelled else []
     found: dict[str, BesideLabels] = {}

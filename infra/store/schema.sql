@@ -154,7 +154,7 @@ CREATE TABLE annotations (
     path         VARCHAR NOT NULL,       -- the path through Algorithm 1
     reason       VARCHAR NOT NULL,
     grade        VARCHAR NOT NULL CHECK (
-        grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
+        grade IN ('screened', 'valid_oracle', 'overruled', 'void_oracle', 'ungated', 'undecided')),
     judgements   INTEGER NOT NULL CHECK (judgements >= 0),
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
@@ -351,9 +351,5 @@ CREATE TABLE stage_runs (
     stage      VARCHAR NOT NULL,
     items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
     seconds    DOUBLE NOT NULL,
-    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
-    codes      BIGINT,                   -- that each item was compared with; NULL: none, or unknown
-    cores      INTEGER,                  -- of the machine or cluster; NULL: by an older version
-    gpus       INTEGER,
-    peak_memory_mb DOUBLE                -- of the flow's process until then
+    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );

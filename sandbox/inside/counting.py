@@ -10,7 +10,7 @@ import ast
 import os
 from types import CodeType
 
-from sandbox.inside.failures import PROGRAM, TARGET
+from sandbox.inside.failures import PROGRAM, TARGET, sides_at
 
 # Modules of which no function is an assertion: the code, the program, and what does nothing.
 _NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
@@ -110,7 +110,7 @@ class ProgramCounter(ast.NodeTransformer):
         count = ast.copy_location(ast.Expr(_call(self._asserted)), node)
         note = ast.Expr(_call(self._failed, f"line {node.lineno}"))
         failing = ast.copy_location(ast.Assert(ast.Constant(value=False), node.msg), node)
-        wrong = ast.UnaryOp(ast.Not(), node.test)
+        wrong = ast.UnaryOp(ast.Not(), _with_sides(node.test, node.lineno))
         return [count, ast.copy_location(ast.If(wrong, [note, failing], []), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -227,6 +227,15 @@ def _other_names_bound_by(node: ast.AST) -> list[str]:
         ):
             return [name]
     return []
+
+
+def _with_sides(test: ast.expr, line: int) -> ast.expr:
+    """Return a comparison that keeps its two sides, so that a failure can tell of them."""
+    if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
+        return test
+    sides = zip(sides_at(line), (test.left, *test.comparators), strict=True)
+    left, right = (ast.NamedExpr(ast.Name(name, ast.Store()), side) for name, side in sides)
+    return ast.copy_location(ast.Compare(left, test.ops, [right]), test)
 
 
 def _insert(node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> None:

@@ -17,6 +17,10 @@ FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module":
 # The same for each test, in bytes.
 CASE_FIELDS = {"name": 200, "outcome": 20, "error_type": 200, "message": 600, "traceback": 1500}
 _GRAVEST_FIRST = (b"memory", b"import_error", b"assertion_failed", b"raised", b"")
+_LONGEST_SIDE = 120  # characters
+_MOST_PARTS = 50  # of a side
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}"}
 _OF_PYTEST = "/_pytest/outcomes.py"  # which a ``raises`` that is not met and ``fail`` end in
 _NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, after the file's name
 
@@ -147,7 +151,7 @@ def _message(error: BaseException) -> str:
     text = _text_of(error)
     if isinstance(error, SystemExit):
         text = f"the program called exit({text}) before its end"
-    text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
+    text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS] + _sides_of(error)
     if python_2 := hint(error):
         text = f"{text} [Python 2: {python_2}]"
     lines = [line for file, line in _places(error) if file == PROGRAM]
@@ -155,6 +159,43 @@ def _message(error: BaseException) -> str:
         return text
     source = linecache.getline(PROGRAM, lines[-1]).strip()[:_MESSAGE_CHARACTERS]
     return f"{text} (line {lines[-1]}: {source})"
+
+
+def sides_at(line: int) -> tuple[str, str]:
+    """Return the variables in which a program keeps the sides of the comparison asserted there."""
+    return f"_left_{line}", f"_right_{line}"
+
+
+def _sides_of(error: BaseException) -> str:
+    """Return the two sides of the comparison that failed, "" where it is none of the program's."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None or not isinstance(error, AssertionError):
+        return ""
+    names, kept = sides_at(step.tb_lineno), step.tb_frame.f_locals
+    if step.tb_frame.f_code.co_filename != PROGRAM or not kept.keys() >= set(names):
+        return ""
+    left, right = (_shown(kept[name])[:_LONGEST_SIDE] for name in names)
+    return f": {left} on the left, {right} on the right"
+
+
+def _shown(value: object, levels: int = 5) -> str:
+    """Return a value as text; of what is not of Python's plain types, which could run, the kind."""
+    kind: type = type(value)
+    if kind in _PLAIN:
+        return repr(value[:_LONGEST_SIDE] if isinstance(value, str | bytes) else value)
+    if kind not in _BRACKETS or not levels:
+        return f"<{kind.__name__}>"
+    parts: list[str] = []
+    items = value.items() if isinstance(value, dict) else value
+    for part in items:  # type: ignore[attr-defined]  # each of these kinds can be gone through
+        if len(parts) == _MOST_PARTS:
+            parts.append("…")
+            break
+        both = part if isinstance(value, dict) else (part,)
+        parts.append(": ".join(_shown(one, levels - 1) for one in both))
+    return ", ".join(parts).join(_BRACKETS[kind])
 
 
 def _traceback_of(error: BaseException) -> str:

@@ -150,7 +150,8 @@ def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
         if isinstance(code, tuple):
             name, arguments = code
             raise getattr(builtins, name)(*arguments)
-        space.update(names)
+        # The module itself, so that a program can patch `open` for the code; ours is a copy.
+        space.update(names, __builtins__=builtins)
         exec(code, space)  # noqa: S102 - this is what the box is for
 
     return load

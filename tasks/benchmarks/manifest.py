@@ -77,9 +77,9 @@ class Manifest(Record):
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
             labels of answers that a model wrote to queries without a match; queries that the agents
-            specified or found underspecified; and, where codes were compared by what they do,
-            labels that this changed, and labels that still differ from one of a code of equal
-            behaviour.
+            specified, found underspecified or not to be shown by a value; and, where codes were
+            compared by what they do, labels that this changed, and labels that still differ from
+            one of a code of equal behaviour.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export that was in this place before which are not
             labelled in this one.
@@ -156,14 +156,16 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
 
 
 def _specified(columns: Columns) -> dict[str, int]:
-    """Return how many queries were specified, and how many of them were found underspecified."""
+    """Return how many queries were specified, and how many of them have doubts or no value."""
     table = columns.specifications.table
     if not table.num_rows:
         return {}
     unclear = table.filter(table["is_underspecified"])
+    unshown = table.filter(pc.not_equal(table["cannot_show"], "none"))
     return {
         "queries_specified": pc.count_distinct(table["query_id"]).as_py(),
         "queries_underspecified": pc.count_distinct(unclear["query_id"]).as_py(),
+        "queries_without_value": pc.count_distinct(unshown["query_id"]).as_py(),
     }
 
 

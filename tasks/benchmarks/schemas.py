@@ -60,6 +60,7 @@ SPECIFICATIONS = pa.schema(
         **dict.fromkeys(("other_readings", "demands", "left_open", "examples"), pa.list_(_TEXT)),
         "clarity": _TEXT,
         "is_underspecified": pa.bool_(),
+        "cannot_show": _TEXT,
     }
 )
 

@@ -21,6 +21,7 @@ class QuerySpecification(Record):
         examples: Calls and the values that are demanded of them, as in ``[3, 1], 2 => [1, 3]``.
         clarity: ``underspecified`` where readings differ too much for one label to be right.
         is_underspecified: The same as a mark to filter by.
+        cannot_show: Why no value can show an answer, as in ``network``; ``none`` where one can.
     """
 
     query_id: str
@@ -33,3 +34,4 @@ class QuerySpecification(Record):
     examples: tuple[str, ...] = ()
     clarity: Literal["clear", "underspecified"]
     is_underspecified: bool
+    cannot_show: str = "none"

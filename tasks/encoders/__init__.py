@@ -133,7 +133,7 @@ class EncoderRegistry(Registry[EncoderClass]):
             if split_dtype(base)[0] != base:
                 raise SettingsError(f"encoder {name} has two dtypes: leave one out")
             # Late, since that module imports this one.
-            in_dtype: EncoderClass = import_module("tasks.encoders._dtypes").encoder_in_dtype(
+            in_dtype: EncoderClass = import_module("tasks.encoders._transformer").encoder_in_dtype(
                 self.get(base), dtype
             )
             return in_dtype

@@ -15,7 +15,7 @@ from infra.errors import EncoderError, SettingsError
 from infra.identity import digest
 from tasks.encoders import Encoder, EncoderClass, encoders, split_dtype
 from tasks.encoders._sentence_transformers import LONGEST, MODULES, max_length, read_modules
-from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder, TransformerSpec
 
 OPTIONS = (
     "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
@@ -29,17 +29,13 @@ _NO_CONTENT = {
 
 
 @dataclass(frozen=True)
-class CheckpointEncoder:
-    """An encoder class for the checkpoint in a folder.
+class CheckpointEncoder(SpecifiedEncoder):
+    """An encoder class for the checkpoint in a folder, whose content's digest is the revision.
 
     Attributes:
-        spec: The specification; its revision is the digest of weights and configuration.
-        kind: The class that computes the vectors.
         folder: The folder, absolute.
     """
 
-    spec: TransformerSpec
-    kind: type[TransformerEncoder]
     folder: Path
 
     def __call__(self, checkpoint: Path | None = None) -> Encoder:

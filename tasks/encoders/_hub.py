@@ -2,40 +2,18 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import httpx
 
 from infra.errors import EncoderError
-from tasks.encoders import Encoder, EncoderClass
+from tasks.encoders import EncoderClass
 from tasks.encoders._checkpoint import described
-from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+from tasks.encoders._transformer import SpecifiedEncoder
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DESCRIPTION = ["*.json", "*/config.json", "*.txt", "*.model"]
-
-
-@dataclass(frozen=True)
-class HubEncoder:
-    """An encoder class for a model of the hub.
-
-    Attributes:
-        spec: The specification; its revision is a commit.
-        kind: The class that computes the vectors.
-    """
-
-    spec: TransformerSpec
-    kind: type[TransformerEncoder]
-
-    def __call__(self, checkpoint: Path | None = None) -> Encoder:
-        """Return the encoder, fetched from the hub unless its cache has it.
-
-        Raises:
-            EncoderError: It cannot be loaded.
-        """
-        return self.kind(checkpoint, self.spec)
 
 
 def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderClass:
@@ -67,7 +45,7 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
         "source": f"https://huggingface.co/{model}",
     }
     spec, kind = described(folder, identity, options)
-    return HubEncoder(spec=spec, kind=kind)
+    return SpecifiedEncoder(spec, kind)
 
 
 def _description(model: str, commit: str) -> Path:

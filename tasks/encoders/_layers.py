@@ -1,12 +1,12 @@
 """Dense layers in an encoder's dtype, with their weights laid out ahead for the processor.
 
 Nearly all arithmetic of a transformer is in its dense layers. On an x86 processor oneDNN computes
-them from weights in its own layout, with GELU in the same pass. Elsewhere torch's layers stay.
-Layer normalisation, sums and pooling are in float32 whatever the dtype.
+them from weights in its own layout, faster than torch's layers, which stay elsewhere. Layer
+normalisation, sums and pooling are in float32 whatever the dtype.
 """
 
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -27,23 +27,21 @@ class PackedLinear(nn.Module):
     Args:
         layer: The layer that it stands for.
         dtype: Of weights, products and result; sums are in float32.
-        gelu: Whether GELU follows.
     """
 
-    def __init__(self, layer: nn.Linear, dtype: torch.dtype, *, gelu: bool) -> None:
+    def __init__(self, layer: nn.Linear, dtype: torch.dtype) -> None:
         super().__init__()
         self.weight = None  # what others look for in a dense layer
         self._dtype = dtype
         weight = layer.weight.detach().to(dtype)
         self._packed = torch.ops.mkldnn._reorder_linear_weight(weight, _ROWS)  # noqa: SLF001
         self._bias = None if layer.bias is None else layer.bias.detach().to(dtype)
-        self._activation: tuple[Any, ...] = ("gelu", [], "none") if gelu else ("none", [], "")
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Return (..., out) from (..., in)."""
         linear = torch.ops.mkldnn._linear_pointwise  # noqa: SLF001
         result: torch.Tensor = linear(
-            rows.to(self._dtype), self._packed, self._bias, *self._activation
+            rows.to(self._dtype), self._packed, self._bias, "none", [], ""
         )
         return result
 
@@ -53,20 +51,18 @@ class Int8Linear(nn.Module):
 
     Args:
         layer: The layer that it stands for.
-        gelu: Whether GELU follows.
     """
 
-    def __init__(self, layer: nn.Linear, *, gelu: bool) -> None:
+    def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         self.weight = None
         weight = layer.weight.detach()
-        self._scales = _scales(weight)
-        integers = (weight / self._scales).round().to(torch.int8).contiguous()
+        scales = _scales(weight)
+        integers = (weight / scales).round().to(torch.int8).contiguous()
         self._packed = torch.ops.onednn.qlinear_prepack(integers, None)
-        self._scales = self._scales.flatten()
+        self._scales = scales.flatten()
         self._zeros = torch.zeros(len(weight), dtype=torch.int64)
         self._bias = torch.zeros(len(weight)) if layer.bias is None else layer.bias.detach()
-        self._gelu = gelu
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Return (..., out) from (..., in), both in float32."""
@@ -77,10 +73,7 @@ class Int8Linear(nn.Module):
             unsigned, 1.0, 128, self._packed, self._scales, self._zeros, None, 1.0, 0,
             torch.float32, "none", [], "",
         )  # fmt: skip
-        result = torch.addcmul(self._bias, products, scales)
-        if self._gelu:
-            result = nn.functional.gelu(result)
-        return result.view(*rows.shape[:-1], -1)
+        return torch.addcmul(self._bias, products, scales).view(*rows.shape[:-1], -1)
 
 
 def _scales(rows: torch.Tensor) -> torch.Tensor:
@@ -118,47 +111,22 @@ def check_dtype(name: str, dtype: "Dtype", device: torch.device) -> None:
 
 
 def lay_out(model: nn.Module, dtype: "Dtype", device: torch.device) -> None:
-    """Put a model's dense layers into a dtype and into the layout of the device.
+    """Put a model's dense layers into a dtype and into oneDNN's layout, where it computes them.
 
-    LoRA's own layers stay as they are.
+    LoRA's own layers stay as they are, and all layers on a GPU, where autocast knows the dtype.
     """
-    if device.type == "cuda":
-        for layer in _dense_layers(model).values():
-            layer.to(HALF.get(dtype, torch.float32))
-    elif _has_onednn():
-        gelus = _gelus(model)
-        for name, layer in _dense_layers(model).items():
-            _replace(model, name, _packed(layer, name, dtype, gelu=name in gelus))
-
-
-def _packed(layer: nn.Linear, name: str, dtype: "Dtype", *, gelu: bool) -> nn.Module:
-    if dtype == "int8" and not name.startswith(_NOT_IN_INT8):
-        return Int8Linear(layer, gelu=gelu)
-    return PackedLinear(layer, HALF.get(dtype, torch.float32), gelu=gelu)
-
-
-def _dense_layers(model: nn.Module) -> dict[str, nn.Linear]:
-    return {
-        name: layer
-        for name, layer in model.named_modules()
-        if type(layer) is nn.Linear and "lora_" not in name
-    }
-
-
-def _gelus(model: nn.Module) -> set[str]:
-    """Return the dense layers that GELU follows, after taking it out of the model."""
-    names = set()
-    for name, module in model.named_modules():
-        activation = getattr(module, "intermediate_act_fn", None)
-        if type(activation).__name__ == "GELUActivation" and type(module.dense) is nn.Linear:
-            module.intermediate_act_fn = nn.Identity()
-            names.add(f"{name}.dense")
-    return names
-
-
-def _replace(model: nn.Module, name: str, layer: nn.Module) -> None:
-    parent, _, attribute = name.rpartition(".")
-    setattr(model.get_submodule(parent), attribute, layer)
+    if device.type == "cuda" or not _has_onednn():
+        return
+    for name, layer in list(model.named_modules()):
+        if type(layer) is nn.Linear and "lora_" not in name:
+            parent, _, attribute = name.rpartition(".")
+            in_int8 = dtype == "int8" and not name.startswith(_NOT_IN_INT8)
+            packed = (
+                Int8Linear(layer)
+                if in_int8
+                else PackedLinear(layer, HALF.get(dtype, torch.float32))
+            )
+            setattr(model.get_submodule(parent), attribute, packed)
 
 
 def _has_onednn() -> bool:

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from infra.errors import EncoderError
-from tasks.encoders import Dtype, EncoderSpec, Kind, Vectors
+from infra.errors import EncoderError, SettingsError
+from tasks.encoders import Dtype, Encoder, EncoderClass, EncoderSpec, Kind, Vectors
 from tasks.encoders._tokens import TextTokenizer
 from tasks.encoders._weights import load_adapters, load_model, load_projections
 
@@ -109,10 +110,6 @@ class TransformerEncoder:
         from transformers import AutoTokenizer  # noqa: PLC0415
 
         from tasks.encoders._layers import check_dtype, lay_out  # noqa: PLC0415
-        from tasks.encoders._unpadded import (  # noqa: PLC0415
-            can_be_unpadded,
-            use_unpadded_attention,
-        )
 
         self.spec = spec or self.spec
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -137,11 +134,6 @@ class TransformerEncoder:
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
         lay_out(self._model, self.spec.dtype, self._device)
-        self._is_unpadded = self.spec.pooling != "pooler" and can_be_unpadded(
-            self._model, self.spec.dtype, self._device
-        )
-        if self._is_unpadded:
-            use_unpadded_attention(self._model)
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors of unit length, in the order of ``texts``.
@@ -217,11 +209,17 @@ class TransformerEncoder:
         """Return (batch, dimension) unit vectors of one batch."""
         import torch  # noqa: PLC0415
         from torch.nn.functional import normalize  # noqa: PLC0415
+        from torch.nn.utils.rnn import pad_sequence  # noqa: PLC0415
 
-        longest = max(len(ids) for ids in token_ids)
         lengths = torch.tensor([len(ids) for ids in token_ids])
-        mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
-        pooled = self._projections(self._pool(self._output(token_ids, mask), mask))
+        padded = pad_sequence(
+            [torch.tensor(ids) for ids in token_ids],
+            batch_first=True,
+            padding_value=self._tokenizer.padding,
+        ).to(self._device)
+        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).long().to(self._device)
+        output = self._model(input_ids=padded, attention_mask=mask)
+        pooled = self._projections(self._pool(output, mask))
         if self.spec.truncated:
             pooled = pooled[:, : self.spec.dimension]
         if pooled.shape[1] != self.spec.dimension:
@@ -230,20 +228,6 @@ class TransformerEncoder:
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
         return normalize(pooled.float(), dim=1)
-
-    def _output(self, token_ids: Sequence[Sequence[int]], mask: "torch.Tensor") -> Any:  # noqa: ANN401
-        """Return the model's output for a batch, of (batch, longest, width) hidden states."""
-        import torch  # noqa: PLC0415
-
-        if self._is_unpadded:
-            from transformers.modeling_outputs import BaseModelOutput  # noqa: PLC0415
-
-            from tasks.encoders._unpadded import hidden_states  # noqa: PLC0415
-
-            return BaseModelOutput(hidden_states(self._model, token_ids, self._device))
-        padding, longest = self._tokenizer.padding, mask.shape[1]
-        padded = torch.tensor([[*ids, *[padding] * (longest - len(ids))] for ids in token_ids])
-        return self._model(input_ids=padded.to(self._device), attention_mask=mask)
 
     def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
         wrong = ~(np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3)  # NaN is far from 1, too
@@ -270,3 +254,46 @@ class TransformerEncoder:
             return hidden[torch.arange(len(hidden)), mask.sum(dim=1) - 1]
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+@dataclass(frozen=True)
+class SpecifiedEncoder:
+    """A class of encoders with another specification than its own.
+
+    Attributes:
+        spec: The specification.
+        kind: The class that computes the vectors.
+    """
+
+    spec: TransformerSpec
+    kind: type[TransformerEncoder]
+
+    def __call__(self, checkpoint: Path | None = None) -> Encoder:
+        """Return the encoder.
+
+        Raises:
+            EncoderError: The checkpoint cannot be loaded, or not computed in its dtype here.
+        """
+        return self.kind(checkpoint, self.spec)
+
+
+def encoder_in_dtype(base: EncoderClass, dtype: Dtype) -> EncoderClass:
+    """Return an encoder computed in a dtype, which is in its name and its vectors' key.
+
+    In float32 it is the encoder itself.
+
+    Raises:
+        SettingsError: The encoder is no transformer.
+    """
+    if dtype == "float32":
+        return base
+    if not isinstance(base.spec, TransformerSpec):
+        raise SettingsError(
+            f"encoder {base.spec.name} cannot be computed in {dtype}: only transformers can; leave "
+            f"@{dtype} out"
+        )
+    name = f"{base.spec.name}@{dtype}"
+    spec = base.spec.model_copy(update={"name": name, "dtype": dtype})
+    if isinstance(base, SpecifiedEncoder):  # one by reference
+        return replace(base, spec=spec)
+    return SpecifiedEncoder(spec, cast("type[TransformerEncoder]", base))

@@ -213,7 +213,8 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
     reading = {"First reading of the code": words(part.verdict)} if part.verdict else {}
     yield Facts({name: "; ".join(lines) for name, lines in part.parts.items()} | reading)
     if not part.claims:
-        yield "No call shows what is demanded."
+        reason = part.specification.cannot_show
+        yield f"No call shows what is demanded{'' if reason == 'none' else f': {reason}'}."
         return
     yield Listing([_claim(claim) for claim in part.claims])
     if part.adapter:

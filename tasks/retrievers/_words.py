@@ -16,7 +16,7 @@ import regex
 from scipy import sparse
 from scipy.sparse.linalg import norm
 
-from infra.machine import this_machine
+from infra.machine import usable_cores
 from infra.records import Code, Query
 from tasks.benchmarks.runs import NOTHING, Rankings, best
 
@@ -130,7 +130,7 @@ class Words:
             codes[row] = best(found, depth)
             scores[row] = found[codes[row]]
 
-        with ThreadPoolExecutor(this_machine().cores) as threads:
+        with ThreadPoolExecutor(usable_cores()) as threads:
             for _ in threads.map(rank, range(len(self.query_ids))):
                 pass
         if not all_codes:

@@ -90,18 +90,3 @@ class JudgedPairs(Record):
         if not self.failed:
             return f"{self.pairs:,} pairs judged"
         return f"{self.failed:,} of {self.pairs:,} pairs failed, most often: {self.most_often}"
-
-
-class AnnotationReference(Record):
-    """Reference to the annotations of a search's pairs under a recipe.
-
-    ``rounds`` are the recipes of all labelling rounds that these belong to, in order; ``judges``
-    says that they are those of several models.
-    """
-
-    recipe_id: RecipeId
-    rounds: tuple[RecipeId, ...]
-    search_id: SearchId
-    collection: str
-    model: str
-    judges: bool = False

@@ -30,7 +30,7 @@ from tasks.search.one_pass import Hits
 from tasks.search.pairs import Block, Codes
 from tasks.search.scores import Positions
 from tasks.search.shape import Shape
-from tasks.stages.vectors import open_codes, search_machine, stored_vectors
+from tasks.stages.vectors import open_codes, stored_vectors
 
 # Encoder → (n, d) vectors of queries → the best codes of each.
 Find = Callable[[Mapping[str, Vectors]], Hits]
@@ -127,8 +127,6 @@ def find_candidates(
             stage=_stage_name(settings),
             items=len(queries),
             seconds=time.monotonic() - started,
-            codes=collection.codes,
-            **search_machine().model_dump(),
         ),
     )
     return search

@@ -23,12 +23,12 @@ from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
-from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.judge import judge_all
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
 
+_GATED = ("valid_oracle", "overruled", "void_oracle")
 _UNDEFINED = ("accuracy_low", "accuracy_high", "precision", "recall", "kappa", "alpha")
 
 
@@ -118,7 +118,7 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     pending = [pair for pair in pairs if pair.key not in done]
     if pending:
         at_once = settings.annotation.model_copy(update={"batch": False})
-        settings = with_shared_budget(settings.model_copy(update={"annotation": at_once}))
+        settings = settings.model_copy(update={"annotation": at_once})
         source = LocalPairs(pending, settings.annotation.in_flight, database)
         with source:
             asyncio.run(judge_all(source, settings, recipe))
@@ -218,7 +218,7 @@ def score_agents(
         failed=len(annotated) - len(finished),
         executable=_mean(_ran(item.executions[-1]) for item in finished if item.executions),
         valid_oracles=_mean(
-            item.support == "valid_oracle" for item in finished if item.support.endswith("_oracle")
+            item.support != "void_oracle" for item in finished if item.support in _GATED
         ),
         mutation_score=_mean(
             run.oracle.mutation_score

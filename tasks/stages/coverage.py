@@ -7,6 +7,7 @@ from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
 from infra.store import Database, recipes
 from infra.store.coverage import Coverage, Covered, JudgedBy, judged_by
+from infra.store.labels import CurrentLabels
 from infra.store.recipes import Body, StoredRecipe
 
 Bodies = Mapping[RecipeId, Body]
@@ -29,12 +30,13 @@ def coverage_of(
     return _coverage(database, collection, search_ids, list(in_use), bodies)
 
 
-def coverage_of_rounds(
+def labels_by(
     database: Database, collection: str, search_ids: Sequence[SearchId], rounds: Rounds
-) -> Coverage:
-    """Return the same for the stored recipes of labelling rounds, which judge together."""
+) -> CurrentLabels:
+    """Return the labels of candidates by the stored recipes of labelling rounds."""
     bodies = recipes.load_bodies(database)
-    return _coverage(database, collection, search_ids, rounds, bodies)
+    coverage = _coverage(database, collection, search_ids, rounds, bodies)
+    return CurrentLabels(collection=collection, search_ids=tuple(search_ids), coverage=coverage)
 
 
 def are_comparable(one: Body, other: Body) -> bool:

@@ -30,7 +30,7 @@ from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.confidence import confidence_of, weigh_votes, with_judges
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
-from tasks.stages.coverage import coverage_of_rounds, last_recipe, recipes_of
+from tasks.stages.coverage import labels_by, last_recipe, recipes_of
 from tasks.stages.specifications import specifications_of
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
@@ -105,17 +105,15 @@ def current_labels(
         labels: The labels of the agents.
         support: What a label must rest on.
     """
-    return with_judges(
-        database,
-        CurrentLabels(
-            collection=labels.collection.name,
-            search_ids=labels.searches,
-            coverage=coverage_of_rounds(
-                database, labels.collection.name, labels.searches, labels.rounds
-            ),
-            support=tuple(support),
-        ),
-    )
+    return with_judges(database, unweighed_labels(database, labels, support))
+
+
+def unweighed_labels(
+    database: Database, labels: LabelSet, support: Sequence[Support] = get_args(Support)
+) -> CurrentLabels:
+    """Return the same without what the judges' votes weigh, which takes reading them all."""
+    found = labels_by(database, labels.collection.name, labels.searches, labels.rounds)
+    return found.model_copy(update={"support": tuple(support)})
 
 
 def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
@@ -143,10 +141,9 @@ def _rounds_of(
     for recipe in reversed(recipes_of(database, collection, searches)):
         if len(recipe.rounds) < 2:
             continue
-        coverage = coverage_of_rounds(database, collection, searches, recipe.rounds)
-        if not {item.recipe_id for item in coverage.fresh} & set(recipe.rounds):
+        labels = labels_by(database, collection, searches, recipe.rounds)
+        if not {item.recipe_id for item in labels.coverage.fresh} & set(recipe.rounds):
             continue  # all that counts for them was judged by others
-        labels = CurrentLabels(collection=collection, search_ids=tuple(searches), coverage=coverage)
         agreement = agreement_of_rounds(database, labels)
         yield StoredRounds(collection=collection, recipe=recipe, agreement=agreement)
 
@@ -197,9 +194,10 @@ def _labelled_by_agents(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
-    current = current_labels(database, labels, settings.support)
+    current = unweighed_labels(database, labels, settings.support)
     weighed = weigh_votes(database, current)
-    judged = decide_labels(database, current.model_copy(update={"judges": weighed.judges}))
+    current = current.model_copy(update={"judges": weighed.judges})
+    judged = decide_labels(database, current)
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={

@@ -16,7 +16,6 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.evidence import decide_labels
-from infra.store.labels import CurrentLabels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.trec import read_run
@@ -35,10 +34,10 @@ from tasks.reports.leaderboard import (
 from tasks.reports.render import html_page, markdown_page
 from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.confidence import with_judges
-from tasks.stages.coverage import coverage_of_rounds
+from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
 
 UNJUDGED = "unjudged.jsonl"
@@ -66,7 +65,7 @@ def write_leaderboard(
     benchmark: OpenBenchmark,
     runs: Sequence[Run],
     settings: Settings,
-    judged: AnnotationReference | None = None,
+    judged: AnnotationRun | None = None,
 ) -> WrittenLeaderboard:
     """Write the table, the page, the scores for each query, and the unjudged results.
 
@@ -75,7 +74,7 @@ def write_leaderboard(
         benchmark: The benchmark.
         runs: Each method's rankings.
         settings: The metrics and the length of rankings.
-        judged: New annotations of unjudged results, for a second table that includes them.
+        judged: The run that has annotated unjudged results, for a second table that includes them.
 
     Raises:
         SourceError: A run is malformed, or belongs to another benchmark.
@@ -162,17 +161,11 @@ def compared_methods(
     ), scores
 
 
-def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
+def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
-    searches = (reference.search_id,)
-    current = with_judges(
-        database,
-        CurrentLabels(
-            collection=reference.collection,
-            search_ids=searches,
-            coverage=coverage_of_rounds(database, reference.collection, searches, reference.rounds),
-        ),
-    )
+    rounds = [item.recipe.recipe_id for item in run.rounds]
+    found = labels_by(database, run.search.collection, [run.search.search_id], rounds)
+    current = with_judges(database, found)
     qrels: dict[str, dict[str, float]] = {}
     for row in decide_labels(database, current).labels.to_pylist():
         qrels.setdefault(row["query_id"], {})[row["code_id"]] = row["relevance"]

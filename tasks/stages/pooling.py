@@ -9,10 +9,11 @@ from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, candidates, recipes
+from infra.store import Database, annotations, candidates
 from tasks.reports.leaderboard import POOL_DEPTH, Unjudged
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference, SearchReference
+from tasks.runtime.references import SearchReference
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import are_comparable
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
@@ -77,13 +78,10 @@ def add_to_pool(
     )
 
 
-def log_next_version(
-    database: Database, benchmark: OpenBenchmark, reference: AnnotationReference
-) -> None:
-    """Log whether the benchmark's next version will include the new annotations."""
-    logger = get_run_logger()
-    former, new = benchmark.content.recipe, recipes.load_recipe(database, reference.recipe_id)
-    if former is not None and are_comparable(former, new):
+def log_next_version(benchmark: OpenBenchmark, run: AnnotationRun) -> None:
+    """Log whether the benchmark's next version will include the annotations of a run."""
+    logger, former, judges = get_run_logger(), benchmark.content.recipe, run.settings.by_judge
+    if former is not None and are_comparable(former, run.rounds[0].body):
         logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
     else:
         logger.warning(
@@ -91,6 +89,6 @@ def log_next_version(
             "them, since they do not answer the same question",
             benchmark.name, benchmark.published.label_origin,
             annotations.label_origin(
-                reference.recipe_id, len(reference.rounds), judges=reference.judges
+                run.recipe.recipe_id, len(run.rounds), judges=len(judges) > 1
             ),
         )  # fmt: skip

@@ -28,7 +28,8 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.plan import current_recipe, rounds_of
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of_size, planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import as_collected, stored_collections
@@ -145,9 +146,9 @@ def annotation_plan(settings: Settings) -> RunPlan:
         pairs = queries * min(settings.search.top_k, kinds[Code])
         return plan_of_size(database, name, pairs, settings)
     ready = check_ready(settings)
-    search = collected_source(ready).search
     recipe = recipe_of_agents(ready.settings)
-    return planned_run(ready.database, search, recipe, ready.settings)
+    run = AnnotationRun(collected_source(ready).search, recipe, ready.settings)
+    return planned_run(ready.database, run)
 
 
 def size_plan(settings: Settings, queries: int, cores: int | None) -> RunPlan:

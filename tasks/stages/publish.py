@@ -19,7 +19,7 @@ from tasks.reports.text import tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
+from tasks.stages.labels import LabelSet, labelled_benchmark, unweighed_labels, with_split
 from tasks.stages.removed_labels import removed_labels
 
 # What decides, beside the store and the settings, which files the same labels give.
@@ -41,8 +41,7 @@ def _export_key(p: Parameters) -> str:
 
     It is taken before the labels are read: what is stored meanwhile makes the next run read them.
     """
-    rounds, support = p.labels.rounds, p.settings.support
-    current = current_labels(p.database, p.labels, support) if rounds else None
+    current = unweighed_labels(p.database, p.labels) if p.labels.rounds else None
     state = benchmarks.state_of_labels(p.database, p.labels.collection.name, current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
@@ -130,7 +129,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
             stage=f"publish {benchmark.name}",
             items=len(benchmark.labels),
             seconds=time.monotonic() - started,
-            codes=len(benchmark.codes),
         )
         benchmarks.record_stage_run(database, run)
     return published
@@ -176,7 +174,7 @@ def _origins(database: Database, labels: LabelSet) -> set[str]:
     """Return the origin of labels, and those by comparable recipes that were in use before."""
     if not labels.rounds:
         return {labels.origin}
-    return set(current_labels(database, labels).coverage.origins)
+    return set(unweighed_labels(database, labels).coverage.origins)
 
 
 def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:

@@ -86,6 +86,8 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
     values = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
     if "scaffolding" in recipe:
         values["scaffolding"] = "on" if recipe["scaffolding"] else "off"
+    if "evidence" in recipe:
+        values["evidence"] = recipe["evidence"]
     judging = {name: value for name, value in values.items() if value is not None}
     return settings.model_copy(
         update={

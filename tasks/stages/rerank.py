@@ -24,7 +24,6 @@ from infra.store.runs import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
-from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.steering import limits_of
 
 WINDOW = 10  # results in one prompt
@@ -66,7 +65,7 @@ async def _orders(
     lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings
 ) -> list[list[int] | None]:
     """Return for each list its order as positions, or None without a readable reply."""
-    model = build_model(with_shared_budget(settings))
+    model = build_model(settings)
     model.limit(*limits_of(current_controls(open_database(settings.store))))
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)

@@ -39,7 +39,7 @@ from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.stages.rerank import reranker
-from tasks.stages.vectors import BenchmarkVectors, search_machine
+from tasks.stages.vectors import BenchmarkVectors
 
 _METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
 
@@ -242,8 +242,7 @@ def _rank(
     """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
-    dense = list(filter(encoders.has, components(method)))
-    for encoder in dense:
+    for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
     started = time.monotonic()
     ranker = Ranker(
@@ -269,8 +268,6 @@ def _rank(
         stage=f"evaluate {method}",
         items=len(content.queries),
         seconds=evaluation.seconds,
-        codes=len(content.codes),
-        **(search_machine().model_dump() if dense else {}),
     )
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)

@@ -58,6 +58,7 @@ def as_record(
         examples=tuple(map(str, specification.claims)),
         clarity=specification.clarity,
         is_underspecified=specification.clarity == "underspecified",
+        cannot_show=specification.cannot_show,
     )
 
 

@@ -7,7 +7,7 @@ from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
 from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.behaviours import comparisons_due
-from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
@@ -62,12 +62,11 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
 
 def _is_judged(source: CollectedSource, ready: Ready) -> bool:
     """Return whether the agents' recipe is in use, takes no pair, and has compared all."""
-    settings, search = ready.settings, source.search
-    recipe, used = recipe_of_agents(settings), judging_recipe(ready.database, search)
-    rounds = rounds_of(recipe, settings)
-    if used is None or used.recipe_id not in {each.recipe_id for each in rounds}:
+    run = AnnotationRun(source.search, recipe_of_agents(ready.settings), ready.settings)
+    used = judging_recipe(ready.database, run.search)
+    if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return False
-    plan = planned_run(ready.database, search, recipe, settings)
-    if not configuration_of(settings.annotation).specification:
+    plan = planned_run(ready.database, run)
+    if not configuration_of(run.settings.annotation).specification:
         return not plan.taken
-    return not plan.pending and not any(comparisons_due(search, it, settings)[0] for it in rounds)
+    return not plan.pending and not any(comparisons_due(each)[0] for each in run.rounds)

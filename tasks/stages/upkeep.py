@@ -12,7 +12,7 @@ from infra.store import Database, benchmarks, candidates, open_database
 from infra.store.check import CollectionCoverage, Finding, Found, Retention, leftovers, remove
 from tasks.benchmarks import read_benchmark, read_manifest
 from tasks.benchmarks.manifest import verify_export
-from tasks.stages.coverage import coverage_of_rounds, last_recipe
+from tasks.stages.coverage import labels_by, last_recipe
 
 _PUBLISH = "publish it again, or into another folder with --output"
 
@@ -96,6 +96,6 @@ def coverages(database: Database) -> list[CollectionCoverage]:
     for collection, searches in candidates.searches_by_collection(database).items():
         recipe = last_recipe(database, collection, searches)
         if recipe:
-            covered = coverage_of_rounds(database, collection, searches, recipe.rounds)
-            found.append(CollectionCoverage(collection, covered))
+            labels = labels_by(database, collection, searches, recipe.rounds)
+            found.append(CollectionCoverage(collection, labels.coverage))
     return found

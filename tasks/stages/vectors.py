@@ -11,7 +11,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from infra.errors import EstimationError
-from infra.machine import Machine, this_machine
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
@@ -28,7 +27,6 @@ from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
 from tasks.search.pairs import Codes
-from tasks.search.products import TorchProducts, products_here
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
 
 
@@ -185,12 +183,6 @@ def stored_vectors(
 ) -> StoredVectors:
     """Return the vectors of a collection's items by an encoder, read on demand."""
     return StoredVectors(database, encoder_key(encoder), kind, collection)
-
-
-def search_machine() -> Machine:
-    """Return what a search has, on a cluster too: this process's cores, and the GPU it uses."""
-    uses_gpu = isinstance(products_here(threads=1), TorchProducts)
-    return Machine(cores=this_machine().cores, gpus=int(uses_gpu))
 
 
 def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:

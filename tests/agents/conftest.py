@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,6 +16,7 @@ from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     Configuration,
+    Evidence,
     LanguageModelSettings,
     Settings,
     StoreSettings,
@@ -79,13 +80,16 @@ class Bench:
         sandbox: Sandbox,
         rounds: int = 3,
         configuration: Configuration = "paper",
+        evidence: Evidence | Literal["auto"] = "auto",
         **settings: Any,
     ) -> Committee:
         """Return a committee on the server."""
         everything = Settings(
             llm=self.settings(**settings),
             store=StoreSettings(folder=self.folder),
-            annotation=AnnotationSettings(max_try_time=rounds, configuration=configuration),
+            annotation=AnnotationSettings(
+                max_try_time=rounds, configuration=configuration, evidence=evidence
+            ),
         )
         committee = build_committee(everything, "recipe", sandbox)
         self._stack.push_async_callback(committee.close)

@@ -47,7 +47,7 @@ from infra.settings import (
 from infra.store import Database, candidates, corpus, open_database
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.preflight import Ready
+from tasks.stages.annotate.rounds import AnnotationRun
 from tests.agents.judging import pairs
 from tests.bench import partly_real
 from tests.bench.bench_committee import CALLS, LATENCY_S, cpu_of, execute, in_order, process
@@ -139,11 +139,10 @@ def settings_of(folder: Path, base_url: str, in_flight: int) -> Settings:
 def annotate_made_up(folder: str, base_url: str, in_flight: int, number: int) -> float:
     """Annotate a made-up collection; return the seconds from the first task to the last commit."""
     settings = settings_of(Path(folder), base_url, in_flight)
-    database = open_database(settings.store)
     search = SEARCH.model_copy(update={"queries": number, "candidates": number})
     recipe = current_recipe(settings)
     started = time.perf_counter()
-    judge_candidates(Ready(settings, database), search, recipe)
+    judge_candidates(AnnotationRun(search, recipe, settings))
     return time.perf_counter() - started
 
 

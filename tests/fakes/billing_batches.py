@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from agents.llm.batch.api import ENDED, ProviderBatch
-from agents.llm.budget import TokenLimits
+from agents.llm.question import TokenLimits
 from agents.llm.retry import RequestError
 from tests.fakes.billing import (
     MAX_TOKENS,

@@ -112,7 +112,7 @@ class FallibleReader(ScriptedServer):
             return self._specification(query)
         if role == "value_reader":
             value = self._value(role, query, fenced("arguments", user))
-            return {"reason": "worked out", "value": value}
+            return {"reason": "worked out", "by_query_alone": value, "value": value}
         belief = self._belief(query, code)
         if role == "screener":
             return self._screening(query, code, belief, system)

@@ -7,14 +7,17 @@ from pathlib import Path
 
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
+from infra.budget import Budget
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.sqlite import connect
 
 
-def limiter_of(store: StoreSettings, llm: LanguageModelSettings) -> SharedLimiter:
+def limiter_of(
+    store: StoreSettings, llm: LanguageModelSettings, run: Budget | None = None
+) -> SharedLimiter:
     """Return another limiter of a model, as another process has it."""
-    return SharedLimiter(Journal(store.journal), llm)
+    return SharedLimiter(Journal(store.journal), llm, run)
 
 
 def requests_of(store: StoreSettings, llm: LanguageModelSettings) -> BatchRequests:

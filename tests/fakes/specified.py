@@ -1,7 +1,7 @@
 """Replies of agents that judge by a query's specification."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from infra.records import CaseResult, ExecutionResult, LanguageModelCall
@@ -29,25 +29,26 @@ def call_of(role: str, reply: dict[str, Any], **fields: Any) -> LanguageModelCal
 
 
 def claims_run(
-    failing: dict[str, str] | None = None,
+    failing: dict[str, str] | None = None, broken: Collection[str] = ()
 ) -> Callable[[str, frozenset[str]], ExecutionResult]:
     """Return what a box says of programs: claims hold but for some, which give another value.
 
     Args:
         failing: Arguments of a claim, as in ``'ab'``, → what the code gives for them.
+        broken: Arguments with which the code cannot be called.
     """
     given = failing or {}
 
     def run(program: str, _installed: frozenset[str]) -> ExecutionResult:
         tests = program.split("\ndef test_claim_")[1:]
-        cases = tuple(_case(number, text, given) for number, text in enumerate(tests, 1))
+        cases = tuple(_case(number, text, given, broken) for number, text in enumerate(tests, 1))
         failed = next((case for case in cases if case.outcome != "passed"), None)
         counts = {"tests_run": 2, "asserts_executed": 3, "target_calls": 3, "tests": cases}
         if failed is None:
             return ExecutionResult(outcome="passed", **counts)
         return ExecutionResult(
-            outcome="assertion_failed",
-            error_type="AssertionError",
+            outcome=failed.outcome,
+            error_type=failed.error_type,
             message=failed.message,
             **counts,
         )
@@ -55,8 +56,10 @@ def claims_run(
     return run
 
 
-def _case(number: int, text: str, given: dict[str, str]) -> CaseResult:
+def _case(number: int, text: str, given: dict[str, str], broken: Collection[str]) -> CaseResult:
     name = f"test_claim_{number}"
+    if any(f"passed({arguments}\n)" in text for arguments in broken):
+        return CaseResult(name=name, outcome="raised", error_type="NameError", message="no x")
     for arguments, value in given.items():
         if f"passed({arguments}\n)" in text:
             return CaseResult(

@@ -46,9 +46,8 @@ from infra.store.runs import last_plans, record_plan, writer_lease
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
 from tasks.stages.annotate.pending import Taken
-from tasks.stages.annotate.plan import plan_annotation, rounds_of
+from tasks.stages.annotate.plan import plan_annotation
 from tasks.stages.annotate.run_plan import planned_run
-from tasks.stages.preflight import Ready
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 from tests.waiting import until
 
@@ -170,17 +169,16 @@ def test_all_of_an_approved_plan_is_judged_wherever_among_the_rounds_it_is_and_n
         world = World(tmp_path, model)
         of_rounds = world.settings.annotation.model_copy(update={"rounds": 3})
         settings = world.settings.model_copy(update={"annotation": of_rounds})
-        rounds = rounds_of(world.recipe, settings)
-        world.judge(plan_annotation.fn(world.search, rounds[2], settings))
+        world.judge(plan_annotation.fn(world.run.by(settings).rounds[2]))
         at_first = of_rounds.model_copy(update={"limit": shown})
         earlier = settings.model_copy(update={"annotation": at_first})
-        plan = planned_run(world.database, world.search, world.recipe, earlier)
+        plan = planned_run(world.database, world.run.by(earlier))
         given = Approval(decision="approved", offer=Offer.of(plan))
         assert given.in_round(2) == {"new_queries": shown}
         taken: list[Taken] = []
-        for item in rounds:
-            bound = (given.bound(settings), taken, given.in_round(item.place))
-            taken += plan_annotation.fn(world.search, item, *bound).reasons
+        for item in world.run.by(given.bound(settings)).rounds:
+            offered = given.in_round(item.recipe.place)
+            taken += plan_annotation.fn(item, taken, offered).reasons
     assert taken == [Taken("new_queries", shown)]
 
 
@@ -200,12 +198,11 @@ def test_a_run_is_named_by_its_plan_and_one_that_was_declined_says_so(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *_, **__: says)
     settings = Settings(store=database.settings, operation=ALWAYS)
-    ready = Ready(database=database, settings=settings)
     plan = stored(database, PLAN)
 
     @flow(name="annotate")
     def annotate() -> UUID:
-        agreed(plan, ready)
+        agreed(plan, settings)
         return UUID(str(flow_run.id))
 
     assert client.read_flow_run(annotate()).name.startswith(begins)

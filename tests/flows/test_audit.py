@@ -5,7 +5,7 @@ Covers `flows.audit`.
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from prefect.states import Completed
 from flows import annotate, audit
 from flows.audit import audit_as_agreed
 from flows.runtime.approval import Approval
+from infra.budget import Budget
 from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
@@ -29,10 +30,11 @@ from infra.settings import (
 from infra.store.runs import last_plans
 from tasks.reports.plan import RunPlan
 from tasks.runtime.references import JudgedPairs
+from tasks.stages.annotate import rounds
 from tasks.stages.annotate.audit import plan_audit
 from tasks.stages.annotate.pending import Taken
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
-from tasks.stages.preflight import Ready
 from tests.fakes.journals import limiter_of
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 
@@ -50,7 +52,7 @@ def test_an_audit_asks_a_person_before_it_pays(
 
         @flow
         def audits() -> None:
-            audit_as_agreed(Ready(settings, world.database), world.search, world.recipe)
+            audit_as_agreed(world.run.by(settings))
 
         with pytest.raises(SettingsError, match="no terminal to ask in"):
             audits()
@@ -73,19 +75,19 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
         return Approval(decision="approved", pairs=approved)
 
     monkeypatch.setattr(
-        audit, "plan_run", lambda *given, **_: Completed(data=planned_run(world.database, *given))
+        audit, "plan_run", lambda run, **_: Completed(data=planned_run(world.database, run))
     )
     monkeypatch.setattr(audit, "agreed", agreed)
 
     def sample(*given: Any, after: object) -> tuple[None, object]:
-        sampled.append(plan_audit.fn(*given).pending)
+        sampled.append(plan_audit.fn(*given[:3]).pending)
         return None, after
 
     monkeypatch.setattr(audit, "audit_labels", sample)
     policy = world.settings.reannotation.model_copy(update={"pairs": 3})
     settings = world.settings.model_copy(update={"reannotation": policy})
     with disable_run_logger():
-        audit_as_agreed(Ready(settings, world.database), world.search, world.recipe)
+        audit_as_agreed(world.run.by(settings))
     assert (shown, sampled) == ([8], [judged])
 
 
@@ -95,23 +97,24 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     policy = ReannotationSettings(take=("new_queries", "audit"), pairs=100)
     settings = Settings(store=StoreSettings(folder=tmp_path), reannotation=policy)
     recipe: Any = SimpleNamespace(settings=lambda settings: settings, place=1)
-    plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
+    plan: Any = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),))
+    plan.model_copy = lambda **_: plan
     left: list[int] = []
     instead: dict[str, object] = {
-        "plan_run": Completed(data="plan"), "spent_before": (0, 0.0), "rounds_of": [recipe],
+        "plan_run": Completed(data="plan"), "run_budget": Budget(),
         "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
         "judge_plan": (JudgedPairs(), []), "compare_round": [], "label_duplicates_of_round": [],
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)
 
-    def audited(_: object, __: object, asked: Settings, judged: int, after: object) -> Any:
-        left.append(asked.reannotation.audited(1_000, judged))
+    def audited(run: AnnotationRun, _: Budget, judged: int, after: object) -> Any:
+        left.append(run.settings.reannotation.audited(1_000, judged))
         return None, after
 
     monkeypatch.setattr(annotate, "audit_labels", audited)
-    ready: Any = SimpleNamespace(settings=settings)
-    annotate.judge_candidates(ready, recipe, recipe)
+    monkeypatch.setattr(rounds, "rounds_of", lambda *_: [recipe])
+    annotate.judge_candidates(AnnotationRun(recipe, recipe, settings))
     assert left == [40]
 
 
@@ -132,19 +135,18 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
         yield
 
     instead: dict[str, object] = {
-        "plan_run": Completed(data="plan"), "agreed": Approval(decision="unasked"), "rounds_of": [],
+        "plan_run": Completed(data="plan"), "agreed": Approval(decision="unasked"),
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(of, name, lambda *_, value=value, **__: value, raising=False)
     monkeypatch.setattr(of, "writing", waiting)
 
-    def audited(_: object, __: object, asked: Settings, *___: object, **____: object) -> Any:
-        ends.append(asked.llm.run_ends_usd)
+    def audited(_: AnnotationRun, budget: Budget, *__: object, **___: object) -> Any:
+        ends.append(budget.before_usd + (budget.limit_usd or 0.0))
         return None, []
 
     monkeypatch.setattr(of, "audit_labels", audited)
-    ready: Any = SimpleNamespace(settings=settings)
-    run = audit_as_agreed if of is audit else annotate.judge_candidates
-    with suppress(IndexError):  # annotation returns the plan of its first round, and has none here
-        run(ready, recipe, recipe)
+    monkeypatch.setattr(rounds, "rounds_of", lambda *_: [])
+    judge = audit_as_agreed if of is audit else annotate.judge_candidates
+    judge(AnnotationRun(recipe, recipe, settings))
     assert ends == [5.0 + 2.0]

@@ -11,7 +11,6 @@ import pytest
 
 import flows.annotate  # noqa: F401 - the module, which its flow hides by its name
 from infra.errors import BudgetExhaustedError, CosqaError, EngineUnavailableError, StoreError
-from infra.settings import Settings
 from tasks.runtime.references import JudgedPairs
 
 ANNOTATE: Any = sys.modules["flows.annotate"]
@@ -28,7 +27,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
 
 
 def judge() -> None:
-    ANNOTATE.judge_round(MagicMock(), MagicMock(), MagicMock(), Settings(), [])
+    ANNOTATE.judge_round(MagicMock(), MagicMock(), [])
 
 
 ALL = ["judge_plan", "label_duplicates_of_round", "compare_round"]

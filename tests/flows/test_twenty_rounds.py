@@ -31,6 +31,7 @@ from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.judge import judge_all
 from tasks.stages.annotate.plan import current_recipe, plan_annotation
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
@@ -138,9 +139,10 @@ class Pipeline:
         self._prompts.state, self._model.is_broken = world.state, world.is_broken
         settings = self.settings(world)
         recipe = current_recipe(settings)
-        plan = planned_run(self.database, search, recipe, settings)
+        run = AnnotationRun(search, recipe, settings)
+        plan = planned_run(self.database, run)
         with disable_run_logger():
-            of_round = plan_annotation.fn(search, recipe, settings)
+            of_round = plan_annotation.fn(run)
         assert of_round.pending == plan.taken, "what was planned is what is judged"
         files = [of_round.pairs_file] if of_round.pending else []
         pairs = [pair for file in files for pair in pairs_in(self.database, COLLECTION, file)]

@@ -22,6 +22,7 @@ from flows.runtime.approval import Approval
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach
 from infra.settings import RaySettings, Settings, StoreSettings
+from tasks.stages.annotate.rounds import AnnotationRun
 
 KEY = "sk-of-this-test"
 CLUSTER = """
@@ -188,18 +189,18 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings = Settings(store=StoreSettings(folder=tmp_path))
-    plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
+    plan: Any = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
+    plan.model_copy = lambda **_: plan
     of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
-    monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [of_round])
+    monkeypatch.setattr("tasks.stages.annotate.rounds.rounds_of", lambda *_: [of_round])
     monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data="plan"))
     monkeypatch.setattr(annotate, "agreed", lambda *_: Approval(decision="unasked"))
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_, **__: Completed(data=plan))
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
-    ready: Any = SimpleNamespace(settings=settings)
     nothing: Any = None
     with pytest.raises(SettingsError, match="2 machines"):
-        annotate.judge_candidates(ready, nothing, nothing)
+        annotate.judge_candidates(AnnotationRun(nothing, nothing, settings))
 
 
 LOCAL = """

@@ -17,12 +17,11 @@ from agents.llm.answers import read_object
 from agents.llm.batch.api import ENDPOINT, WAY_OUT
 from agents.llm.batch.requests import WaitingRequest
 from agents.llm.bounds import LONGEST_REPLY
-from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply, kept
 from agents.llm.litellm_transport import loaded_litellm, raw_reply, translated
 from agents.llm.openai_transport import ChatCompletions
 from agents.llm.price_list import prices_of, told
-from agents.llm.question import Question, believable, token_limits
+from agents.llm.question import Question, TokenLimits, believable, token_limits
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
 from infra.atomic import atomic_write

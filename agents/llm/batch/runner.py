@@ -25,6 +25,7 @@ from agents.llm.question import UNSEEN_TOKENS
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, raise_for
 from agents.llm.structured_output import ResponseFormat
+from infra.budget import Budget
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.journal import Journal
@@ -56,6 +57,7 @@ class BatchRunner:
         journal: Has the replies, what was spent and the batches; it is closed at the end.
         on_progress: Gets the number of finished requests, that of all, and what is awaited.
         allowed: What holds now; it is asked before each batch.
+        run: The budget of the run, see `SharedLimiter`.
     """
 
     def __init__(
@@ -65,15 +67,16 @@ class BatchRunner:
         journal: Journal,
         on_progress: OnProgress,
         allowed: Callable[[], Allowance] = Allowance,
+        run: Budget | None = None,
     ) -> None:
         self._llm = llm
         self._poll_s = annotation.batch_poll_s
         self._most = annotation.batch_requests
         self._folder = journal.file.parent
         self._journal = journal
-        self._limiter = SharedLimiter(journal, llm)
+        self._limiter = SharedLimiter(journal, llm, run)
         self._requests = BatchRequests(self._limiter)
-        self._model = LanguageModel(llm, journal)
+        self._model = LanguageModel(llm, journal, run=run)
         self._messages = BatchMessages(llm)
         self._api = PatientBatchApi(llm, self._messages.base_url, self._messages.key)
         self._on_progress = on_progress

@@ -20,7 +20,10 @@ from infra.languages.python.mutation_operators import (
 )
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
 
-_NOT_MUTATED = {"decorator_list", "returns", "annotation", "type_comment", "ctx"}
+_NOT_MUTATED = {
+    "decorator_list", "returns", "annotation", "type_comment", "ctx",
+    "defaults", "kw_defaults",  # a test that gives the argument cannot notice them
+}  # fmt: skip
 # Nodes that are written out for the mutants of a kind of operators, all together: a second or two.
 # Code that runs nowhere (`if 0:`) has mutants without end, and each is equal to the code.
 _MOST_NODES = 300_000
@@ -71,7 +74,10 @@ def _different_mutants(code: str) -> Iterator[Mutant]:
 def _mutants(tree: ast.Module, operators: Operators) -> Iterator[Mutant]:
     """Yield mutants by the given operators, one operator after the other in turn."""
     made: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in operators}
+    unread = _unread(tree)
     for place in _places(tree):
+        if place.node in unread:
+            continue
         for kind, replacements in operators.items():
             made[kind] += ((place, replacement) for replacement in replacements(place.node))
     for turn in zip_longest(*made.values()):
@@ -111,6 +117,38 @@ class _Place:
             setattr(self._parent, self._field, node)
         else:
             getattr(self._parent, self._field)[self._index] = node
+
+
+def _unread(tree: ast.Module) -> set[ast.AST]:
+    """Return what of calls a function of the module never reads, and calls of such as do nothing.
+
+    A mistake there changes nothing.
+    """
+    functions = {node.name: node for node in tree.body if isinstance(node, FunctionNode)}
+    unread: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        call = node.value if isinstance(node, ast.Expr) else node
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        if (function := functions.get(call.func.id)) is None:
+            continue
+        read = {part.id for part in ast.walk(function) if isinstance(part, ast.Name)}
+        taken = function.args
+        positional = [argument.arg for argument in (*taken.posonlyargs, *taken.args)]
+        others = [taken.vararg.arg] * len(call.args) if taken.vararg else []
+        if not any(isinstance(argument, ast.Starred) for argument in call.args):
+            given = zip(call.args, [*positional, *others], strict=False)
+            unread |= {argument for argument, name in given if name not in read}
+        named = {argument.arg for argument in (*taken.args, *taken.kwonlyargs)} - read
+        unread |= {keyword.value for keyword in call.keywords if keyword.arg in named}
+        if isinstance(node, ast.Expr) and all(map(_does_nothing, function.body)):
+            unread.add(node)
+    return {part for node in unread for part in ast.walk(node)}
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_constant or isinstance(statement, ast.Pass)
 
 
 def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:

@@ -47,6 +47,12 @@ _OPPOSITE_NAMES = (
     ("lstrip", "rstrip"), ("find", "rfind"), ("floor", "ceil"),
     ("union", "intersection"), ("keys", "values"), ("append", "extend"), ("search", "match"),
 )  # fmt: skip
+# Calls that give the same with their first two arguments swapped.
+_COMMUTATIVE = {
+    "max", "min", "gcd", "lcm", "hypot", "isclose", "allclose", "array_equal", "maximum", "minimum",
+    "add", "multiply", "equal", "not_equal", "logical_and", "logical_or", "union1d", "intersect1d",
+    "union", "intersection",
+}  # fmt: skip
 _TYPED = {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "map", "filter"}
 _OPPOSITES = {**dict(_OPPOSITE_NAMES), **{second: first for first, second in _OPPOSITE_NAMES}}
 
@@ -143,15 +149,17 @@ def _removed(node: ast.AST) -> Replacements:
 
 
 def _argument(node: ast.AST) -> Replacements:
-    """Swap the first two arguments, unless that could only raise."""
-    if isinstance(node, ast.Call) and len(node.args) >= 2 and not _is_typed(node.func):
+    """Swap the first two arguments, unless that could only raise or changes nothing."""
+    if isinstance(node, ast.Call) and len(node.args) >= 2 and not _keeps_order(node.func):
         first, second, *others = node.args
         if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
             yield ast.Call(node.func, [second, first, *others], node.keywords)
 
 
-def _is_typed(function: ast.expr) -> bool:
-    return isinstance(function, ast.Name) and function.id in _TYPED
+def _keeps_order(function: ast.expr) -> bool:
+    if isinstance(function, ast.Attribute):
+        return function.attr in _COMMUTATIVE
+    return isinstance(function, ast.Name) and function.id in _TYPED | _COMMUTATIVE
 
 
 def _element(node: ast.AST) -> Replacements:

@@ -10,6 +10,7 @@ from infra.errors import BoxLostError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.base import ShellResult
+from sandbox.inside.processes import MOST_WAITING
 
 Job = dict[str, object]
 Answer = TypeVar("Answer", bound=Record)
@@ -85,7 +86,8 @@ class Jobs:
     def longest_s(self) -> float:
         """Return the most seconds that a job may take."""
         commands = 1 + len(self._commands)
-        return self._settings.timeout_s + commands * self._settings.command_timeout_s
+        limits = self._settings
+        return MOST_WAITING * (limits.timeout_s + commands * limits.command_timeout_s)
 
     def _job(self) -> Job:
         limits = self._settings

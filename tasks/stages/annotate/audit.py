@@ -2,19 +2,17 @@
 
 from prefect.logging import get_run_logger
 
-from agents import recipe_of
 from infra.errors import StabilityError
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
-from infra.settings import Settings
 from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
 from infra.store.pending import new_keys_file
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.pending import Taken, coverage_rows, selection_of
+from tasks.stages.annotate.pending import Taken, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.statistics.stability import Stability, alarm, stability
 
 
@@ -36,10 +34,8 @@ class Audit(Record):
     alarm: str = ""
 
 
-@stage("plan-audit", "draw a sample of the labels of {search.collection} by {recipe.model}")
-def plan_audit(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int = 0
-) -> AnnotationPlan:
+@stage("plan-audit", "draw a sample of the labels of {run.search.collection} by {run.recipe.model}")
+def plan_audit(run: AnnotationRun, judged: int = 0) -> AnnotationPlan:
     """Draw the sample of the next audit of a recipe's fresh labels; return the plan to judge it.
 
     The recipe of the audit differs from the audited one in the number of the audit alone. It is
@@ -47,81 +43,56 @@ def plan_audit(
     An audit that was interrupted goes on with the pairs that it has judged.
 
     Args:
-        search: The candidates.
-        recipe: The recipe whose labels are audited.
-        settings: How many pairs are judged again.
+        run: Whose labels are audited, and how many.
         judged: How many pairs the run takes for other reasons, with their duplicates.
     """
-    database = open_database(settings.store)
-    audited = audited_by(database, search, recipe, settings)
-    body = recipe_of(settings, recipe.sandbox) | {"audit": audited.audit}
+    search, recipe, policy = run.search, run.recipe, run.settings.reannotation
+    database = open_database(run.settings.store)
+    number = 1 + len(_audits_of(database, run))
+    body = {**run.body, "audit": number}
+    audited = recipe.model_copy(update={"recipe_id": RecipeId(mark_of(body)), "audit": number})
     recipes.record_recipes(database, {audited.recipe_id: body})
-    policy = settings.reannotation
     most = policy.audited(policy.audit_pairs, judged)
-    sample = Sample(most, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
-    selection = selection_of(database, search, recipe, settings)
-    rows = coverage_rows(database, selection, recipe, settings)
-    keys = new_keys_file(settings.store.folder, audited.recipe_id)
-    number = audits.write_sample(database, selection, rows, sample, keys)
+    sample = Sample(most, f"{policy.audit_seed} {number}", audited.recipe_id)
+    keys = new_keys_file(run.settings.store.folder, audited.recipe_id)
+    pairs = audits.write_sample(database, selection_of(database, run), sample, keys)
     get_run_logger().info(
-        "audit %s of the labels of %s by %s: %s pairs are judged again", audited.audit,
-        search.collection, recipe.model, f"{number:,}",
+        "audit %s of the labels of %s by %s: %s pairs are judged again", number,
+        search.collection, recipe.model, f"{pairs:,}",
     )  # fmt: skip
-    reference = AnnotationReference(
-        recipe_id=audited.recipe_id,
-        rounds=(audited.recipe_id,),
-        search_id=search.search_id,
-        collection=search.collection,
-        model=recipe.model,
-    )
     return AnnotationPlan(
-        reference=reference,
+        collection=search.collection,
         recipe=audited,
         pairs_file=keys,
-        pending=number,
-        reasons=(Taken("audit", number),) if number else (),
+        pending=pairs,
+        reasons=(Taken("audit", pairs),) if pairs else (),
     )
 
 
-@stage("compare-audit", "compare the labels of {search.collection} with those of the sample")
-def compare_audit(
-    search: SearchReference, recipe: RecipeReference, plan: AnnotationPlan, settings: Settings
-) -> Audit:
+@stage("compare-audit", "compare the labels of {run.search.collection} with those of the sample")
+def compare_audit(run: AnnotationRun, plan: AnnotationPlan) -> Audit:
     """Compare the labels of an audit with those that stand, store alpha, and say if it is an alarm.
 
     Args:
-        search: The candidates.
-        recipe: The audited recipe.
-        plan: What `plan_audit` returned for these.
-        settings: Its settings.
+        run: Whose labels are audited.
+        plan: What `plan_audit` returned for it.
     """
-    database = open_database(settings.store)
-    selection = selection_of(database, search, recipe, settings)
-    rows = coverage_rows(database, selection, recipe, settings)
-    found = stability(audits.compare_labels(database, selection, rows, plan.recipe.recipe_id))
-    before = [item for item in _audits_of(database, search, recipe) if item.alpha is not None]
+    database = open_database(run.settings.store)
+    selection = selection_of(database, run)
+    found = stability(audits.compare_labels(database, selection, plan.recipe.recipe_id))
+    before = [item.alpha for item in _audits_of(database, run) if item.alpha is not None]
+    least = run.settings.reannotation.audit_min_alpha
     audit = Audit(
-        collection=search.collection,
-        recipe_id=recipe.recipe_id,
+        collection=run.search.collection,
+        recipe_id=run.recipe.recipe_id,
         number=plan.recipe.audit,
         found=found,
-        alarm=alarm(
-            found, before[-1].alpha if before else None, settings.reannotation.audit_min_alpha
-        ),
+        alarm=alarm(found, before[-1] if before else None, least),
     )
     get_run_logger().info(audit_sentence(audit))
     if found.pairs:
         audits.record_audit(database, _stored(audit, plan.recipe.recipe_id))
     return audit
-
-
-def audited_by(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> RecipeReference:
-    """Return the recipe of the next audit of a recipe's labels."""
-    number = 1 + len(_audits_of(database, search, recipe))
-    body = recipe_of(settings, recipe.sandbox) | {"audit": number}
-    return recipe.model_copy(update={"recipe_id": RecipeId(mark_of(body)), "audit": number})
 
 
 def audit_sentence(audit: Audit) -> str:
@@ -152,11 +123,9 @@ def raise_alarm(audit: Audit) -> None:
         )
 
 
-def _audits_of(
-    database: Database, search: SearchReference, recipe: RecipeReference
-) -> list[StoredAudit]:
-    stored = audits.load_audits(database, search.collection)
-    return [item for item in stored if item.recipe_id == recipe.recipe_id]
+def _audits_of(database: Database, run: AnnotationRun) -> list[StoredAudit]:
+    stored = audits.load_audits(database, run.search.collection)
+    return [item for item in stored if item.recipe_id == run.recipe.recipe_id]
 
 
 def _stored(audit: Audit, audit_recipe_id: RecipeId) -> StoredAudit:

@@ -37,7 +37,7 @@ def _requests(settings: Settings) -> BatchRequests:
 
 @stage(
     "answer-by-batch",
-    "answer by batches what {plan.recipe.model} is asked of {plan.reference.collection}",
+    "answer by batches what {plan.recipe.model} is asked of {plan.collection}",
     retries=BATCHES_AWAY,
 )
 def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan | None:
@@ -61,16 +61,18 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
-    key = artifact_key("batches", plan.reference.collection)
+    key = artifact_key("batches", plan.collection)
     with progress(key, f"requests answered by batches ({step})", number) as bar:
         report = _Report(bar, step, plan, settings)
         allowed = report.allowed
         journal = Journal(settings.store.journal)
-        runner = BatchRunner(settings.llm, settings.annotation, journal, report, allowed)
+        runner = BatchRunner(
+            settings.llm, settings.annotation, journal, report, allowed, plan.budget
+        )
         try:
             asyncio.run(runner.answer_all())
         except BudgetExhaustedError as error:
-            tell_of_budget(plan, error, Spending(settings))
+            tell_of_budget(plan, error, Spending(settings, plan.budget))
             raise
         finally:
             report.look()
@@ -112,7 +114,7 @@ class _Report:
         self._last = (0, "")
         self._database = open_database(settings.store)
         self._budget_usd: float | None = None
-        self._spending = Spending(settings)
+        self._spending = Spending(settings, plan.budget)
         self.look()
         bar.write_state()
 
@@ -125,10 +127,10 @@ class _Report:
     def look(self) -> None:
         """Show what is spent."""
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
-            llm = self._spending.look(self._budget_usd)
-            collection, model = self._plan.reference.collection, self._plan.recipe.model
+            self._spending.look(self._budget_usd)
+            collection, model = self._plan.collection, self._plan.recipe.model
             state = JudgingState(collection=collection, model=model)
-            self._bar.judging = self._spending.shown_in(state, llm)
+            self._bar.judging = self._spending.shown_in(state)
 
     def __call__(self, done: int, total: int, states: str) -> None:
         self.look()

@@ -17,7 +17,6 @@ from infra.ids import QueryId
 from infra.languages import languages
 from infra.program import program_digest
 from infra.records import Annotation, Pair
-from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, candidates, open_database
 from infra.store.behaviours import (
     CodeBehaviour,
@@ -33,12 +32,11 @@ from sandbox.base import Sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.caching import BOXES_AWAY, Steps, stage
 from tasks.runtime.progress import Progress, progress
-from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
 from tasks.stages.candidates import judged_searches
-from tasks.stages.coverage import coverage_of_rounds
+from tasks.stages.coverage import labels_by
 
 # What decides, beside the annotations, how candidates compare.
 _PROGRAM = (
@@ -52,15 +50,11 @@ _BATCH = 32  # queries that are read and stored together; a killed run has lost 
 Judged = list[tuple[Pair, Annotation]]
 
 
-def compare_round(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
-) -> Steps:
+def compare_round(run: AnnotationRun, after: Steps) -> Steps:
     """Compare the candidates of each query by what they do, where queries are specified.
 
     Args:
-        search: The candidates.
-        recipe: The recipe of the labelling round that has judged them.
-        settings: The agents, the sandbox and the store.
+        run: The labelling round that has judged them.
         after: The steps before it.
 
     Returns:
@@ -69,26 +63,27 @@ def compare_round(
     Raises:
         SandboxError: The engine is gone; what was compared before is stored.
     """
-    if not configuration_of(settings.annotation).specification:
+    if not configuration_of(run.settings.annotation).specification:
         return after
-    compared = compare_behaviours(search, recipe, settings, wait_for=after, return_state=True)
+    compared = compare_behaviours(run, wait_for=after, return_state=True)
     compared.result()
     return [compared]
 
 
 @stage(
     "compare-behaviours",
-    "run the claims of queries of {search.collection} on all their candidates",
+    "run the claims of queries of {run.search.collection} on all their candidates",
     retries=BOXES_AWAY,
 )
-def compare_behaviours(search: SearchReference, recipe: RecipeReference, settings: Settings) -> int:
+def compare_behaviours(run: AnnotationRun) -> int:
     """Compare the candidates of queries whose annotations have changed; return how many failed.
 
     Arguments and errors are those of `compare_round`. Of what a leaderboard asked for, the other
     candidates of the query are not known here: the next run over these compares all.
     """
+    search, settings = run.search, run.settings
     database = open_database(settings.store)
-    due, labels, place = comparisons_due(search, recipe, settings)
+    due, labels, place = comparisons_due(run)
     if not due:
         return 0
     started = time.monotonic()
@@ -112,19 +107,13 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     return failed
 
 
-def comparisons_due(
-    search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> tuple[Sequence[DueComparison], CurrentLabels, int]:
+def comparisons_due(run: AnnotationRun) -> tuple[Sequence[DueComparison], CurrentLabels, int]:
     """Return what is to compare, of which labels, and the place of the round among these."""
-    database = open_database(settings.store)
+    search, database = run.search, open_database(run.settings.store)
     searches = judged_searches(database, search)
-    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
-    labels = CurrentLabels(
-        collection=search.collection,
-        search_ids=tuple(searches),
-        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
-    )
-    place = rounds.index(recipe.recipe_id)
+    rounds = [item.recipe_id for item in rounds_of(run.recipe, run.settings)]
+    labels = labels_by(database, search.collection, searches, rounds)
+    place = rounds.index(run.recipe.recipe_id)
     is_pool = search.search_id in candidates.pools_of(database, search.collection)
     program = program_digest(_PROGRAM)
     return () if is_pool else due_comparisons(database, labels, place, program), labels, place

@@ -16,70 +16,54 @@ from infra.identity import digest
 from infra.ids import CodeId, PairKey, RecipeId
 from infra.languages import languages
 from infra.records import Annotation, Code
-from infra.settings import Settings
 from infra.store import Database, annotations, open_database
 from infra.store.pending import BesideLabels, pairs_beside_labels, pairs_in, write_keys
 from tasks.runtime.caching import BOXES_AWAY, Steps, stage
-from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.pending import RoundPending, pending_of
+from tasks.stages.annotate.rounds import AnnotationRun
 
 _LANGUAGE = "python"  # of all codes
 _BATCH = 64  # queries whose texts and labels are read together
 
 
-def label_duplicates_of_round(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
-) -> Steps:
+def label_duplicates_of_round(run: AnnotationRun, after: Steps) -> Steps:
     """Label the duplicates of what a round has judged, where queries are specified.
 
     Args:
-        search: The candidates.
-        recipe: The recipe of the labelling round.
-        settings: The settings of its judge, and the store.
+        run: The round.
         after: The steps before it.
 
     Returns:
         The last steps.
     """
-    if not configuration_of(settings.annotation).specification:
+    if not configuration_of(run.settings.annotation).specification:
         return after
-    labelled = label_duplicates(search, recipe, settings, wait_for=after, return_state=True)
+    labelled = label_duplicates(run, wait_for=after, return_state=True)
     labelled.result()
     return [labelled]
 
 
-@stage("label-duplicates", "label near duplicates in {search.collection}", retries=BOXES_AWAY)
-def label_duplicates(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
-    """Label pending candidates that are duplicates of labelled ones, whatever bounds the run.
-
-    Args:
-        search: The candidates.
-        recipe: The recipe of the labelling round.
-        settings: The settings of its judge, and the store.
-    """
-    database = open_database(settings.store)
-    take_over_labels(database, pending_of(database, search, recipe, settings))
+@stage("label-duplicates", "label near duplicates in {run.search.collection}", retries=BOXES_AWAY)
+def label_duplicates(run: AnnotationRun) -> None:
+    """Label a round's pending duplicates of labelled candidates, whatever bounds the run."""
+    database = open_database(run.settings.store)
+    take_over_labels(database, pending_of(database, run))
 
 
-def pending_to_judge(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> RoundPending:
-    """Return what is pending in a round; where queries are specified, duplicates take labels first.
-
-    Arguments are those of `label_duplicates`.
-    """
-    of_round = pending_of(database, search, recipe, settings)
-    is_specified = configuration_of(settings.annotation).specification
+def pending_to_judge(database: Database, run: AnnotationRun) -> RoundPending:
+    """Return what is pending in a round, once duplicates under specified queries took labels."""
+    of_round = pending_of(database, run)
+    is_specified = configuration_of(run.settings.annotation).specification
     if is_specified and take_over_labels(database, of_round):
-        return pending_of(database, search, recipe, settings)
+        return pending_of(database, run)
     return of_round
 
 
 def take_over_labels(database: Database, of_round: RoundPending) -> int:
     """Give pending duplicates of labelled pairs their labels; return how many."""
     forms = Forms()
-    beside = pairs_beside_labels(database, of_round.selection, of_round.coverage)
+    beside = pairs_beside_labels(database, of_round.selection)
     number = 0
     for queries in batched(beside, _BATCH):
         found = list(_duplicates(database, queries, forms))

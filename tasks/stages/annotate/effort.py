@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from agents import token_prices
 from agents.committee.configurations import OF_QUERIES
 from agents.llm.batch.files import batch_share
-from infra.machine import this_machine
+from infra.machine import usable_cores
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.figures import PathFigures, Prices, path_figures
@@ -75,7 +75,7 @@ def expected_of(
         cores: Those of all machines; None is this one.
     """
     cluster = Cluster(
-        cores=cores or this_machine().cores,
+        cores=cores or usable_cores(),
         in_flight=settings.annotation.in_flight,
         requests_per_minute=settings.llm.requests_per_minute,
         tokens_per_minute=settings.llm.tokens_per_minute,

@@ -69,7 +69,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
         patient = judge.with_options(retries=len(delays), retry_delay_seconds=delays)
 
         def submit(number: int) -> Judge:
-            return patient.submit(number, settings, plan.recipe, queue, mark)
+            return patient.submit(number, settings, plan.recipe, plan.budget, queue, mark)
 
         canaries = canary_watch(plan, settings, database)
         steering = Steering(database, queue, settings.annotation)
@@ -103,7 +103,7 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
     database = open_database(settings.store)
     started = time.monotonic()
     named = in_round(plan.recipe, settings)
-    key = artifact_key("annotation", plan.reference.collection)
+    key = artifact_key("annotation", plan.collection)
     with progress(key, f"pairs judged{named}", plan.pairs) as bar:
         run_is_whole = False
         try:
@@ -111,7 +111,7 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
             run_is_whole = True
         finally:
             run = benchmarks.StageRun(
-                collection=plan.reference.collection,
+                collection=plan.collection,
                 stage=f"annotate{named}",
                 items=bar.done,
                 seconds=time.monotonic() - started,
@@ -126,7 +126,7 @@ def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
     """Yield the plan's pairs with the canaries among them, read from the store on demand."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
-    pending = pairs_in(database, plan.reference.collection, plan.pairs_file)
+    pending = pairs_in(database, plan.collection, plan.pairs_file)
     return mix_canaries(pending, canaries, plan.pending)
 
 

@@ -12,6 +12,7 @@ from prefect.logging.handlers import APILogWorker
 
 from agents import Committee, build_committee
 from agents.committee.paths import AnnotationPath
+from infra.budget import Budget
 from infra.errors import (
     BudgetExhaustedError,
     JudgingError,
@@ -53,6 +54,7 @@ def judge(
     number: int,
     settings: Settings,
     recipe: RecipeReference,
+    budget: Budget,
     queue: "RayPairQueue",
     mark: Path,
 ) -> int:
@@ -64,6 +66,7 @@ def judge(
         number: The judge's number.
         settings: The agents, their model, the sandbox and the store's folder.
         recipe: The recipe of these settings.
+        budget: What the run may cost.
         queue: Where pairs come from.
         mark: A file in the store's folder, which is there as long as the run lasts.
 
@@ -86,7 +89,7 @@ def judge(
     hear_libraries()
     source = queue.as_judge(number)
     try:
-        failed = judge_on_worker(source, settings, recipe)
+        failed = judge_on_worker(source, settings, recipe, budget)
         run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
     except Exception:
         queue.leave(number)  # others have its pairs until its next try
@@ -104,13 +107,15 @@ def delays_of(patience_s: float) -> list[float]:
     return delays
 
 
-def judge_on_worker(source: PairSource, settings: Settings, recipe: RecipeReference) -> int:
+def judge_on_worker(
+    source: PairSource, settings: Settings, recipe: RecipeReference, budget: Budget
+) -> int:
     """Judge pairs on the worker's event loop, see `judge_all`.
 
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all judges of a process share one event loop.
     """
-    return _worker_loop.run(judge_all(source, settings, recipe, _LIFETIME_S))
+    return _worker_loop.run(judge_all(source, settings, recipe, _LIFETIME_S, budget))
 
 
 async def judge_all(
@@ -118,6 +123,7 @@ async def judge_all(
     settings: Settings,
     recipe: RecipeReference,
     lifetime_s: float = math.inf,
+    budget: Budget | None = None,
 ) -> int:
     """Judge pairs from a source, as many at once as it hands out; return how many failed.
 
@@ -126,6 +132,7 @@ async def judge_all(
         settings: The agents, their model and the sandbox.
         recipe: The recipe of these settings.
         lifetime_s: After so many seconds no more pairs are taken.
+        budget: What the run may cost; None is no limit of its own.
 
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
@@ -134,7 +141,8 @@ async def judge_all(
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, recipe.asks_as, by_batch=settings.annotation.batch
+        settings, recipe.recipe_id, sandbox, recipe.asks_as, budget,
+        by_batch=settings.annotation.batch,
     )  # fmt: skip
 
     async def annotate(pair: Pair) -> Annotation:

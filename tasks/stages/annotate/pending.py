@@ -4,23 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from agents import recipe_of
 from infra.ids import SearchId
 from infra.settings import Reason, Settings
 from infra.store import Database, candidates
-from infra.store.coverage import JudgedBy
 from infra.store.labels import CurrentLabels
-from infra.store.pending import (
-    CoverageRow,
-    Doubt,
-    PendingCounts,
-    Retries,
-    Selection,
-    count_pending,
-)
-from tasks.runtime.references import RecipeReference, SearchReference
+from infra.store.pending import Doubt, PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.confidence import weigh_votes
 from tasks.stages.annotate.effort import cost_of_reason, history_of
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import coverage_of
 
 _LONGEST_DELAY_S = 86_400.0
@@ -47,12 +38,10 @@ class RoundPending(NamedTuple):
 
     Attributes:
         selection: The candidates.
-        coverage: Which stored labels are fresh under the round's recipe.
         counts: Their numbers.
     """
 
     selection: Selection
-    coverage: Sequence[CoverageRow]
     counts: PendingCounts
 
     @property
@@ -78,111 +67,71 @@ class RoundPending(NamedTuple):
         return dict(numbers)
 
 
-def pending_of(
-    database: Database,
-    search: SearchReference,
-    recipe: RecipeReference,
-    settings: Settings,
-    *,
-    ahead: bool = False,
-) -> RoundPending:
-    """Return the pending pairs of a search, and of its collection's pools, under a recipe.
+def pending_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -> RoundPending:
+    """Return the pending pairs of a search, and of its collection's pools, in a labelling round.
 
     Args:
         database: The store.
-        search: The search.
-        recipe: The recipe, of a labelling round or of a judge.
-        settings: The settings of its judge.
+        run: The round, or judge.
         ahead: Whether a further judge may get each pair that those before it have yet to judge;
             else only those that they left in doubt.
     """
-    selection = selection_of(database, search, recipe, settings)
-    doubt = _doubt(database, selection, recipe, settings, ahead=ahead)
-    selection = selection.model_copy(update={"doubt": doubt})
-    rows = coverage_rows(database, selection, recipe, settings)
-    return RoundPending(selection, rows, count_pending(database, selection, rows))
+    selection = selection_of(database, run, ahead=ahead)
+    return RoundPending(selection, count_pending(database, selection))
 
 
-def selection_of(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> Selection:
+def selection_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -> Selection:
     """Return the store's selection of the candidates of a search and of its collection's pools.
 
-    Of a pool, its own alone.
+    Of a pool, its own alone. Arguments are those of `pending_of`.
     """
-    policy = settings.reannotation
-    pools = candidates.pools_of(database, search.collection)
-    is_pool = search.search_id in pools
+    search, collection = run.search, run.search.collection
+    pools = candidates.pools_of(database, collection)
+    own = SearchId("") if search.search_id in pools else search.search_id
+    searches = (own, *pools) if own else (own, search.search_id)
+    labels = CurrentLabels(
+        collection=collection,
+        search_ids=searches,
+        coverage=coverage_of(database, collection, searches, run.body),
+        fresh_only=True,
+    )
+    policy = run.settings.reannotation
     return Selection(
-        search_id=SearchId("") if is_pool else search.search_id,
-        collection=search.collection,
-        recipe_id=recipe.recipe_id,
-        labelling_round=recipe.place,
-        pools=(search.search_id,) if is_pool else tuple(pools),
-        limit=settings.annotation.limit,
+        search_id=own,
+        recipe_id=run.recipe.recipe_id,
+        labels=labels,
+        labelling_round=run.recipe.place,
+        limit=run.settings.annotation.limit,
         retries=Retries()
         if policy.retry_all
         else Retries(
             after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
         ),
+        doubt=_doubt(database, labels, run, ahead=ahead),
     )
 
 
 def _doubt(
-    database: Database,
-    selection: Selection,
-    recipe: RecipeReference,
-    settings: Settings,
-    *,
-    ahead: bool,
+    database: Database, labels: CurrentLabels, run: AnnotationRun, *, ahead: bool
 ) -> Doubt | None:
-    """Return which candidates of a selection a judge gets; None where it gets all."""
-    if recipe.judge < 2 or settings.annotation.escalation == "vote":
+    """Return which of the labels' candidates a judge gets; None where it gets all."""
+    if run.recipe.judge < 2 or run.settings.annotation.escalation == "vote":
         return None
-    searches = (selection.search_id, *selection.pools)
-    before = settings.by_judge[: recipe.judge - 1]
-    coverage = coverage_of(
-        database,
-        selection.collection,
-        searches,
-        *(recipe_of(item, recipe.sandbox) for item in before),
-    )
-    labels = CurrentLabels(
-        collection=selection.collection, search_ids=searches, coverage=coverage, fresh_only=True
-    )
-    judges = weigh_votes(database, labels).judges
+    before = [item.body for item in run.rounds[: run.recipe.judge - 1]]
+    coverage = coverage_of(database, labels.collection, labels.search_ids, *before)
+    theirs = labels.model_copy(update={"coverage": coverage})
+    judges = weigh_votes(database, theirs).judges
     return Doubt(
-        labels=labels.model_copy(update={"judges": judges}),
-        below=settings.annotation.doubt_below,
+        labels=theirs.model_copy(update={"judges": judges}),
+        below=run.settings.annotation.doubt_below,
         ahead=ahead,
     )
-
-
-def coverage_rows(
-    database: Database, selection: Selection, recipe: RecipeReference, settings: Settings
-) -> list[CoverageRow]:
-    """Return which stored labels a round's recipe would give, and which former ones of the round.
-
-    Labels of other rounds and judges count for neither: each judges anew.
-    """
-    body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
-    searches = [selection.search_id, *selection.pools]
-    coverage = coverage_of(database, selection.collection, searches, body)
-    place = recipe.place - 1
-    former = {
-        JudgedBy(row.recipe_id, row.met)
-        for row in coverage.covered
-        if row.number and row.round == place
-    }
-    fresh = coverage.fresh
-    return [CoverageRow(item.recipe_id, item.met, item in fresh) for item in sorted(fresh | former)]
 
 
 def taken_pairs(
     database: Database,
     pending: RoundPending,
-    recipe: RecipeReference,
-    settings: Settings,
+    run: AnnotationRun,
     before: Sequence[Taken] = (),
     offered: Mapping[Reason, int] | None = None,
 ) -> list[Taken]:
@@ -195,12 +144,11 @@ def taken_pairs(
     Args:
         database: The store.
         pending: The pending pairs of the round.
-        recipe: Its recipe.
-        settings: What a run takes.
+        run: The round, and what its run takes.
         before: What the earlier rounds of the run take.
         offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
-    policy, numbers = settings.reannotation, pending.pending
+    policy, numbers = run.settings.reannotation, pending.pending
     if offered is not None:
         numbers = {reason: min(n, offered.get(reason, 0)) for reason, n in numbers.items()}
     done: Counter[Reason] = Counter()
@@ -208,8 +156,8 @@ def taken_pairs(
     for item in before:
         done[item.reason] += item.pairs
         spent[item.reason] += item.usd
-    rounds = settings.annotation.times - recipe.place + 1
-    prices = prices_of(database, pending, settings) if policy.budgets_usd else {}
+    rounds = run.settings.annotation.times - run.recipe.place + 1
+    prices = prices_of(database, pending, run.settings) if policy.budgets_usd else {}
     limits = {reason: limit - done[reason] for reason, limit in policy.limits.items()}
     budgets = by_budget(policy.budgets_usd, prices, spent)
     most = {

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS, configuration_of
+from infra.budget import Budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
@@ -20,33 +21,36 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
 from tasks.reports.text import words
 from tasks.runtime.caching import stage
-from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
 from tasks.stages.annotate.duplicates import keep_first, pending_to_judge
 from tasks.stages.annotate.pending import RoundPending, Taken, taken_pairs
+from tasks.stages.annotate.rounds import AnnotationRun
 
 
 class AnnotationPlan(Record):
     """The pairs that a labelling round judges, by reference.
 
     Attributes:
-        reference: The search and the recipe's id.
+        collection: Whose pairs they are.
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
         reasons: Reasons with the pairs that are judged for them, in that order, with duplicates.
         canaries: Pairs with known labels to judge among them.
         planned_at: When it was made: a pair that fails after that waits for another run.
+        budget: What the run may cost, over all its judges and rounds.
     """
 
-    reference: AnnotationReference
+    collection: str
     recipe: RecipeReference
     pairs_file: Path
     pending: int = 0
     reasons: tuple[Taken, ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
     planned_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+    budget: Budget = Budget()
 
     @property
     def pairs(self) -> int:
@@ -90,59 +94,23 @@ async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> st
         await sandbox.close()
 
 
-def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReference]:
-    """Return the recipes of all labelling rounds of the settings, or of all judges, in order.
-
-    Args:
-        recipe: What `current_recipe` returned for these settings, or another of the rounds.
-        settings: The settings.
-    """
-    if settings.annotation.judges:
-        return [
-            recipe.model_copy(
-                update={
-                    "recipe_id": RecipeId(mark_of(recipe_of(asked, recipe.sandbox))),
-                    "model": asked.llm.model,
-                    "judge": number,
-                }
-            )
-            for number, asked in enumerate(settings.by_judge, 1)
-        ]
-    return [
-        recipe.model_copy(
-            update={
-                "recipe_id": RecipeId(mark_of(recipe_of(settings, recipe.sandbox, number))),
-                "labelling_round": number,
-            }
-        )
-        for number in range(1, settings.annotation.rounds + 1)
-    ]
-
-
-def record_rounds(
-    database: Database, recipe: RecipeReference, settings: Settings, collection: str
-) -> None:
+def record_rounds(database: Database, run: AnnotationRun) -> None:
     """Store the recipes of all rounds, and that these are the ones in use on a collection.
 
     They are not where a run takes no pending pairs: its plan was declined, or it is an audit.
     """
-    takes_pending = any(reason != "audit" for reason in settings.reannotation.take)
-    bodies = {
-        item.recipe_id: recipe_of(item.settings(settings), item.sandbox, item.labelling_round)
-        for item in rounds_of(recipe, settings)
-    }
-    used_on = collection if takes_pending else None
-    recipes.record_recipes(database, bodies, used_on)
+    takes_pending = any(reason != "audit" for reason in run.settings.reannotation.take)
+    bodies = {item.recipe.recipe_id: item.body for item in run.rounds}
+    recipes.record_recipes(database, bodies, run.search.collection if takes_pending else None)
 
 
 @stage(
     "plan-annotation",
-    "choose the pairs of {search.collection} for {recipe.model} in round {recipe.place}",
+    "choose the pairs of {run.search.collection} for {run.recipe.model} in round "
+    "{run.recipe.place}",
 )
 def plan_annotation(
-    search: SearchReference,
-    recipe: RecipeReference,
-    settings: Settings,
+    run: AnnotationRun,
     before: Sequence[Taken] = (),
     offered: Mapping[Reason, int] | None = None,
 ) -> AnnotationPlan:
@@ -151,36 +119,27 @@ def plan_annotation(
     Their keys are written to a file once: what the run stores changes no reason of another pair.
 
     Args:
-        search: The search.
-        recipe: The recipe of the round.
-        settings: What a run takes.
+        run: The round.
         before: What the earlier rounds of the run have taken.
         offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
+    search, recipe, settings = run.search, run.recipe, run.settings
     database = open_database(settings.store)
-    record_rounds(database, recipe, settings, search.collection)
-    reference = AnnotationReference(
-        recipe_id=recipe.recipe_id,
-        rounds=tuple(item.recipe_id for item in rounds_of(recipe, settings)),
-        search_id=search.search_id,
-        collection=search.collection,
-        model=recipe.model,
-        judges=len(settings.annotation.judges) > 1,
-    )
-    of_round = pending_to_judge(database, search, recipe, settings)
-    taken = taken_pairs(database, of_round, recipe, settings, before, offered)
+    record_rounds(database, run)
+    of_round = pending_to_judge(database, run)
+    taken = taken_pairs(database, of_round, run, before, offered)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
     if taken:
         numbers = [(item.reason, item.pairs) for item in taken]
-        to_judge = write_pending(database, of_round.selection, of_round.coverage, numbers, keys)
-    _log(of_round, taken, search, recipe, settings)
+        to_judge = write_pending(database, of_round.selection, numbers, keys)
+    _log(of_round, taken, run)
     if taken and configuration_of(settings.annotation).specification:
         to_judge = keep_first(database, search.collection, keys)
-    canaries = canaries_for(database, recipe, to_judge, settings)
+    canaries = canaries_for(database, run, to_judge)
     annotations.record_pairs(database, [canary.pair for canary in canaries])
     return AnnotationPlan(
-        reference=reference,
+        collection=search.collection,
         recipe=recipe,
         pairs_file=keys,
         pending=to_judge,
@@ -189,23 +148,17 @@ def plan_annotation(
     )
 
 
-def _log(
-    of_round: RoundPending,
-    taken: Sequence[Taken],
-    search: SearchReference,
-    recipe: RecipeReference,
-    settings: Settings,
-) -> None:
+def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> None:
     """Say how many pairs are pending, for which reasons, and which of them are judged."""
-    logger = get_run_logger()
+    logger, search = get_run_logger(), run.search
     if not search.queries:
         logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
     pending = sum(of_round.pending.values())
     why = ", ".join(f"{words(reason)} {n:,}" for reason, n in of_round.pending.items())
     logger.info(
         "%s of %s pairs of %s are left to judge by %s%s%s", f"{pending:,}",
-        f"{of_round.counts.candidates:,}", search.collection, recipe.model,
-        in_round(recipe, settings), f" ({why})" if why else "",
+        f"{of_round.counts.candidates:,}", search.collection, run.recipe.model,
+        in_round(run.recipe, run.settings), f" ({why})" if why else "",
     )  # fmt: skip
     if of_round.counts.without_code:
         logger.warning(
@@ -232,12 +185,10 @@ def in_round(recipe: RecipeReference, settings: Settings) -> str:
     return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 
 
-def canaries_for(
-    database: Database, recipe: RecipeReference, pairs: int, settings: Settings
-) -> tuple[Canary, ...]:
+def canaries_for(database: Database, run: AnnotationRun, pairs: int) -> tuple[Canary, ...]:
     """Return the canaries of a round over this number of pairs."""
     if not pairs:
         return ()
-    judged, _ = load_judged_canaries(database, recipe.recipe_id)
+    judged, _ = load_judged_canaries(database, run.recipe.recipe_id)
     done = {item.key for item in judged if item.status != "failed"}
-    return next_canaries(done, pairs, settings.annotation)
+    return next_canaries(done, pairs, run.settings.annotation)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agents import recipe_of
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
@@ -13,17 +12,17 @@ from infra.store import Database, open_database, recipes, runs
 from tasks.forecast.pairs import ANY_PATH, Expected, History, sum_of
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
-from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.effort import NOTHING, at_most, expected_of, history_of
 from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
-from tasks.stages.annotate.plan import canaries_for, rounds_of
+from tasks.stages.annotate.plan import canaries_for
+from tasks.stages.annotate.rounds import AnnotationRun
 
 
-@stage("plan-run", "plan what to judge of {search.collection} by {recipe.model}")
-def plan_run(search: SearchReference, recipe: RecipeReference, settings: Settings) -> RunPlan:
+@stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
+def plan_run(run: AnnotationRun) -> RunPlan:
     """Return the plan of a run over a search's candidates; one with pairs to judge is stored."""
-    database = open_database(settings.store)
-    plan = planned_run(database, search, recipe, settings)
+    database = open_database(run.settings.store)
+    plan = planned_run(database, run)
     if not plan.taken:
         return plan
     body = plan.model_dump(mode="json")
@@ -31,31 +30,21 @@ def plan_run(search: SearchReference, recipe: RecipeReference, settings: Setting
     return plan.model_copy(update={"plan_id": plan_id})
 
 
-def planned_run(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> RunPlan:
-    """Return the plan of a run by these settings; nothing is stored and nothing is run.
-
-    Args:
-        database: The store.
-        search: The candidates.
-        recipe: The recipe of the first labelling round.
-        settings: The reasons taken, their limits and budgets, the model and the agents.
-    """
-    rounds: list[_Round] = []
+def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
+    """Return the plan of a run; nothing is stored and nothing is run."""
+    settings, rounds = run.settings, list[_Round]()
     before: list[Taken] = []
-    for of_round in rounds_of(recipe, settings):
-        asked = of_round.settings(settings)
-        pending = pending_of(database, search, of_round, asked, ahead=True)
-        found = taken_pairs(database, pending, of_round, asked, before)
+    for of_round in run.rounds:
+        pending = pending_of(database, of_round, ahead=True)
+        found = taken_pairs(database, pending, of_round, before)
         before += found
         taken = {item.reason: item.pairs for item in found}
-        canaries = canaries_for(database, of_round, sum(taken.values()), asked)
-        rounds.append(_Round(pending, taken, len(canaries), asked))
+        canaries = canaries_for(database, of_round, sum(taken.values()))
+        rounds.append(_Round(pending, taken, len(canaries), of_round))
     judged = sum(sum(item.taken.values()) for item in rounds) + _audited(rounds, settings)
     judges = [
         _Judge(
-            [item for item in rounds if item.settings.llm.model == asked.llm.model],
+            [item for item in rounds if item.run.settings.llm.model == asked.llm.model],
             history_of(database, asked) if judged else NOTHING,
             asked,
             0 if place else _audited(rounds, settings),
@@ -63,10 +52,10 @@ def planned_run(
         for place, asked in enumerate(settings.by_judge)
     ]
     reasons = [_reason(reason, judges) for reason in _in_order(settings)]
-    reasons = [_with_causes(database, item, rounds, recipe, settings) for item in reasons]
+    reasons = [_with_causes(database, item, rounds) for item in reasons]
     return RunPlan(
-        collection=search.collection,
-        recipe_id=recipe.recipe_id,
+        collection=run.search.collection,
+        recipe_id=run.recipe.recipe_id,
         model=", ".join(judge.settings.llm.model for judge in judges),
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
@@ -129,12 +118,12 @@ def plan_of_size(
 
 @dataclass(frozen=True)
 class _Round:
-    """A labelling round: its pending pairs, those taken by reason, its canaries, its judge's."""
+    """A labelling round: its pending pairs, those taken by reason, its canaries."""
 
     pending: RoundPending
     taken: Mapping[Reason, int]
     canaries: int
-    settings: Settings
+    run: AnnotationRun
 
 
 class _Judge(NamedTuple):
@@ -212,25 +201,17 @@ def _paths(reason: Reason, rounds: list[_Round]) -> dict[str, float]:
     return numbers
 
 
-def _with_causes(
-    database: Database,
-    item: ReasonPlan,
-    rounds: list[_Round],
-    recipe: RecipeReference,
-    settings: Settings,
-) -> ReasonPlan:
+def _with_causes(database: Database, item: ReasonPlan, rounds: list[_Round]) -> ReasonPlan:
     """Return the plan of a reason with the parts of the recipe that have changed for its pairs."""
     if item.reason not in ("stale", "disagreement") or not item.pending:
         return item
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()
-    for of_round, pending in zip(rounds_of(recipe, settings), rounds, strict=True):
-        asked = of_round.settings(settings)
-        current = recipe_of(asked, of_round.sandbox, of_round.labelling_round)
-        for group in pending.pending.counts.groups:
+    for of_round in rounds:
+        current = of_round.run.body
+        for group in of_round.pending.counts.groups:
             if group.reason == item.reason:
-                former = bodies[RecipeId(group.recipe_id)]
-                for part in changed_parts(former, current, group.met):
+                for part in changed_parts(bodies[group.recipe_id], current, group.met):
                     numbers[part] += group.pairs
     causes = tuple(Cause(part=part, pairs=number) for part, number in numbers.most_common())
     return item.model_copy(update={"causes": causes})

@@ -5,11 +5,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from math import isfinite
 
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from agents.llm.rate_limit import SharedLimiter
+from infra.budget import Budget
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
@@ -18,7 +20,7 @@ from infra.errors import (
 )
 from infra.journal import Journal
 from infra.records import Annotation
-from infra.settings import LanguageModelSettings, Settings
+from infra.settings import Settings
 from infra.store.runs import JudgingState
 from tasks.reports.judging import JudgedPair, JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
@@ -37,33 +39,41 @@ _SHOWN_PAIRS = 20
 
 
 class Spending:
-    """What a model's key has cost, of which the budget says how much it may.
-
-    What it had cost before is that of the run's beginning, whatever pass or round of it this is.
+    """What a model has cost, how much it may, and what the run has cost with all its judges.
 
     Args:
         settings: The store and the model.
+        run: The run's budget.
+
+    Attributes:
+        tokens: Those of the model.
+        usd: The same in US dollars.
+        by_run: Tokens and dollars of the run.
+        most_usd: What the model may have cost when the budgets end, None without one in dollars.
+        most_tokens: The same in tokens.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._limiter = SharedLimiter(Journal(settings.store.journal), settings.llm)
-        self.tokens, self.usd = self._limiter.spent()
-        self.before_tokens, self.before_usd = settings.llm.before or (self.tokens, self.usd)
+    def __init__(self, settings: Settings, run: Budget) -> None:
+        self._limiter = SharedLimiter(Journal(settings.store.journal), settings.llm, run)
+        self.look(None)
 
-    def look(self, budget_usd: float | None) -> LanguageModelSettings:
-        """Read what is spent; return the model's settings with the budget in force."""
-        self._limiter.limit(None, budget_usd)
+    def look(self, by_hand: float | None) -> None:
+        """Read what is spent, where people have set this budget in dollars by hand."""
+        self._limiter.limit(None, by_hand)
         self.tokens, self.usd = self._limiter.spent()
-        return self._limiter.settings
+        self.by_run = self._limiter.spent_by_run()
+        _, left = self._limiter.left()
+        self.most_usd = max(0.0, self.usd + left) if isfinite(left) else None
+        self.most_tokens = self._limiter.settings.budget_tokens
 
-    def shown_in(self, state: JudgingState, llm: LanguageModelSettings) -> JudgingState:
+    def shown_in(self, state: JudgingState) -> JudgingState:
         """Return a state with what is spent, and with the budget in force."""
         figures = {
             "spent_usd": self.usd,
             "spent_tokens": self.tokens,
-            "spent_before_usd": self.before_usd,
-            "budget_usd": llm.budget_usd,
-            "budget_tokens": llm.budget_tokens,
+            "spent_before_usd": self.usd - self.by_run[1],
+            "budget_usd": self.most_usd,
+            "budget_tokens": self.most_tokens,
         }
         return state.model_copy(update=figures)
 
@@ -78,7 +88,7 @@ def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: 
     is_of_run = isinstance(error, RunBudgetExhaustedError)
     tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
     figures = {"usd": spending.usd, "tokens": spending.tokens}
-    tell(plan.reference.collection, str(error), {"model": plan.recipe.model, **figures})
+    tell(plan.collection, str(error), {"model": plan.recipe.model, **figures})
 
 
 class RunWatch:
@@ -104,7 +114,7 @@ class RunWatch:
         self._bar = bar
         self._canaries = canaries
         self._steering = steering
-        self._spending = Spending(settings)
+        self._spending = Spending(settings, plan.budget)
         self._budget_bar: Bar | None = None
         self._endings: Counter[tuple[str, str, int | None]] = Counter()
         self._slowest: list[tuple[float, int, JudgedPair]] = []
@@ -158,10 +168,9 @@ class RunWatch:
             statuses[status] += number
             if label is not None:
                 labels[label] += number
-        llm = self._spending.look(self._steering.controls.budget_usd)
-        self._show_budget(llm, at_end=False)
+        self._show_budget(at_end=False)
         state = JudgingState(
-            collection=self._plan.reference.collection,
+            collection=self._plan.collection,
             model=self._plan.recipe.model,
             waiting=waiting,
             held=judging,
@@ -171,25 +180,26 @@ class RunWatch:
             canaries=self._canaries.counts,
             controls=str(self._steering.controls),
         )
-        return self._spending.shown_in(state, llm)
+        return self._spending.shown_in(state)
 
-    def _show_budget(self, llm: LanguageModelSettings, *, at_end: bool) -> None:
-        """Show the cost against the budget as a bar, where there is a budget."""
-        usd, tokens = self._spending.usd, self._spending.tokens
-        if llm.budget_usd is not None:
-            part, whole = usd, llm.budget_usd
+    def _show_budget(self, *, at_end: bool) -> None:
+        """Look at what is spent; show it against the budget as a bar, where there is a budget."""
+        spending = self._spending
+        spending.look(self._steering.controls.budget_usd)
+        if spending.most_usd is not None:
+            part, whole = spending.usd, spending.most_usd
             words = f"{cost(part)} of {cost(whole)}"
-        elif llm.budget_tokens is not None:
-            part, whole = tokens, llm.budget_tokens
-            words = f"{tokens:,} of {whole:,} tokens"
+        elif spending.most_tokens is not None:
+            part, whole = spending.tokens, spending.most_tokens
+            words = f"{part:,} of {whole:,} tokens"
         else:
             return
         if time.monotonic() < self._show_at and not at_end:
             return
         self._show_at = time.monotonic() + _SHOW_S
-        description = f"{words} are spent on {llm.model}"
+        description = f"{words} are spent on {self._plan.recipe.model}"
         if self._budget_bar is None:
-            key = artifact_key("budget", self._plan.reference.collection)
+            key = artifact_key("budget", self._plan.collection)
             self._budget_bar = Bar(key, description)
         self._budget_bar.show(part, whole, description, at_end=at_end)
 
@@ -203,13 +213,13 @@ class RunWatch:
         """
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._look(0, 0)
-        collection = self._plan.reference.collection
+        collection = self._plan.collection
         self._tell(collection, error)
         run = self._judged_run()
         if (judged := self.judged_pairs()).failed:
             get_run_logger().warning("%s; the same command tries them again", judged)
         try:
-            self._show_budget(self._spending.look(self._steering.controls.budget_usd), at_end=True)
+            self._show_budget(at_end=True)
             self._canaries.report(artifact_key("canaries", collection))
             for kind, document, about in (
                 ("funnel", funnel_document(run), "what became of the pairs of the last run"),
@@ -230,13 +240,13 @@ class RunWatch:
     def _judged_run(self) -> JudgedRun:
         slowest = [pair for _, _, pair in sorted(self._slowest, reverse=True)]
         return JudgedRun(
-            collection=self._plan.reference.collection,
+            collection=self._plan.collection,
             model=self._plan.recipe.model,
             pending=self._plan.pending,
             canaries=self._canaries.counts,
             endings=tuple((*ending, number) for ending, number in self._endings.most_common()),
-            spent_usd=self._spending.usd - self._spending.before_usd,
-            spent_tokens=self._spending.tokens - self._spending.before_tokens,
+            spent_usd=self._spending.by_run[1],
+            spent_tokens=self._spending.by_run[0],
             slowest=tuple(slowest),
             failed=tuple(self._failed),
         )

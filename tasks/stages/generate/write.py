@@ -30,7 +30,6 @@ from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.sinks import store_annotations
 from tasks.stages.annotate.steering import limits_of
@@ -70,7 +69,8 @@ def verifying_settings(settings: Settings) -> Settings:
             f"{settings.llm.model} cannot write code that "
             "answers a query: name a model with --model"
         )
-    chosen = {"configuration": settings.generation.configuration, "rounds": 1, "batch": False}
+    configuration = settings.generation.configuration
+    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1, "batch": False}
     annotation = settings.annotation.model_copy(update=chosen)
     return settings.model_copy(update={"annotation": annotation})
 
@@ -160,7 +160,7 @@ class Workshop:
         Raises:
             LanguageModelError: What ended the run early; answers in flight are stored.
         """
-        settings, queue = with_shared_budget(self._settings), iter(work)
+        settings, queue = self._settings, iter(work)
         sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         model = build_model(settings)
         committee = build_committee(settings, self._recipe_id, sandbox)

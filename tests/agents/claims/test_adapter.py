@@ -2,8 +2,11 @@
 
 import pytest
 
-from agents.claims.adapter import adapter_fault
+from agents.claims.adapter import adapter_fault, works_on_arguments
 from infra.languages.python.scaffolding import scaffolded
+from tests.agents.claims.test_making import ran
+from tests.real_sandbox import real_sandbox
+from tests.sandbox.conftest import LIMITS
 
 CODE = scaffolded("""
 class Counter:
@@ -165,3 +168,120 @@ def test_code_may_have_the_name_of_the_adapter() -> None:
     adapter = "def answer(items):\n    return answer(items)"
     assert adapter_fault(adapter, "def answer(items): ...") == ""
     assert adapter_fault(adapter, "def first(items): ...") == "line 2 computes: answer"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return first(text.split(','), n)",
+        "return first(', '.join(text), n - 1)",
+        "import re\n    return first(re.compile(text), -n)",
+        "return first(dict.fromkeys(text), 100 * n)",
+        "import os\n    return first(os.path.join(text, 'a.txt'), float(n))",
+        "import datetime\n    return first(datetime.datetime.strptime(text, '%Y'), n)",
+        "from datetime import date\n    return first(date(2020, 1, n), text)",
+        "found = first(text)\n    return first(found, n.split())",
+        "return first(open(text), None)",
+    ],
+)
+def test_what_the_code_has_not_seen_may_be_brought_into_the_form_that_it_takes(body: str) -> None:
+    adapter = f"def answer(text, n):\n    {body}"
+    assert adapter_fault(adapter, CODE) == ""
+    assert works_on_arguments(adapter) == ("date(2020" not in body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return first(text).split(',')",
+        "return ','.join(first(text))",
+        "return first(text) * 2",
+        "return -first(text)",
+        "return int(first(text))",
+        "first(text, n)\n    return first(text.split())",
+        "first([text], n)\n    return first(','.join(text))",
+        "other = text\n    first(other)\n    return first(text.split())",
+        "first(n)\n    return text.split(',')",
+        "first(n)\n    return text",
+        "return first(text * n)",
+        "return first(text % 2)",
+        "return first(text ** 2)",
+        "return first(n < 2)",
+        "return first(text.upper())",
+        "return first(text.replace('a', ''))",
+        "return first(compile(text))",
+        "import builtins\n    return first(builtins.compile(text))",
+        "return first(round(n))",
+        "return first(text or n)",
+        "return first([part for part in text.split()])",
+        "return first(f'{text}')",
+        "from heapq import merge as int\n    return first(int(text))",
+        "from heapq import merge as Fraction\n    return first(Fraction(text))",
+        "made_by_adapter = str\n    return first(text.split())",
+        "from heapq import merge as made_by_adapter\n    return first(text.split())",
+        "int = sorted\n    return first(int(text))",
+    ],
+)
+def test_nothing_is_worked_out_of_results_and_nothing_by_other_operations(body: str) -> None:
+    assert adapter_fault(f"def answer(text, n):\n    {body}", CODE)
+
+
+# Codes that do not do what is asked, and adapters that would do it in their place.
+CHEATS = {
+    "hands over the answer": ("return same(text.split(','))", "'a,b' => ['a', 'b']"),
+    "in two steps": ("one = text.split(',')\n    return same(one)", "'a,b' => ['a', 'b']"),
+    "takes it out of the argument": ("return same([text.split(',')])[0]", "'a,b' => ['a', 'b']"),
+    "takes it out of a part": ("return same(text.split(','))[0]", "'a,b' => 'a'"),
+    "in an object": ("return DummySelf(x=text.split(',')).own().x", "'a,b' => ['a', 'b']"),
+    "in another container": ("return listed(dict.fromkeys(text))", "[1, 2, 1] => [1, 2]"),
+    "in a set": ("return listed(set(text))", "[1, 2, 1] => [2, 1]"),
+    "of parts": ("return same([text[1], text[0]])", "['a', 'b'] => ['b', 'a']"),
+    "as a number": ("return same(text * 60)", "2 => 120"),
+    "as a text to print": ("return shows(', '.join(text))", "['a', 'b'] => prints 'a, b'"),
+    "as text of a file": ("return saves(', '.join(text))", "['a', 'b'] => writes {'o': 'a, b'}"),
+    "has a function called": ("return calls(sorted, text)", "[2, 1] => [1, 2]"),
+    "by another name": ("done = sorted\n    return calls(done, text)", "[2, 1] => [1, 2]"),
+    "by its class": ("return calls(set, text)", "[2, 2] => {2}"),
+    "of a module": ("import heapq\n    return calls(heapq.heapify, text)", "[2, 1] => None"),
+    "of an object": ("return calls(text.split, ',')", "'a,b' => ['a', 'b']"),
+    "by a call of a call": ("return later(text.split(','))()", "'a,b' => ['a', 'b']"),
+    "of what it makes first": ("return same(dict.fromkeys(text).keys())", "[1, 1] => [1]"),
+    "of its own": (
+        "import types\n    return same(types.SimpleNamespace(join=sorted).join(text))",
+        "[2, 1] => [1, 2]",
+    ),
+}  # fmt: skip
+IDLE = """
+def same(value): return value
+def listed(value): return list(value)
+def shows(value): print(value)
+def saves(value):
+    with open('o', 'w') as file: file.write(value)
+def calls(function, value): return function(value)
+def later(value): return lambda: value
+def own(self): return self
+"""
+
+
+@pytest.mark.docker
+async def test_an_adapter_that_answers_in_the_codes_place_is_not_run() -> None:
+    async with real_sandbox(LIMITS) as sandbox, sandbox.box("") as box:
+        for what, (body, example) in CHEATS.items():
+            adapter = f"def answer(text):\n    {body}"
+            (run,) = await ran(box, IDLE, adapter, example)
+            assert (what, run.outcome) == (what, "not_run")
+            assert "the adapter " in run.gave
+
+
+@pytest.mark.docker
+async def test_a_code_that_works_holds_claims_by_what_is_made_for_it() -> None:
+    code = "def done(words, *more):\n    return ' '.join(sorted(words))"
+    given = {
+        "text.split()": "'b a'", "list(text)": "['b', 'a']", "set(text)": "['b', 'a']",
+        "text, 'x', int": "['b', 'a']", "text, True, None": "['b', 'a']",
+    }  # fmt: skip
+    async with real_sandbox(LIMITS) as sandbox, sandbox.box("") as box:
+        for body, example in given.items():
+            adapter = f"def answer(text):\n    return done({body})"
+            (run,) = await ran(box, code, adapter, f"{example} => 'a b'")
+            assert run.outcome == "held", run

@@ -15,6 +15,7 @@ import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import claim_runs, claims_program
+from agents.claims.values import plain, text_of
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import CaseResult, ExecutionResult
 
@@ -77,6 +78,12 @@ def test_an_exception_is_what_an_except_clause_would_catch(
     else:
         with pytest.raises(type(raised)):
             space["given_by"]((), wanted)
+
+
+def test_an_error_of_a_kind_that_unfit_arguments_cause_is_told_with_its_place() -> None:
+    code = "def same(value):\n    return value.no"
+    exec(compile(code, "target.py", "exec"), sys.modules["target"].__dict__)
+    assert space_of([])["given_by"]((1,)) == ("raises", "raises AttributeError in same")
 
 
 RAISED_BY_LOGIC = [
@@ -159,8 +166,9 @@ def test_a_tuple_alone_is_the_arguments_of_an_adapter_that_needs_more(
 ) -> None:
     names = re.findall(r"\*?[a-z]+", parameters)
     adapter = f"def answer({parameters}):\n    return same([{', '.join(names)}])"
-    claims = [Claim(arguments="([3, 1], 2)", value=repr(list(given)))]
-    space_of(claims, adapter)["test_claim_1"]()
+    space = space_of([Claim(arguments="([3, 1], 2)", value="'another'")], adapter)
+    with pytest.raises(AssertionError, match=re.escape(f"gave {text_of(plain(given))}")):
+        space["test_claim_1"]()
 
 
 def test_an_adapter_may_import_the_code_itself() -> None:
@@ -199,6 +207,34 @@ def test_what_was_given_is_read_to_its_end() -> None:
     result = ExecutionResult(outcome="assertion_failed", tests=(case,))
     (run,) = claim_runs([Claim(arguments="1", value="2")], result)
     assert (run.outcome, run.gave) == ("failed", given)
+
+
+@pytest.mark.parametrize(
+    ("gave", "outcomes"),
+    [
+        (["raises TypeError in f", "raises TypeError in g"], {"not_run"}),
+        (["raises AttributeError in f"] * 2, {"not_run"}),
+        (["raises TypeError in f", "raises IndexError in f"], {"failed"}),
+        (["raises TypeError in f", "'raises TypeError in f'"], {"failed"}),
+        (["raises ValueError", "raises ValueError"], {"failed"}),
+        (["raises TypeError", "raises TypeError"], {"failed"}),  # of a former release
+        (["raises TypeError in f", ""], {"failed", "held"}),
+    ],
+)
+def test_arguments_of_a_shape_that_the_code_never_takes_are_no_failure(
+    gave: list[str], outcomes: set[str]
+) -> None:
+    cases = tuple(
+        CaseResult(
+            name=f"test_claim_{number}",
+            outcome="assertion_failed" if given else "passed",
+            message=f"gave {given} (line 7: assert alike(given, demanded)",
+        )
+        for number, given in enumerate(gave, 1)
+    )
+    result = ExecutionResult(outcome="assertion_failed", tests=cases)
+    claims = [Claim(arguments=str(number), value="2") for number in range(len(gave))]
+    assert {run.outcome for run in claim_runs(claims, result)} == outcomes
 
 
 @pytest.mark.parametrize("claim", ["[1.0] => [1.0000000001]", "2 => raises TypeError"])

@@ -19,9 +19,11 @@ from tests.fakes.specified import SCREENING, call_of, claims_run
 OWN = "'ab'"  # the call of the screener, the last claim
 
 
-async def told(bench: Bench, pair: Pair, value: str, verdict: str = "clear_match") -> list[str]:
+async def told(
+    bench: Bench, pair: Pair, value: str, *broken: str, verdict: str = "clear_match"
+) -> list[str]:
     bench.serve([SPECIFIED, screened(verdict), demanded(value), SAYS_NO])
-    sandbox = FakeSandbox(claims_run({OWN: "'ba'"}))
+    sandbox = FakeSandbox(claims_run({OWN: "'ba'"}, broken))
     made = await bench.committee(sandbox, configuration="spec").judge(pair)
     account = account_of(made)
     assert account is not None
@@ -41,6 +43,28 @@ async def test_each_claim_stands_with_what_the_code_gave_and_the_second_reader_s
     held = [f"{claim}|held|||True" for claim in ("'abc' => 'cba'", "'' => ''", "'aab' => 'baa'")]
     last = f"'ab' => 'ab'|failed|'ba'|{value}|{value == OWN}"
     assert await told(bench, pair, value) == [*held, last]
+
+
+async def test_a_claim_that_did_not_run_is_told_beside_those_of_the_second_program(
+    bench: Bench, pair: Pair
+) -> None:
+    (_, *others), last = (
+        (await told(bench, pair, "'ab'"))[:-1],
+        "'ab' => 'ab'|failed|'ba'|'ab'|True",
+    )
+    not_run = "'abc' => 'cba'|not_run|NameError: no x||True"
+    assert await told(bench, pair, "'ab'", "'abc'") == [not_run, *others, last]
+
+
+async def test_an_objection_by_the_query_is_told(bench: Bench, pair: Pair) -> None:
+    bench.serve([SPECIFIED, screened(), demanded("'ab'", by_query_alone="open"), SAYS_NO])
+    sandbox = FakeSandbox(claims_run({OWN: "'ba'"}))
+    made = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert (made.path, made.label) == ("claims_disputed", 0)
+    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
+    assert "by the query alone open" in request["messages"][1]["content"]
+    given = told_by(made)
+    assert (len(given.confirmed), len(given.of_query), len(given.refuted)) == (1, 0, 0)
 
 
 async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) -> None:

@@ -3,15 +3,18 @@
 Covers `agents.committee.specified`, `agents.committee.comparison`.
 """
 
+from typing import Literal
+
 import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import ClaimRun
-from agents.committee.comparison import Candidate
-from agents.committee.specified import ClaimEvidence
+from agents.committee.comparison import Candidate, compare_with_claims
+from agents.committee.specified import ClaimEvidence, label_by
 from agents.committee.told import Told
 from infra.records import Annotation, Code, Pair, Query
 
+VERDICTS = ("clear_match", "clear_non_match", "unclear_behaviour", "unclear_query")
 SORTED_DICTIONARIES = "{'a': 3, 'b': 1} => {'b': 1, 'a': 3}\n{} => {}\n{'x': 5} => {'x': 5}"
 LISTS_OF_TUPLES = "(1, 2) => [1, 2]\n() => []\n('a', 'b') => ['a', 'b']"
 SQUARES = "1 => 1\n0 => 0\n3 => 9"
@@ -40,6 +43,42 @@ def test_the_screeners_own_claim_is_not_the_one_that_needs_work() -> None:
     assert not ClaimEvidence(runs=runs, is_valid=True, tried=(own,)).speaks_for
 
 
+@pytest.mark.parametrize(("outcome", "speaks"), [("not_run", True), ("failed", False)])
+def test_a_claim_that_cannot_be_run_does_not_void_those_that_held(
+    outcome: Literal["not_run", "failed"], speaks: bool
+) -> None:
+    runs = (*held(SQUARES), ClaimRun(claim=Claim(arguments="9", value="81"), outcome=outcome))
+    assert ClaimEvidence(runs=runs, is_valid=True).speaks_for is speaks
+    assert not ClaimEvidence(runs=runs[1:], is_valid=True).speaks_for, "too few held"
+    assert not ClaimEvidence(runs=(*runs, runs[-1]), is_valid=True).speaks_for, "too few ran"
+
+
+def test_a_failure_decides_where_the_query_alone_or_a_second_one_demands_it() -> None:
+    own = Claim(arguments="9", value="81")
+    runs = (*held(SQUARES), ClaimRun(claim=own, outcome="failed", gave="9"))
+    labels = {
+        is_sure: [
+            label_by(ClaimEvidence(runs=runs, confirmed=(own,), is_sure=is_sure), verdict)
+            for verdict in VERDICTS
+        ]
+        for is_sure in (True, False)
+    }
+    assert labels == {True: [None, 0, 0, 0], False: [None] * 4}
+
+
+def test_what_holds_by_prepared_arguments_decides_beside_a_sure_reading_alone() -> None:
+    labels = {
+        is_prepared: [
+            label_by(
+                ClaimEvidence(runs=held(SQUARES), is_valid=True, is_prepared=is_prepared), verdict
+            )
+            for verdict in VERDICTS
+        ]
+        for is_prepared in (True, False)
+    }
+    assert labels == {True: [1, None, None, None], False: [1, None, 1, 1]}
+
+
 @pytest.mark.parametrize(
     ("claim", "needs_work"),
     [
@@ -58,14 +97,28 @@ def test_a_claim_needs_work_where_no_argument_is_its_value(claim: str, needs_wor
     assert read.needs_work is needs_work
 
 
-@pytest.mark.parametrize(("examples", "is_known"), [(SORTED_DICTIONARIES, False), (SQUARES, True)])
-def test_codes_are_of_one_behaviour_only_by_values_that_need_work(
-    examples: str, is_known: bool
-) -> None:
+def candidate(runs: tuple[ClaimRun, ...]) -> Candidate:
     pair = Pair(query=Query.of("q"), code=Code.of("def f(x): return x"))
     annotation = Annotation(
         query_id=pair.query.query_id, code_id=pair.code.code_id, recipe_id="r",
         status="labelled", label=1, path="clear_match", support="screened",
     )  # fmt: skip
-    candidate = Candidate(pair, annotation, Told(), runs=held(examples))
-    assert bool(candidate.behaviour) is is_known
+    return Candidate(pair, annotation, Told(), runs=runs, agreed=1)
+
+
+@pytest.mark.parametrize(("examples", "is_known"), [(SORTED_DICTIONARIES, False), (SQUARES, True)])
+def test_codes_are_of_one_behaviour_only_by_values_that_need_work(
+    examples: str, is_known: bool
+) -> None:
+    assert bool(candidate(held(examples)).behaviour) is is_known
+
+
+@pytest.mark.parametrize(("of_query", "failed", "agreed"), [(1, 1, 0), (0, 1, 1), (0, 2, 0)])
+def test_a_call_of_another_candidate_takes_a_match_where_the_query_alone_demands_it_or_two_do(
+    of_query: int, failed: int, agreed: int
+) -> None:
+    claims = claims_in("7 => 49\n9 => 81", failed)
+    shown = tuple(ClaimRun(claim=claim, outcome="failed", gave="1") for claim in claims)
+    one = candidate((*held(SQUARES), *shown))
+    compare_with_claims(one, frozenset(claims), frozenset(claims[:of_query]))
+    assert one.agreed == agreed

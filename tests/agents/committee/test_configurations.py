@@ -11,6 +11,7 @@ from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     Configuration,
+    Evidence,
     Settings,
     StoreSettings,
 )
@@ -75,7 +76,6 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
         ("paper", (["screener", "writer", "command_fixer", "arbiter"], NEVER, 1, "ungated")),
         ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
-        ("tested", (["writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
     ],
 )
 async def test_each_configuration_asks_its_own_agents(
@@ -115,7 +115,35 @@ async def test_an_arbiter_who_overrules_a_valid_oracle_disagrees_with_it(
 ) -> None:
     bench.serve([UNCLEAR, written(GOOD), FALLS_SHORT])
     annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
-    assert standing(annotation) == (0, "valid_oracle", 2, 1)
+    assert standing(annotation) == (0, "overruled", 2, 1)
+
+
+CLEAR = rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})
+
+
+@pytest.mark.parametrize(
+    ("evidence", "result", "asked", "expected"),
+    [
+        ("read", PASSED, ["screener"], (1, "screened", 1, 1)),
+        ("matches", PASSED, ["screener", "writer"], (1, "valid_oracle", 2, 2)),
+        ("all", PASSED, ["writer", "arbiter"], (0, "overruled", 2, 1)),
+        ("matches", FAILED, ["screener", "writer", "blind_writer", "arbiter"],
+         (0, "valid_oracle", 3, 3)),
+    ],
+)  # fmt: skip
+async def test_a_program_is_run_as_the_setting_of_evidence_says(
+    bench: Bench,
+    pair: Pair,
+    evidence: Evidence,
+    result: ExecutionResult,
+    asked: list[str],
+    expected: tuple[int, str, int, int],
+) -> None:
+    bench.serve([CLEAR, written(GOOD), written_blind(), FALLS_SHORT])
+    committee = bench.committee(always(result), configuration="gated", evidence=evidence)
+    annotation = await committee.judge(pair)
+    assert roles(annotation) == asked
+    assert standing(annotation) == expected
 
 
 async def test_a_void_oracle_is_written_once_more_with_the_reason(bench: Bench, pair: Pair) -> None:
@@ -145,7 +173,7 @@ async def test_an_oracle_that_stays_void_reaches_the_arbiter_marked_as_such(
     annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
     assert roles(annotation).count("writer") == 2
     assert "proves nothing" in said_to_arbiter(bench)
-    assert "every assertion that it reached held" not in said_to_arbiter(bench)
+    assert "What the program tests, the code does" not in said_to_arbiter(bench)
     assert standing(annotation) == (0, "void_oracle", 1, 1)
 
 
@@ -158,7 +186,7 @@ async def test_a_failing_assertion_brings_in_a_program_that_has_not_seen_the_cod
     seen = next(call for call in server.calls if call["role"] == "blind_writer")
     assert "def backwards(text):" in seen["messages"][1]["content"]
     assert "[::-1]" not in seen["messages"][1]["content"]
-    assert "both fail an assertion" in said_to_arbiter(bench)
+    assert "both fail by what the code does" in said_to_arbiter(bench)
     assert standing(annotation) == (0, "valid_oracle", 3, 3)
     assert annotation.path == "unclear_failed_assertion"
 
@@ -233,7 +261,7 @@ async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
     assert (code == method) is not gets
     (asked,) = [call for call in bench.server.calls if call["role"] == "writer"]
     system = asked["messages"][0]["content"]
-    assert ("DummySelf" in system) == gets
-    for demand in ("functional requirements", "edge cases", "constraints on behaviour"):
-        assert demand in system
+    assert ("DummySelf" in system) == (configuration == "gated")
+    published = ("functional requirements", "edge cases", "constraints on behaviour")
+    assert all(demand in system for demand in published) is (configuration != "gated")
     assert "two to five" not in system

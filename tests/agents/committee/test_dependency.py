@@ -111,7 +111,8 @@ class Model:
         fields |= {
             "other_readings": "", "demands": f"{draw.random()}", "left_open": "",
             "examples": draw.choice(["1 => 2\n2 => 2\n3 => 2", "1 => 2\n0 => 2", ""]),
-            "clarity": draw.choice(["clear", "underspecified"]),
+            "clarity": draw.choice(["clear", "underspecified"]), "cannot_show": "none",
+            "by_query_alone": draw.choice(["2", "2", "open"]),
             "adapter": draw.choice(["def answer(x):\n    return plus(x)"] * 2 + [""]),
             "call": draw.choice(["5 => 9", ""]), "value": draw.choice(["2", "2", "2", "9", "open"]),
         }  # fmt: skip
@@ -201,12 +202,14 @@ def on(configuration: str, **annotation: Any) -> dict[str, Any]:
 ROLES = ("screener", "writer", "blind_writer", "fixer", "arbiter")
 OF_CLAIMS = ("specifier", "value_reader", "claims_arbiter")
 TEXTS = {  # text → role
-    "scaffolded_writer": "writer",
-    **{f"specified_{role}": role for role in ROLES},
+    "gated_arbiter": "arbiter",
+    "gated_writer": "writer",
+    "specified_screener": "screener",
 }
 VARIANTS = {
-    **{name: Variant(on(name)) for name in ("gated", "tested", "paper", "executor", "writer")},
+    **{name: Variant(on(name)) for name in ("gated", "paper", "executor", "writer")},
     **{name: Variant(on(name)) for name in ("simulated", "arbiter", "single", "v1-half")},
+    "tested": Variant(on("gated", evidence="all")),
     **{f"gated, {role}": Variant(prompts={role: " Mind."}) for role in ROLES},
     "spec": Variant(on("spec")),
     **{f"spec, {role}": Variant(on("spec"), {role: " Mind."}) for role in ("arbiter", *OF_CLAIMS)},
@@ -317,7 +320,7 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
         ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model",)),
         (on("gated", max_try_time=9), "screener,writer", ("rounds of repair",)),
         (on("gated", max_try_time=9), "box,screener", ()),
-        (on("tested"), "screener", ("agents",)),
+        (on("gated", evidence="all"), "screener", ("agents",)),
         (on("v1-half"), "screener", ("agents",)),
     ],
 )

@@ -1,14 +1,11 @@
-"""Faults that readers found in `gated`, each before and after, with scripted replies and real runs.
+"""What becomes of programs under the gates, with scripted replies and real runs.
 
-Before is ``gated``; after is the same where queries are specified. The faults have the numbers of
-the list in which they were reported.
+The numbers are those of a list of faults that readers found once.
 
-Covers `agents.committee.other_code`, `agents.roles.specified_arbiter`,
-`agents.roles.specified_fixer`, `agents.gates.specified_validator`.
+Covers `agents.committee.other_code`, `agents.roles.gated_arbiter`.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +16,6 @@ from agents.committee.replay import RecordedModel, RecordedSandbox
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
 from agents.gates.gates import Gate
-from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
 from agents.llm.prompt import system_text
 from agents.roles.arbiter import is_confirmed
@@ -34,8 +30,7 @@ from tests.fakes.sandbox import FakeSandbox
 from tests.real_sandbox import real_sandbox
 
 LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
-BEFORE = CONFIGURATIONS["gated"]
-AFTER = replace(BEFORE, specification=True)
+GATED = CONFIGURATIONS["gated"]
 GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
 
 real = pytest.mark.docker
@@ -88,13 +83,12 @@ async def course_of(
 async def attempts_of(
     sandbox: Sandbox, pair: Pair, program: str, configuration: Configuration, trace: Trace
 ) -> tuple[Attempt, ...]:
-    checks = SpecifiedValidator if configuration.specification else OracleValidator
     tester = testers.Tester(
         sandbox=sandbox,
         language=Python(),
         configuration=configuration,
         max_try_time=3,
-        validator=checks(GateSettings(), Python()),
+        validator=OracleValidator(GateSettings(), Python()),
     )
     return await tester.test(pair, Draft(reading="r", program=program), trace)
 
@@ -123,10 +117,7 @@ async def test_2_an_exception_of_the_codes_own_logic_is_evidence_and_not_repaire
     replies = [fixes(("replace_program", SWALLOWS)), written_blind(blind), written(SWALLOWS)]
     bench.serve([*replies, ANSWERS])
     pair = pair_of(FIRST, "first item of a list, None where it has none")
-    old = await course_of(bench, sandbox, pair, OF_NOTHING, BEFORE)
-    assert "fixer" in old.roles
-    assert old.first.evidence is RunEvidence.PASSED, "the program was made to swallow it"
-    new = await course_of(bench, sandbox, pair, OF_NOTHING, AFTER)
+    new = await course_of(bench, sandbox, pair, OF_NOTHING, GATED)
     assert new.roles == ["blind_writer", "arbiter"]
     assert [item.evidence for item in new.attempts] == [RunEvidence.CODE_RAISED] * 2
     assert [item.is_valid for item in new.attempts] == [True, True]
@@ -141,7 +132,7 @@ async def test_2_an_exception_that_no_second_program_confirms_does_not_count(
 ) -> None:
     blind = "from target import first\ndef test_it():\n    assert first([1, 2]) == 1"
     bench.serve([written_blind(blind), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(FIRST), OF_NOTHING, AFTER)
+    new = await course_of(bench, sandbox, pair_of(FIRST), OF_NOTHING, GATED)
     assert [item.evidence for item in new.attempts] == ["code_raised", "passed"]
     assert not is_confirmed(new.attempts)
     assert "no second, independent one agrees" in new.told[-1]
@@ -152,9 +143,7 @@ async def test_2_a_program_that_came_to_a_limit_is_written_once_more_and_not_rep
 ) -> None:
     bench.serve([rule("fixer", GAVE_UP), written(OF_NOTHING), ANSWERS])
     stopped = FakeSandbox(lambda program, _: ExecutionResult(outcome="timeout", message="2 s"))
-    old = await course_of(bench, stopped, pair, OF_NOTHING, BEFORE)
-    assert old.roles == ["fixer", "arbiter"]
-    new = await course_of(bench, stopped, pair, OF_NOTHING, AFTER)
+    new = await course_of(bench, stopped, pair, OF_NOTHING, GATED)
     assert new.roles == ["writer", "arbiter"]
     assert "timeout: 2 s; test smaller values" in new.told[0]
     assert "Stopped: " in new.told[-1]
@@ -177,13 +166,8 @@ async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_
     bench: Bench, sandbox: Sandbox
 ) -> None:
     to_code = ("add_import_to_code", IMPORT)
-    bench.serve([fixes(("add_import", IMPORT)), ANSWERS])
-    old = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, BEFORE)
-    assert old.first.evidence is RunEvidence.NOT_EXECUTED
-    assert "in vain" not in "".join(old.told_to("fixer"))
-    bench.server.calls.clear()
     bench.serve([fixes(("add_import", IMPORT), to_code), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, AFTER)
+    new = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, GATED)
     first, second = new.told_to("fixer")
     assert "in vain" not in first
     assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
@@ -202,16 +186,16 @@ async def test_3_what_was_imported_stays_for_a_second_program_and_is_replayed(
     blind = f"# by the query alone\n{wrong}"
     bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
     pair = pair_of(AREA)
-    new = await course_of(bench, sandbox, pair, wrong, AFTER)
+    new = await course_of(bench, sandbox, pair, wrong, GATED)
     assert [item.draft.code_imports for item in new.attempts] == [IMPORT, IMPORT]
     assert is_confirmed(new.attempts)
     model = RecordedModel(new.trace.calls, 10_000)
     recorded = RecordedSandbox(new.trace.executions)
-    assert await attempts_of(recorded, pair, wrong, AFTER, Trace(model)) == new.attempts
-    passing = await course_of(bench, sandbox, pair, OF_AREA, AFTER)
+    assert await attempts_of(recorded, pair, wrong, GATED, Trace(model)) == new.attempts
+    passing = await course_of(bench, sandbox, pair, OF_AREA, GATED)
     again = Trace(RecordedModel(passing.trace.calls, 10_000))
     recorded = RecordedSandbox(passing.trace.executions)
-    assert await attempts_of(recorded, pair, OF_AREA, AFTER, again) == passing.attempts
+    assert await attempts_of(recorded, pair, OF_AREA, GATED, again) == passing.attempts
 
 
 @pytest.mark.parametrize(
@@ -231,7 +215,7 @@ async def test_3_only_imports_of_what_the_code_lacks_are_added_to_it(
     lacking = ExecutionResult(
         outcome="raised", error_type="NameError", message="name 'floor' is not defined"
     )
-    new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, AFTER)
+    new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, GATED)
     assert new.first.draft.code_imports == ""
     assert [fix.problem for fix in new.first.draft.failed_fixes] == [problem]
     assert problem in new.told_to("fixer")[1]
@@ -251,10 +235,7 @@ async def test_4_mistakes_beside_the_querys_demand_do_not_fail_a_sound_program(
 ) -> None:
     bench.serve([written(OF_JOINED), ANSWERS])
     pair = pair_of(JOINED, "join words by spaces")
-    old = await course_of(bench, sandbox, pair, OF_JOINED, BEFORE)
-    assert old.first.report is not None
-    assert set(old.first.report.faults) == {Gate.KILLS_MUTANTS}
-    new = await course_of(bench, sandbox, pair, OF_JOINED, AFTER)
+    new = await course_of(bench, sandbox, pair, OF_JOINED, GATED)
     assert new.roles == ["arbiter"]
     assert new.first.is_valid
     assert new.first.report is not None
@@ -270,27 +251,25 @@ async def killing(validator: OracleValidator, code: str, program: str, *ends: st
 
 
 @pytest.mark.parametrize(
-    ("ends", "before", "after"),
+    ("ends", "is_void"),
     [
-        (["assertion_failed", "passed", *["raised"] * 5, "assertion_failed"], True, False),
-        (["assertion_failed"] * 3 + ["passed"] * 4, True, False),
-        (["assertion_failed", "passed", *["raised"] * 30], True, False),
-        (["assertion_failed", "passed", "passed", *["raised"] * 30], True, True),
-        (["passed", *["raised"] * 30], True, True),
-        (["raised"] * 30, True, True),
-        (["assertion_failed"] + ["passed"] * 10, True, True),
-        (["passed"] * 30, True, True),
-        (["assertion_failed"] * 12, False, False),
+        (["assertion_failed", "passed", *["raised"] * 5, "assertion_failed"], False),
+        (["assertion_failed"] * 3 + ["passed"] * 4, False),
+        (["assertion_failed", "passed", *["raised"] * 30], False),
+        (["assertion_failed", "passed", "passed", *["raised"] * 30], True),
+        (["passed", *["raised"] * 30], True),
+        (["raised"] * 30, True),
+        (["assertion_failed"] + ["passed"] * 10, True),
+        (["passed"] * 30, True),
+        (["assertion_failed"] * 12, False),
     ],
 )
 async def test_4_mutants_fail_a_program_only_where_the_score_is_surely_too_low(
-    ends: list[str], before: bool, after: bool
+    ends: list[str], is_void: bool
 ) -> None:
-    fails = {True: {Gate.KILLS_MUTANTS}, False: set()}
-    settings = GateSettings(mutants=7)
-    for checks, expected in ((OracleValidator, before), (SpecifiedValidator, after)):
-        validator = checks(settings, Python())
-        assert await killing(validator, JOINED, OF_JOINED, *ends) == fails[expected], checks
+    validator = OracleValidator(GateSettings(mutants=7), Python())
+    faults = await killing(validator, JOINED, OF_JOINED, *ends)
+    assert faults == ({Gate.KILLS_MUTANTS} if is_void else set())
 
 
 MANY = (
@@ -301,21 +280,16 @@ MANY = (
 async def test_4_a_dozen_mutants_are_run_where_the_code_has_so_many() -> None:
     program = "from target import f\ndef test_it():\n    assert f(2, 1) == 4"
     box = InTurn(*["assertion_failed"] * 40)
-    counts = {}
-    for checks in (OracleValidator, SpecifiedValidator):
-        draft = Draft(reading="r", program=program)
-        report = await checks(GateSettings(), Python()).validate(
-            pair_of(MANY), draft, await box.run(program), box
-        )
-        counts[checks] = len(report.trials)
-    assert counts == {OracleValidator: 8, SpecifiedValidator: 12}
+    draft = Draft(reading="r", program=program)
+    report = await OracleValidator(GateSettings(), Python()).validate(
+        pair_of(MANY), draft, await box.run(program), box
+    )
+    assert len(report.trials) == 12
 
 
 def test_4_the_requirement_of_mutants_stands_in_the_first_prompt() -> None:
-    demand = "versions of the code with one mistake"
-    assert demand not in system_text(BEFORE.writer_type.text_name())
-    assert demand in system_text(AFTER.writer_type.text_name())
-    assert "test nothing for their sake" in AFTER.writer_type.once_more
+    assert "versions of the code with one mistake" in system_text(GATED.writer_type.text_name())
+    assert "test nothing for their sake" in GATED.writer_type.once_more
 
 
 SCALED = "def scaled(self, number):\n    if self.is_on():\n        return number * self.factor\n"
@@ -332,9 +306,7 @@ async def test_5_a_blind_writer_knows_by_name_what_a_methods_object_needs(
 ) -> None:
     bench.serve([written_blind(WITHOUT), fixes(), ANSWERS])
     pair = pair_of(SCALED)
-    old = await course_of(bench, sandbox, pair, OF_SCALED, BEFORE)
-    assert "factor" not in old.told_to("blind_writer")[0]
-    new = await course_of(bench, sandbox, pair, OF_SCALED, AFTER)
+    new = await course_of(bench, sandbox, pair, OF_SCALED, GATED)
     (told,) = new.told_to("blind_writer")
     assert "factor, is_on\n" in told
     assert "number * " not in told
@@ -359,9 +331,7 @@ async def test_7_missing_surroundings_turned_into_a_failed_assertion_are_no_fail
     bench: Bench, sandbox: Sandbox
 ) -> None:
     bench.serve([written_blind(TURNS_INTO_A_FAILURE), fixes(), ANSWERS])
-    old = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, BEFORE)
-    assert is_confirmed(old.attempts), "though nothing but an import is missing"
-    new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, AFTER)
+    new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, GATED)
     assert new.roles == ["fixer", "arbiter"]
     assert new.first.outcome is RunOutcome.SURROUNDINGS_MISSING
 
@@ -371,9 +341,7 @@ async def test_7_the_arbiter_is_told_that_an_exception_became_a_failed_assertion
     bench: Bench, sandbox: Sandbox
 ) -> None:
     bench.serve([written_blind(TURNS_INTO_A_FAILURE), ANSWERS])
-    old = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, BEFORE)
-    new = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, AFTER)
-    assert "catches" not in old.told[-1].replace("except", "")
+    new = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, GATED)
     assert "The program catches what the code raises." in new.told[-1]
     assert "line 3 catches Exception" in new.told[-1]
     assert "test_it: exception of the code's own logic" in new.told[-1]
@@ -385,7 +353,7 @@ async def test_7_a_repair_that_would_hide_what_the_code_raises_is_refused(bench:
     called_wrongly = OF_NOTHING.replace("first([])", "first()")
     fault = ExecutionResult(outcome="raised", error_type="TypeError", message="missing 1 argument")
     boxes = FakeSandbox(lambda _, __: fault)
-    new = await course_of(bench, boxes, pair_of(FIRST), called_wrongly, AFTER)
+    new = await course_of(bench, boxes, pair_of(FIRST), called_wrongly, GATED)
     assert new.first.draft.program == called_wrongly
     assert "which would hide what the code does" in new.told_to("fixer")[1]
 
@@ -397,7 +365,7 @@ async def test_each_kind_of_outcome_has_its_own_line_for_the_arbiter(
     bench.serve([ANSWERS])
     result = ExecutionResult(outcome="passed" if outcome is RunOutcome.PASSED else "raised")
     attempt = Attempt(draft=Draft(reading="r", program="assert 1"), result=result, outcome=outcome)
-    await AFTER.arbiter_type(bench.model()).judge(pair, [attempt])
+    await GATED.arbiter_type(bench.model()).judge(pair, [attempt])
     (call,) = bench.server.calls
     told = str(call["messages"][1]["content"]).splitlines()
     names = ("Passed: ", "Failed assertion: ", "Exception of", "Missing", "Stopped: ", "The test's")

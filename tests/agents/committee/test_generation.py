@@ -32,7 +32,7 @@ async def answer(
     blind = rule("blind_writer", {"reply": {"reading": "r", "program": GOOD}})
     bench.serve([rule("code_writer", {"reply": {"code": code}}), written(GOOD), blind, verdict])
     sandbox = FakeSandbox(lambda program, installed: result)
-    committee = bench.committee(sandbox, configuration="tested")
+    committee = bench.committee(sandbox, configuration="gated", evidence="all")
     return await written_answer(QUERY, refused, bench.model(), committee), sandbox.made
 
 

@@ -67,7 +67,7 @@ def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     versions = [prompt_versions([agent]) for agent in agents]
     assert {role for version in versions for role in version} == {agent.role for agent in agents}
-    assert len({str(version) for version in versions}) == len(agents) == 19
+    assert len({str(version) for version in versions}) == len(agents) == 15
 
 
 def test_no_configuration_has_two_agents_of_one_role() -> None:

@@ -71,8 +71,8 @@ def screened(verdict: str = "clear_match", **fields: str) -> dict[str, Any]:
     return rule("screener", {"reply": SCREENING | {"verdict": verdict} | fields})
 
 
-def demanded(value: str) -> dict[str, Any]:
-    return rule("value_reader", {"reply": {"reason": "r", "value": value}})
+def demanded(value: str, **fields: str) -> dict[str, Any]:
+    return rule("value_reader", {"reply": {"reason": "r", "value": value} | fields})
 
 
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
@@ -106,6 +106,13 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
                     FakeSandbox(claims_run({"'ab'": "'ba'"}))),
     "claims disputed": ("spec", [SPECIFIED, screened(), demanded("'ab'"), SAYS_NO],
                         FakeSandbox(claims_run({"'ab'": "'ba'"}))),
+    "a claim that does not run": (
+        "spec", [SPECIFIED, screened(call="'ab' => 'ba'")],
+        FakeSandbox(claims_run(broken=["'ab'"]))),
+    "a claim of the specification alone": (
+        "spec", [SPECIFIED, screened("clear_non_match"), demanded("'ab'", by_query_alone="open"),
+                 SAYS_NO],
+        FakeSandbox(claims_run({"'ab'": "'ba'"}, broken=["''"]))),
     "unclear query": ("spec", [SPECIFIED, screened("unclear_query", adapter=""), SAYS_NO],
                       FakeSandbox(claims_run())),
     "claims, then a program": (
@@ -162,3 +169,35 @@ async def test_another_algorithm_than_the_stored_one_is_noticed(bench: Bench, pa
     made = await bench.committee(sandbox).judge(pair)
     derived = await again(pair, made, "simulated")
     assert (derived.status, derived.reason) == ("failed", "no reply of the simulator is stored")
+
+
+def of_another_release(annotation: Annotation) -> Annotation:
+    """Return an annotation whose programs of claims have other helpers than this release's."""
+    executions = [
+        run.model_copy(update={"program": run.program.replace("def kinds_of", "def kinds_once_of")})
+        for run in annotation.executions
+    ]
+    return annotation.model_copy(update={"executions": tuple(executions)})
+
+
+@pytest.mark.parametrize("road", [road for road in ROADS if road.startswith(("claims", "a claim"))])
+async def test_what_claims_gave_counts_whatever_release_ran_them(
+    bench: Bench, pair: Pair, road: str
+) -> None:
+    configuration, script, sandbox = ROADS[road]
+    bench.serve(script)
+    made = await bench.committee(sandbox, configuration=configuration).judge(pair)
+    derived = await again(pair, of_another_release(made), configuration)
+    assert derived.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
+
+
+async def test_a_run_without_the_claims_that_do_not_run_is_not_needed_for_a_former_label(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([SPECIFIED, screened()])
+    sandbox = FakeSandbox(claims_run(broken=["'ab'"]))
+    made = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert (made.path, made.label, made.support) == ("claims_hold", 1, "valid_oracle")
+    former = made.model_copy(update={"executions": made.executions[:1]})
+    derived = await again(pair, former, "spec")
+    assert (derived.path, derived.label, derived.support) == ("clear_match", 1, "screened")

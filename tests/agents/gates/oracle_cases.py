@@ -503,7 +503,7 @@ assert DummySelf(owner=SimpleNamespace(name="Ada")).name_of()
 """, TINY),
     Case("asserts the keys only", _KILLS, """
 from target import count_words
-assert "a" in count_words("a")
+assert list(count_words("1")) == ["1"]
 """, COUNT_WORDS),
     Case("is read by the code under test", _APART, """
 from target import double

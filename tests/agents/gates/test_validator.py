@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +91,15 @@ async def test_a_mutant_that_does_not_run_to_its_end_is_left_out_of_the_score(ou
 
 @pytest.mark.parametrize(
     ("killed", "survived", "score", "valid"),
-    [(2, 2, 0.5, True), (2, 3, 0.4, False), (1, 0, 1.0, False), (3, 0, 1.0, True)],
+    [
+        (2, 2, 0.5, True),
+        (2, 3, 0.4, True),
+        (1, 0, 1.0, True),
+        (1, 2, 1 / 3, False),
+        (2, 18, 0.1, False),
+    ],
 )
-def test_at_least_two_mutants_and_half_of_them_must_fall(
+def test_two_mutants_or_all_but_one_and_perhaps_half_of_them_must_fall(
     killed: int, survived: int, score: float, valid: bool
 ) -> None:
     fallen = [MutantRun(change="a", outcome="assertion_failed")] * killed
@@ -132,10 +139,10 @@ async def test_a_program_that_fails_no_strong_mutant_either_is_void() -> None:
     assert set(report.faults) == {Gate.KILLS_MUTANTS}
 
 
-async def test_code_with_enough_mutants_that_run_meets_no_strong_ones() -> None:
-    report = await inspected(GOOD, InTurn("assertion_failed"))
-    assert len(report.trials) == len(mutants_of(GOOD.code, GateSettings().mutants))
-    assert report.killed == 1
+async def test_a_program_that_fails_enough_mutants_meets_no_strong_ones() -> None:
+    report = await inspected(GOOD, InTurn("assertion_failed", "assertion_failed"))
+    assert len(report.trials) == len(mutants_of(GOOD.code, 12))
+    assert report.killed == 2
 
 
 class InTurn(FakeBox):
@@ -241,3 +248,43 @@ async def judged(sandbox: Sandbox, case: Case) -> OracleReport:
         result = await box.run(draft.program)
         assert result.outcome == "passed", result
         return await VALIDATOR.validate(pair, draft, result, box)
+
+
+FIRST_OF = (
+    "def first_of(items):\n    if len(items) > 1:\n        return [items[0] + 1]\n    return [0]\n"
+)
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_value_on_which_the_tests_own_line_raises_is_noticed(sandbox: Sandbox) -> None:
+    program = "from target import first_of\ndef test_it():\n    assert first_of([1, 2])[0] == 2\n"
+    pair = Pair(query=Query.of("a query"), code=Code.of(FIRST_OF))
+    async with sandbox.box(FIRST_OF) as box:
+        report = await VALIDATOR.validate(
+            pair, Draft(reading="r", program=program), await box.run(program), box
+        )
+    outcomes = {run.change.partition(": ")[2]: run.outcome for run in report.trials}
+    assert outcomes["return [items[0] + 1] → return None"] == "assertion_failed"
+    assert outcomes["len(items) → items"] == "raised", "in a line of the code"
+
+
+def _same(result: ExecutionResult, *_: object) -> ExecutionResult:
+    return result
+
+
+async def test_a_mutant_has_ten_times_as_long_as_the_code_and_no_less_than_the_settings() -> None:
+    asked = []
+
+    class Timed(FakeBox):
+        async def run(self, program: str, **limits: Any) -> ExecutionResult:
+            asked.append(limits.get("timeout_s"))
+            return await super().run(program, **limits)
+
+    for seconds in (0.01, 0.7):
+        result = PASSED.model_copy(update={"seconds": seconds})
+        box = Timed(partial(_same, result), frozenset(), FAILED)
+        draft = Draft(reading="r", program=GOOD.program)
+        validator = OracleValidator(GateSettings(), Python())
+        await validator.validate(draft_of(GOOD)[0], draft, await box.run(GOOD.program), box)
+    assert set(asked) == {None, 2.0, 7.0}

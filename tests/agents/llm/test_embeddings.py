@@ -226,7 +226,7 @@ async def test_an_answer_that_counts_no_tokens_is_charged_as_reserved(
     texts = [letter * 20 for letter in "abc"]
     model = client(server, tmp_path, one_by_one, budget_usd=1.0)
     await embed(model, texts)
-    tokens, usd = model._budget._limiter.spent()
+    tokens, usd = model._reservations._limiter.spent()
     assert tokens == 60
     assert usd == pytest.approx(60 * 0.13e-6)
 

@@ -61,7 +61,7 @@ class Story:
         self.clients = self.draw.randint(1, 3)
         self._now = 1e9
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
-        patch.setattr("agents.llm.budget._LOOK_S", 0.001)
+        patch.setattr("agents.llm.reservations._LOOK_S", 0.001)
         patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
         patch.setattr("agents.llm.rate_limit.time.time", self.time)
         self.machine = Random(seed)  # draws in the journal's threads

@@ -6,8 +6,8 @@ Covers `agents.llm.price_list`.
 import pytest
 
 from agents.llm.batch.files import batch_price
-from agents.llm.budget import TokenLimits
 from agents.llm.prices import token_prices
+from agents.llm.question import TokenLimits
 
 
 def test_a_model_that_litellm_knows_has_a_price_of_a_token_sent_and_of_one_received() -> None:

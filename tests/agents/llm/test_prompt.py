@@ -51,11 +51,9 @@ FILES = Path(str(files("agents.roles"))).glob("*.txt")
 SHARED = {"guideline", "half_guideline", "three_steps"}
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
 ROLE_OF = {  # where it is not the name of the text
-    "scaffolded_writer": "writer",
-    **{
-        f"specified_{role}": role
-        for role in ("arbiter", "blind_writer", "fixer", "screener", "writer")
-    },
+    "gated_arbiter": "arbiter",
+    "gated_writer": "writer",
+    "specified_screener": "screener",
 }
 BLIND_TO_THE_PAIR = {"command_fixer", "specifier", "value_reader"}
 EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up half of it or more"

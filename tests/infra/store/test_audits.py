@@ -17,7 +17,6 @@ from infra.store.audits import (
 from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
 from infra.store.pending import read_keys
 from tests.infra.store.test_pending import (
-    COVERAGE,
     FORMER,
     IN_ORDER,
     RECIPE,
@@ -42,7 +41,7 @@ def labelled(database: Database) -> Database:  # noqa: F811
 
 def sample(database: Database, pairs: int, seed: str = "0 1") -> list[PairKey]:  # noqa: F811
     file = database.settings.folder / "sample.arrow"
-    number = write_sample(database, selection(), COVERAGE, Sample(pairs, seed, AUDIT), file)
+    number = write_sample(database, selection(), Sample(pairs, seed, AUDIT), file)
     found = [PairKey(row["query_id"], row["code_id"]) for row in read_keys(file).to_pylist()]
     assert len(found) == number
     return found
@@ -69,7 +68,7 @@ def test_labels_are_compared_where_both_have_one(labelled: Database) -> None:
     for place, label in enumerate((0, 1, 1)):  # of the first three, which are 0, 1, 0
         annotate(labelled, LABELLED[place], recipe=AUDIT, label=label)
     annotate(labelled, LABELLED[3], "undecided", recipe=AUDIT)
-    found = compare_labels(labelled, selection(), COVERAGE, AUDIT)
+    found = compare_labels(labelled, selection(), AUDIT)
     assert found == {(0, 0): 1, (1, 1): 1, (0, 1): 1}
 
 
@@ -84,9 +83,9 @@ def test_the_label_that_stands_is_the_one_after_a_comparison_of_the_candidates(
     )  # fmt: skip
     comparison = Comparison(query_id=key.query_id, comparison="d", codes=(behaviour,))
     record_comparisons(labelled, "another", RECIPE, [comparison])
-    assert compare_labels(labelled, selection(), COVERAGE, AUDIT) == {(0, 1): 1}
+    assert compare_labels(labelled, selection(), AUDIT) == {(0, 1): 1}
     record_comparisons(labelled, "c", RECIPE, [comparison])
-    assert compare_labels(labelled, selection(), COVERAGE, AUDIT) == {(1, 1): 1}
+    assert compare_labels(labelled, selection(), AUDIT) == {(1, 1): 1}
 
 
 def test_audits_come_back_oldest_first_and_one_stored_again_replaces_itself(

@@ -14,8 +14,9 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
+from infra.store.coverage import Coverage, Covered
+from infra.store.labels import CurrentLabels
 from infra.store.pending import (
-    CoverageRow,
     Retries,
     Selection,
     count_pending,
@@ -28,11 +29,10 @@ from infra.store.pending import (
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
 OTHER = RecipeId("another former one")
 ROLE = "screener"
-COVERAGE = [
-    CoverageRow(RECIPE, ROLE, fresh=True),
-    CoverageRow(FORMER, ROLE, fresh=False),
-    CoverageRow(OTHER, ROLE, fresh=False),
-]
+COVERAGE = Coverage(
+    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+    sets=((RECIPE,), (FORMER,), (OTHER,)),
+)
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
 CODES = tuple(
     Code.of(f"def f(x):\n    return x + {number}", name="f", module="m", parameters=("x",))
@@ -88,12 +88,19 @@ def annotate(
     annotations.add_annotations(database, [Annotation.model_validate(row)])
 
 
-def selection(limit: int | None = None, retries: Retries | None = None) -> Selection:
+def fresh(recipe: RecipeId, met: str = ROLE) -> Coverage:
+    return Coverage(covered=(Covered(recipe, met, 0, 0),), sets=((RECIPE,),))
+
+
+def selection(
+    limit: int | None = None, retries: Retries | None = None, coverage: Coverage = COVERAGE
+) -> Selection:
     return Selection(
         search_id=SEARCH,
-        collection="c",
         recipe_id=RECIPE,
-        pools=(POOL,),
+        labels=CurrentLabels(
+            collection="c", search_ids=(SEARCH, POOL), coverage=coverage, fresh_only=True
+        ),
         limit=limit,
         retries=retries or Retries(),
     )
@@ -106,14 +113,14 @@ def planned(
     retries: Retries | None = None,
 ) -> list[PairKey]:
     file = database.settings.folder / "keys.arrow"
-    number = write_pending(database, selection(limit, retries), COVERAGE, taken, file)
+    number = write_pending(database, selection(limit, retries), taken, file)
     rows = read_keys(file).to_pylist()
     assert len(rows) == number
     return [PairKey(row["query_id"], row["code_id"]) for row in rows]
 
 
 def reasons(database: Database, retries: Retries | None = None) -> dict[str, int]:
-    counts = count_pending(database, selection(retries=retries), COVERAGE)
+    counts = count_pending(database, selection(retries=retries))
     found: dict[str, int] = {}
     for group in counts.groups:
         name = group.reason if group.due else f"{group.reason}, not due"
@@ -141,7 +148,7 @@ def test_pairs_come_with_their_texts_in_the_order_of_their_keys(
 
 def test_limit_means_the_first_queries(database: Database) -> None:
     assert planned(database, limit=2) == IN_ORDER[:6]
-    counts = count_pending(database, selection(limit=2), COVERAGE)
+    counts = count_pending(database, selection(limit=2))
     assert (counts.candidates, counts.fresh, counts.without_code) == (6, 0, 0)
 
 
@@ -175,15 +182,14 @@ def test_each_pair_is_pending_for_the_first_reason_that_holds(database: Database
 
 def test_a_label_of_a_former_recipe_that_rests_on_the_same_is_fresh(database: Database) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
-    same = [CoverageRow(FORMER, ROLE, fresh=True)]
-    assert count_pending(database, selection(), same).fresh == 1
+    assert count_pending(database, selection(coverage=fresh(FORMER))).fresh == 1
 
 
 def test_a_label_by_another_path_than_the_covered_one_counts_for_nothing(
     database: Database,
 ) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
-    counts = count_pending(database, selection(), [CoverageRow(FORMER, "arbiter", fresh=True)])
+    counts = count_pending(database, selection(coverage=fresh(FORMER, "arbiter")))
     assert counts.fresh == 0
     assert {group.reason for group in counts.groups} == {"new_queries"}
 
@@ -192,9 +198,7 @@ def test_groups_say_who_judged_their_pairs_last(database: Database) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
     annotate(database, IN_ORDER[0], recipe=OTHER)
     (stale,) = (
-        group
-        for group in count_pending(database, selection(), COVERAGE).groups
-        if group.reason == "stale"
+        group for group in count_pending(database, selection()).groups if group.reason == "stale"
     )
     assert (stale.recipe_id, stale.met, stale.pairs) == (OTHER, ROLE, 1)
 
@@ -317,7 +321,7 @@ def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Da
             "WHERE query_id = ? AND rank = 1",
             [MISSING, QUERIES[0].query_id],
         )
-    counts = count_pending(database, selection(), COVERAGE)
+    counts = count_pending(database, selection())
     assert (counts.candidates, counts.without_code) == (13, 1)
     assert planned(database) == IN_ORDER
 
@@ -354,6 +358,7 @@ def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Data
     recipes.record_recipes(database, bodies, used_on="c")
     search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
     annotate(database, IN_ORDER[0])
-    of_round = selection().model_copy(update={"recipe_id": later, "labelling_round": 2})
-    counts = count_pending(database, of_round, [CoverageRow(later, ROLE, fresh=True)])
+    of_round = selection(coverage=fresh(later))
+    of_round = of_round.model_copy(update={"recipe_id": later, "labelling_round": 2})
+    counts = count_pending(database, of_round)
     assert [(group.reason, group.pairs) for group in counts.groups] == [("new_queries", 12)]

@@ -37,7 +37,7 @@ ALL = tuple(
             specification(0),
             specification(0, "r2", clarity="underspecified"),
             specification(1, clarity="underspecified"),
-            specification(2),
+            specification(2, cannot_show="network", examples=()),
         ),
         key=lambda item: (item.query_id, item.recipe_id),
     )
@@ -54,6 +54,7 @@ def test_specifications_are_counted_by_query_and_read_back(tmp_path: Path) -> No
     assert FILE in {file.path for file in manifest.files}
     assert manifest.counts["queries_specified"] == 3
     assert manifest.counts["queries_underspecified"] == 2
+    assert manifest.counts["queries_without_value"] == 1
     assert tuple(read_benchmark(tmp_path / "b").specifications) == ALL
     marked = pq.read_table(tmp_path / "b" / FILE, filters=[("is_underspecified", "=", True)])
     assert marked.num_rows == 2

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from prefect.logging import disable_run_logger
 
-from infra import machine
 from infra.batches import batched
 from infra.collected import Collected
 from infra.errors import SettingsError
-from infra.machine import Machine, this_machine
 from infra.records import Code, Query, SourceInfo
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
@@ -158,10 +156,9 @@ def test_an_index_and_scaled_fusion_exclude_each_other() -> None:
 @pytest.mark.parametrize(
     ("index", "name"), [("exact", "find candidates"), ("ivf", "find candidates by ivf")]
 )
-def test_a_search_is_stored_with_what_it_ran_on_and_says_when_it_is_not_exact(
+def test_a_search_is_stored_and_says_when_it_is_not_exact(
     database: Database, monkeypatch: pytest.MonkeyPatch, index: str, name: str
 ) -> None:
-    monkeypatch.setattr(machine, "working_machine", lambda: Machine(cores=960, gpus=64))
     bar = nullcontext(Progress("codes searched", 90, None))
     monkeypatch.setattr("tasks.stages.candidates.progress", lambda *_: bar)
     settings = SEARCH.model_copy(update={"index": index, "min_recall": 0.1})
@@ -169,7 +166,4 @@ def test_a_search_is_stored_with_what_it_ran_on_and_says_when_it_is_not_exact(
     with disable_run_logger():
         find_candidates.fn(database, collection, reference(database, settings), settings)
     (run,) = benchmarks.last_stage_runs(database, "c")
-    assert (run.stage, run.items, run.codes) == (name, 30, 90)
-    assert run.cores == this_machine().cores
-    assert run.gpus is not None
-    assert run.gpus <= 1
+    assert (run.stage, run.items) == (name, 30)

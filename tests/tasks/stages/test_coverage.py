@@ -15,7 +15,7 @@ from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
 from infra.store.coverage import Coverage, JudgedBy, judged_by
 from infra.store.recipes import Body
-from tasks.stages.coverage import coverage_of, coverage_of_rounds, last_recipe
+from tasks.stages.coverage import coverage_of, labels_by, last_recipe
 from tasks.stages.labels import rounds_in_store
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -125,7 +125,7 @@ def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database
     found = last_recipe(database, "c", [SEARCH])
     assert found is not None
     assert found.recipe_id == identity(returned)
-    coverage = coverage_of_rounds(database, "c", [SEARCH], found.rounds)
+    coverage = labels_by(database, "c", [SEARCH], found.rounds).coverage
     assert coverage.fresh == {JudgedBy(identity(former), "screener")}
     assert coverage.sets[0] == found.rounds
     assert len(coverage.sets) == 4
@@ -137,7 +137,7 @@ def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
     judged = [judge(database, recipe, 0, "screener") for recipe in rounds]
     found = last_recipe(database, "c", [SEARCH])
     assert found is not None
-    covered = coverage_of_rounds(database, "c", [SEARCH], found.rounds).covered
+    covered = labels_by(database, "c", [SEARCH], found.rounds).coverage.covered
     assert {(JudgedBy(*item[:2]), item.number, item.round) for item in covered} == {
         (judged[0], 0, 0),
         (judged[1], 0, 1),

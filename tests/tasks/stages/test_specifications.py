@@ -44,7 +44,9 @@ def exported(database: Database, source: CollectedSource) -> list[QuerySpecifica
 
 
 def test_a_query_has_the_specification_that_its_candidates_share(tmp_path: Path) -> None:
-    call = call_of("specifier", SPECIFICATION | {"clarity": "underspecified"}, attempt=2)
+    call = call_of(
+        "specifier", SPECIFICATION | {"clarity": "underspecified", "cannot_show": "time"}, attempt=2
+    )
     [found] = exported(*specified(tmp_path, UNREADABLE, call))
     assert found == QuerySpecification(
         query_id=QUERIES[1].query_id,
@@ -57,6 +59,7 @@ def test_a_query_has_the_specification_that_its_candidates_share(tmp_path: Path)
         examples=("'abc' => 'cba'", "'' => ''", "'aab' => 'baa'"),
         clarity="underspecified",
         is_underspecified=True,
+        cannot_show="time",
     )
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
-from agents.llm.budget import Budget
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import Prompt
 from agents.llm.rate_limit import SharedLimiter
+from agents.llm.reservations import Reservations
 from agents.llm.structured_output import Reply
 from infra.errors import CosqaError, LanguageModelError
 from infra.journal import Journal
@@ -81,13 +81,13 @@ class Story:
         patch.setattr(f"{batch}.api.BatchApi", lambda *_: self.batches)
         patch.setattr(f"{batch}.files.batch_price", self.batches.price_of)
         patch.setattr(f"{batch}.files.price_of_usage", self.batches.price_of_usage)
-        patch.setattr("agents.llm.budget._LOOK_S", 0.001)
+        patch.setattr("agents.llm.reservations._LOOK_S", 0.001)
         patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
         self.set_the_steps(patch)
 
     def set_the_steps(self, patch: pytest.MonkeyPatch) -> None:
         """Let a run be killed before and after each change of the journal."""
-        write, reserved = Journal.write, Budget.reserved
+        write, reserved = Journal.write, Reservations.reserved
 
         def stepping(journal: Journal, change: Any, *, durable: bool = True) -> Any:
             self.pass_by()
@@ -109,7 +109,7 @@ class Story:
 
         patch.setattr(Journal, "write", stepping)
         patch.setattr("infra.journal.begin", hasty)
-        patch.setattr(Budget, "reserved", counted)
+        patch.setattr(Reservations, "reserved", counted)
 
     def pass_by(self) -> None:
         """Count a step; a process that was killed takes none any more.

@@ -35,8 +35,8 @@ from tasks.stages.annotate.plan import (
     current_recipe,
     in_round,
     plan_annotation,
-    rounds_of,
 )
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.annotate.sinks import LocalPairs
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -98,8 +98,9 @@ class World:
             search_id=SearchId("s"), collection="c", queries=PAIRS, candidates=PAIRS
         )
         self.recipe: RecipeReference = current_recipe(self.settings)
+        self.run = AnnotationRun(self.search, self.recipe, self.settings)
         with disable_run_logger():
-            self.judge(plan_annotation.fn(self.search, self.recipe, self.settings))
+            self.judge(plan_annotation.fn(self.run))
 
     def judge(self, plan: AnnotationPlan, at_most: int = PAIRS) -> None:
         pairs = list(pairs_in(self.database, "c", plan.pairs_file))[:at_most]
@@ -108,13 +109,13 @@ class World:
 
     def plan_audit(self) -> AnnotationPlan:
         with disable_run_logger():
-            return plan_audit.fn(self.search, self.recipe, self.settings)
+            return plan_audit.fn(self.run)
 
     def audit(self) -> Audit:
         plan = self.plan_audit()
         self.judge(plan)
         with disable_run_logger():
-            return compare_audit.fn(self.search, self.recipe, plan, self.settings)
+            return compare_audit.fn(self.run, plan)
 
 
 @pytest.fixture
@@ -131,7 +132,7 @@ def test_an_audit_asks_anew_counts_as_no_label_and_is_kept(world: World, model: 
     raise_alarm(found)
     (stored,) = load_audits(world.database)
     assert (stored.pairs, stored.alpha, stored.recipe_id) == (8, 1.0, world.recipe.recipe_id)
-    plan = planned_run(world.database, world.search, world.recipe, world.settings)
+    plan = planned_run(world.database, world.run)
     assert (plan.fresh, plan.pending) == (PAIRS, 0)
 
 
@@ -169,7 +170,7 @@ def test_a_second_audit_draws_and_asks_anew_and_an_interrupted_one_goes_on(
 def test_a_plan_with_an_audit_says_how_many_pairs_it_takes(world: World) -> None:
     policy = ReannotationSettings(take=("audit",), audit_pairs=50)
     settings = world.settings.model_copy(update={"reannotation": policy})
-    plan = planned_run(world.database, world.search, world.recipe, settings)
+    plan = planned_run(world.database, world.run.by(settings))
     ((audit,),) = (plan.reasons,)
     assert (audit.reason, audit.taken) == ("audit", PAIRS)
     assert plan.expected.requests.expected == PAIRS
@@ -188,10 +189,10 @@ def test_a_declined_plan_and_an_audit_put_no_recipe_into_use(
     settings = changed.model_copy(update={"reannotation": policy})
     recipe = current_recipe(settings)
     with disable_run_logger():
-        plan = plan_annotation.fn(world.search, recipe, settings)
+        plan = plan_annotation.fn(AnnotationRun(world.search, recipe, settings))
         assert (plan.pending, in_use()) == (0, world.recipe.recipe_id)
         assert recipes.load_recipe(world.database, recipe.recipe_id), "it is known all the same"
-        plan_annotation.fn(world.search, recipe, changed)
+        plan_annotation.fn(AnnotationRun(world.search, recipe, changed))
     assert in_use() == recipe.recipe_id
 
 
@@ -215,10 +216,10 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
         "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
     }
     settings = world.settings.model_copy(update=update)
-    plan = planned_run(world.database, world.search, world.recipe, settings)
+    plan = planned_run(world.database, world.run.by(settings))
     assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
     with disable_run_logger():
         before: list[Taken] = []
-        for of_round in rounds_of(world.recipe, settings):
-            before += plan_annotation.fn(world.search, of_round, settings, before).reasons
+        for of_round in world.run.by(settings).rounds:
+            before += plan_annotation.fn(of_round, before).reasons
     assert sum(item.pairs for item in before) == expected.get("new_queries", 0)

@@ -14,8 +14,9 @@ import pytest
 
 from flows.cli.steering import lines
 from flows.runtime.standing import Standing
+from infra.budget import run_budget
 from infra.errors import BudgetExhaustedError
-from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import Settings, StoreSettings
 from infra.store import open_database
@@ -23,10 +24,9 @@ from infra.store.annotations import add_annotations
 from infra.store.pending import new_keys_file, write_keys
 from infra.store.runs import StageState, set_control
 from tasks.runtime import progress, run_events
-from tasks.runtime.references import AnnotationReference, RecipeReference
+from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate import batches
 from tasks.stages.annotate.batches import _next_pass, answer_by_batch
-from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.canaries import KnownLabel
 from tasks.stages.annotate.plan import AnnotationPlan
 from tests.agents.judging import made_up_sandbox, script
@@ -56,7 +56,7 @@ def test_a_budget_that_was_set_by_hand_bounds_batches_and_its_end_is_told(
     for name in ("create_progress_artifact", "update_progress_artifact"):
         monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
     plan: Any = SimpleNamespace(
-        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m")
+        collection="c", recipe=SimpleNamespace(model="m"), budget=run_budget(settings)
     )
     with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
         answer_by_batch.fn(plan, settings)
@@ -71,7 +71,7 @@ def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
     asyncio.run(one_pass(settings, PAIRS, made_up_sandbox()))
     ledger = limiter_of(settings.store, settings.llm)
     ledger.settle(ledger.reserve(100, 3.0).result(), 100, 3.0).result()
-    asked = with_run_budget(settings)
+    budget = run_budget(settings)
     ledger.settle(
         ledger.reserve(100, 0.5).result(), 100, 0.5
     ).result()  # by an earlier pass of the run
@@ -84,9 +84,9 @@ def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
     for name in ("create_progress_artifact", "update_progress_artifact"):
         monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
     plan: Any = SimpleNamespace(
-        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m"), pairs=1
+        collection="c", recipe=SimpleNamespace(model="m"), pairs=1, budget=budget
     )
-    answer_by_batch.fn(plan, asked)
+    answer_by_batch.fn(plan, settings)
     costs = [
         (state.judging.spent_before_usd, state.judging.spent_usd)
         for state in shown[1:]
@@ -110,11 +110,8 @@ def test_a_later_pass_leaves_out_what_was_finished_or_has_failed_in_this_run(
     columns = {"query_id": [key.query_id for key in keys], "code_id": ["c"] * len(keys)}
     file = new_keys_file(tmp_path, "r")
     write_keys(pa.table(columns), file)
-    reference = AnnotationReference(
-        recipe_id=recipe, rounds=(recipe,), search_id=SearchId("s"), collection="c", model="m",
-    )  # fmt: skip
     plan = AnnotationPlan(
-        reference=reference,
+        collection="c",
         recipe=RecipeReference(recipe_id=recipe, model="m"),
         pairs_file=file,
         pending=4,

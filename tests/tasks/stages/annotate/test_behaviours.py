@@ -26,6 +26,7 @@ from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate import behaviours
 from tasks.stages.annotate.behaviours import compare_behaviours, compare_round, comparison_of
 from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.rounds import AnnotationRun
 from tests.fakes.sandbox import FakeBox, FakeSandbox
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store
 
@@ -111,7 +112,7 @@ class World:
         )
 
     def compare(self) -> int:
-        return compare_behaviours.fn(self.search, self.recipe, self.settings)
+        return compare_behaviours.fn(AnnotationRun(self.search, self.recipe, self.settings))
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self.database.transaction() as tx:
@@ -214,9 +215,9 @@ def test_other_configurations_cost_nothing(world: World, monkeypatch: pytest.Mon
         raise AssertionError("the store was opened")
 
     monkeypatch.setattr(behaviours, "open_database", opened)
-    compare_round(world.search, world.recipe, gated, [])
+    compare_round(AnnotationRun(world.search, world.recipe, gated), [])
     with pytest.raises(AssertionError):
-        compare_behaviours.fn(world.search, world.recipe, world.settings)
+        world.compare()
 
 
 def test_what_a_leaderboard_asked_for_is_compared_by_the_next_run_over_all_candidates(
@@ -226,7 +227,7 @@ def test_what_a_leaderboard_asked_for_is_compared_by_the_next_run_over_all_candi
     candidates.record_search(world.database, pool, "c", ["bm25"], 10, pool=True)
     world.judge(0, [1, 0])
     of_pool = world.search.model_copy(update={"search_id": pool})
-    assert compare_behaviours.fn(of_pool, world.recipe, world.settings) == 0
+    assert compare_behaviours.fn(AnnotationRun(of_pool, world.recipe, world.settings)) == 0
     assert world.sandbox.made == 0
     assert world.compare() == 0
     assert world.sandbox.made == 1

@@ -1,14 +1,15 @@
 """Laws of the budget of one run.
 
-Covers `tasks.stages.annotate.effort`.
+Covers `infra.budget` and `tasks.stages.annotate.effort`.
 """
 
 import pickle
-from math import inf
 from pathlib import Path
 
 import pytest
 
+from agents import build_model
+from infra.budget import Budget, run_budget
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.settings import (
     AnnotationSettings,
@@ -18,7 +19,6 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import open_database
-from tasks.stages.annotate.budget import spent_before, with_run_budget, with_shared_budget
 from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
 from tasks.stages.annotate.run_watch import Spending
 from tests.fakes.journals import limiter_of
@@ -42,20 +42,19 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
     given = settings(tmp_path, of_run, shared, "openai/m")
     limiter = limiter_of(given.store, LanguageModelSettings(model="openai/m"))
     limiter.settle(limiter.reserve(100, 0.75).result(), 100, 0.75).result()
-    ending = pickle.loads(pickle.dumps(with_run_budget(given)))  # as judges get it
-    in_force = limiter_of(given.store, ending.llm)
-    assert in_force.settings.budget_usd == expected
-    in_force.limit(None, 50.0)
-    assert in_force.settings.budget_usd == (50.0 if of_run is None else 0.75 + of_run), (
+    in_force = Spending(given, pickle.loads(pickle.dumps(run_budget(given))))  # as judges get it
+    assert in_force.most_usd == expected
+    in_force.look(50.0)
+    assert in_force.most_usd == (50.0 if of_run is None else 0.75 + of_run), (
         "what is set by hand for all runs widens no run"
     )
-    in_force.limit(None, 0.5)
-    assert in_force.settings.budget_usd == 0.5
+    in_force.look(0.5)
+    assert in_force.most_usd == 0.5
 
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
-    given = with_run_budget(settings(tmp_path, 2.0, 10.0, "openai/m"))
-    limiter = limiter_of(given.store, given.llm)
+    given = settings(tmp_path, 2.0, 10.0, "openai/m")
+    limiter = limiter_of(given.store, given.llm, run_budget(given))
     limiter.settle(limiter.reserve(100, 1.75).result(), 100, 1.75).result()
     with pytest.raises(
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
@@ -74,7 +73,7 @@ def test_a_run_that_judges_nothing_keeps_to_the_budget_of_all_judges(tmp_path: P
     given = settings(tmp_path, 2.0, 10.0, "openai/cheap").model_copy(update={"annotation": judges})
     dear = limiter_of(given.store, LanguageModelSettings(model="openai/dear"))
     dear.settle(dear.reserve(100, 9.5).result(), 100, 9.5).result()
-    limiter = limiter_of(given.store, with_shared_budget(given).llm)
+    limiter = build_model(given)._reservations._limiter  # type: ignore[attr-defined]
     assert limiter.left()[1] == pytest.approx(0.5)
     limiter.limit(None, 12.0)
     assert limiter.left()[1] == pytest.approx(2.5)
@@ -91,14 +90,15 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
 
     spend("openai/cheap", 0.5)
     spend("openai/dear", 4.0)
-    before = spent_before(given)
+    budget = pickle.loads(pickle.dumps(run_budget(given)))  # as judges get it
     cheap, dear = given.by_judge
 
     def bounds(judge: Settings, by_hand: float | None = None) -> tuple[float | None, float | None]:
-        llm = pickle.loads(pickle.dumps(with_run_budget(judge, before))).llm  # as judges get it
-        limiter = limiter_of(given.store, llm.ending_at(inf))
-        limiter.limit(None, by_hand)
-        return limiter.settings.budget_usd, llm.run_ends_usd
+        """Return what the model may have cost by the budget of all runs, and by the run's."""
+        of_all = Spending(judge, Budget(models=budget.models))
+        of_all.look(by_hand)
+        alone = judge.llm.model_copy(update={"budget_usd": None})
+        return of_all.most_usd, Spending(judge.model_copy(update={"llm": alone}), budget).most_usd
 
     assert bounds(cheap) == (6.0, 0.5 + 2.0)
     spend("openai/cheap", 1.5)
@@ -106,9 +106,28 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
     assert bounds(dear, by_hand=5.0) == (3.0, 4.0 + 0.5), "what is set by hand is of all judges too"
     spend("openai/cheap", 20.0)
     assert bounds(dear) == bounds(dear, by_hand=5.0) == (0.0, 0.0)
-    limiter = limiter_of(given.store, with_run_budget(dear, before).llm)
+    limiter = limiter_of(given.store, dear.llm, budget)
     with pytest.raises(BudgetExhaustedError):
         limiter.reserve(100, 0.01).result()
+
+
+def test_what_another_judge_spends_meanwhile_counts_and_what_it_may_give_back_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, 2.0, None, "openai/cheap")
+    given = given.model_copy(update={"annotation": judges})
+    cheap, dear = (limiter_of(given.store, one.llm, run_budget(given)) for one in given.by_judge)
+    ticket = cheap.reserve(100, 1.75).result()
+    with cheap.in_flight():
+        assert dear.is_idle()
+        assert not dear.is_idle(beside=True)
+        with pytest.raises(RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left"):
+            dear.reserve(100, 1.0).result()
+    cheap.settle(ticket, 100, 0.5).result()
+    assert dear.is_idle(beside=True)
+    dear.reserve(100, 1.0).result()
+    assert cheap.left()[1] == dear.left()[1] == pytest.approx(0.5)
 
 
 def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
@@ -117,10 +136,10 @@ def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: 
     cheap, dear = given.by_judge
     limiter = limiter_of(given.store, cheap.llm)
     limiter.settle(limiter.reserve(100, 4.0).result(), 100, 4.0).result()
-    limiter = limiter_of(given.store, with_run_budget(dear).llm)
-    assert limiter.settings.budget_usd is None
-    limiter.limit(None, 4.5)
-    assert limiter.settings.budget_usd == 0.5
+    spending = Spending(dear, run_budget(given))
+    assert spending.most_usd is None
+    spending.look(4.5)
+    assert spending.most_usd == 0.5
 
 
 @pytest.mark.parametrize("of_run", [None, 2.0])
@@ -137,12 +156,11 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_
         limiter.settle(limiter.reserve(100, usd).result(), 100, usd).result()
 
     def own(judge: Settings) -> tuple[int, float]:
-        spending = Spending(pickle.loads(pickle.dumps(with_run_budget(judge, before))))
-        return spending.tokens - spending.before_tokens, spending.usd - spending.before_usd
+        return Spending(judge, pickle.loads(pickle.dumps(budget))).by_run
 
     spend(cheap, 4.0)
     spend(dear, 8.0)
-    before = spent_before(given)
+    budget = run_budget(given)
     assert own(cheap) == (0, 0.0)
     spend(cheap, 0.5)
     assert own(cheap) == (100, 0.5), "a later round, or pass between batches"
@@ -153,7 +171,7 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_
 
 def test_recorded_replies_have_no_budget(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, None, "recorded/stdlib-sample")
-    assert with_run_budget(given) == given
+    assert run_budget(given).limit_usd is None
 
 
 def test_without_history_a_pair_costs_its_usual_tokens_at_the_models_price(

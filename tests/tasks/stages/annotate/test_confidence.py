@@ -27,7 +27,8 @@ from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.canaries import canaries_of
 from tasks.stages.annotate.confidence import voters_of, weigh_votes
 from tasks.stages.annotate.pending import pending_of
-from tasks.stages.annotate.plan import record_rounds, rounds_of
+from tasks.stages.annotate.plan import record_rounds
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.labels import current_labels, judging_recipe, labelled_benchmark, labels_of_agents
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement, label
 
@@ -131,18 +132,19 @@ def in_doubt(folder: Path, escalation: str, *, ahead: bool = False, **grades: st
         ),
     )
     reference = RecipeReference(recipe_id=RecipeId(""), model="")
-    cheap, dear = rounds_of(reference, asked)
-    record_rounds(database, cheap, asked, "c")
+    run = AnnotationRun(source.search, reference, asked)
+    record_rounds(database, run)
+    cheap, dear = run.rounds
     for place, vote in enumerate([1, 0, 0, 0, None]):
-        row: dict[str, Any] = {"recipe_id": cheap.recipe_id, "label": vote}
+        row: dict[str, Any] = {"recipe_id": cheap.recipe.recipe_id, "label": vote}
         row |= {"calls": (CALL,), "support": grades.get(f"p{place}", "screened")}
         row |= {"status": "undecided"} if vote is None else {}
         annotations.add_annotations(database, [judgement(*PAIRS[place], **row)])
-    judge_canaries(database, cheap.recipe_id, wrong=0)
-    pending = pending_of(database, source.search, dear, dear.settings(asked), ahead=ahead)
-    file = new_keys_file(folder / "store", dear.recipe_id)
+    judge_canaries(database, cheap.recipe.recipe_id, wrong=0)
+    pending = pending_of(database, dear, ahead=ahead)
+    file = new_keys_file(folder / "store", dear.recipe.recipe_id)
     taken: list[tuple[Reason, int]] = [(reason, 9) for reason in pending.pending]
-    write_pending(database, pending.selection, pending.coverage, taken, file)
+    write_pending(database, pending.selection, taken, file)
     keys = [(row["query_id"], row["code_id"]) for row in read_keys(file).to_pylist()]
     return [str(PAIRS.index(key)) for key in keys]
 

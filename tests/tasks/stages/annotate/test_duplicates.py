@@ -29,6 +29,7 @@ from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.duplicates import label_duplicates
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.plan import AnnotationPlan, current_recipe, plan_annotation
+from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
@@ -73,12 +74,13 @@ class World:
     def recipe(self) -> RecipeReference:
         return current_recipe(self.settings)
 
-    def reference(self, search: SearchId = SEARCH) -> SearchReference:
-        return SearchReference(search_id=search, collection="c", queries=2, candidates=4)
+    def run(self, search: SearchId = SEARCH) -> AnnotationRun:
+        found = SearchReference(search_id=search, collection="c", queries=2, candidates=4)
+        return AnnotationRun(found, self.recipe, self.settings)
 
     def plan(self, search: SearchId = SEARCH) -> tuple[AnnotationPlan, list[str]]:
         """Return a run's plan, and the codes that are to be judged, in their order."""
-        plan = plan_annotation.fn(self.reference(search), self.recipe, self.settings)
+        plan = plan_annotation.fn(self.run(search))
         keys = read_keys(plan.pairs_file)["code_id"].to_pylist() if plan.pending else []
         return plan, keys
 
@@ -99,7 +101,7 @@ class World:
         annotations.add_annotations(self.database, [annotation])
 
     def end_round(self) -> None:
-        label_duplicates.fn(self.reference(), self.recipe, self.settings)
+        label_duplicates.fn(self.run())
 
     def labels(self) -> dict[str, tuple[int | None, str]]:
         """Return code → label and path of the first query's candidates by the recipe in use."""
@@ -142,7 +144,7 @@ def test_the_first_of_the_duplicates_of_each_query_is_judged_and_labels_all(worl
     world.judge(FIRST, 0, OTHER)
     world.end_round()
     assert world.plan()[0].pairs == 0
-    shown = planned_run(world.database, world.reference(), world.recipe, world.settings)
+    shown = planned_run(world.database, world.run())
     assert (shown.candidates, shown.fresh) == (6, 6)
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from flows import annotate
+from infra.budget import Budget
 from infra.errors import (
     BudgetExhaustedError,
     ModelUnavailableError,
@@ -180,9 +181,9 @@ def test_a_judge_that_does_not_see_the_store_s_folder_says_where_it_is_and_what_
         assert mark.parent == tmp_path
         of_others = tmp_path / "elsewhere" / mark.name  # the same path on a disk of its own
         with pytest.raises(SettingsError, match=r"does not see the store.*elsewhere.*one path"):
-            judge.fn(0, Settings(), RECIPE, queue, of_others)
+            judge.fn(0, Settings(), RECIPE, Budget(), queue, of_others)
         with pytest.raises(AttributeError, match="as_judge"):
-            judge.fn(0, Settings(), RECIPE, queue, mark)
+            judge.fn(0, Settings(), RECIPE, Budget(), queue, mark)
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
 
 

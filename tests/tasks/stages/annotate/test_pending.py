@@ -1,4 +1,7 @@
-"""Laws of which pending pairs a run takes."""
+"""Laws of which pending pairs a run takes.
+
+Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.rounds`.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from infra.settings import (
 )
 from infra.store import open_database
 from infra.store.pending import PendingCounts, PendingGroup, Selection
-from tasks.runtime.references import RecipeReference
+from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.pending import (
     RoundPending,
     Taken,
@@ -29,10 +32,14 @@ from tasks.stages.annotate.pending import (
     taken_pairs,
     within,
 )
-from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.annotate.rounds import AnnotationRun
+from tests.fakes.labels import labels_by
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}
 ENOUGH = 1_000
+SELECTION = Selection(
+    search_id=SearchId("s"), recipe_id=RecipeId("r"), labels=labels_by("s", ["r"])
+)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +99,8 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
     policy = ReannotationSettings(budgets_usd={"stale": 0.0, "failed": 1.0})
     llm = LanguageModelSettings(model="recorded/stdlib-sample")
     settings = Settings(store=store, reannotation=policy, llm=llm)
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
-    pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
     prices = prices_of(open_database(store), pending, settings)
     assert by_budget(policy.budgets_usd, prices, {}) == {"stale": 0}
 
@@ -120,13 +126,13 @@ def test_judges_of_different_prices_share_the_dollars_of_a_budget(
         reannotation=ReannotationSettings(budgets_usd={"stale": 10.0}),
     )
     database = open_database(settings.store)
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
-    pending = RoundPending(selection, [], PendingCounts(10_000, 0, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(10_000, 0, 0, groups))
     taken: list[Taken] = []
+    search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
     recipe = RecipeReference(recipe_id=RecipeId("r"), model="")
-    for of_round in rounds_of(recipe, settings):
-        taken += taken_pairs(database, pending, of_round, of_round.settings(settings), taken)
+    for of_round in AnnotationRun(search, recipe, settings).rounds:
+        taken += taken_pairs(database, pending, of_round, taken)
     assert [item.pairs for item in taken] == [number for number in expected if number]
     assert sum(item.usd for item in taken) <= 10 + 1e-9
 
@@ -139,8 +145,7 @@ def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
         PendingGroup("stale", True, RecipeId("q"), "arbiter,screener", 5),
         PendingGroup("stale", True, RecipeId("q"), "screener", 1),
     ]
-    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
-    pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
+    pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
     assert pending.pending == {"failed": 2, "stale": 9}
     assert pending.not_due == 4
     assert pending.paths("stale") == {"screener": 4, "arbiter,screener": 5}

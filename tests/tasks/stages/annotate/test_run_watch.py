@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
+from infra.budget import run_budget
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
@@ -53,9 +54,10 @@ class Seen:
         )
         self.bar = Progress("pairs judged", 10, bar=None)
         plan = SimpleNamespace(
-            reference=SimpleNamespace(collection="My codes"),
+            collection="My codes",
             recipe=SimpleNamespace(model="openai/m"),
             pending=9,
+            budget=run_budget(settings),
         )
         canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
         named: list[Any] = [plan, settings, self.bar, canaries, self.steering]

@@ -1,13 +1,13 @@
-"""The budget of one client, from which each request's price is reserved before it is sent."""
+"""The reservations of one client: each request's price is reserved before it is sent."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, suppress
-from typing import NamedTuple
 
 from agents.llm.cache import RawReply
+from agents.llm.question import TokenLimits
 from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
 
@@ -20,19 +20,7 @@ _log = logging.getLogger(__name__)
 Settle = Callable[..., Awaitable[None]]  # tokens, US dollars, replies: see `SharedLimiter.settle`
 
 
-class TokenLimits(NamedTuple):
-    """The most tokens that a request may take."""
-
-    prompt: int
-    completion: int
-
-    @property
-    def total(self) -> int:
-        """Both together."""
-        return self.prompt + self.completion
-
-
-class Budget:
+class Reservations:
     """Reserves tokens and money for requests, and waits for other reservations.
 
     A reservation is what a request may cost at most, which is several times what it usually costs.
@@ -92,7 +80,7 @@ class Budget:
             try:
                 yield settle
             except Exception:
-                has_budget = self._limiter.settings.budget_usd is not None
+                has_budget = self._limiter.is_in_usd
                 is_reserved = ticket.is_priced or ticket.usd
                 # Without a budget in dollars a price that is not known bars no later one: a reply
                 # may tell.
@@ -118,7 +106,7 @@ class Budget:
 
     async def _reserve(self, limits: TokenLimits) -> Ticket:
         usd = self._price(limits)
-        if usd is not None or self._limiter.settings.budget_usd is None:
+        if usd is not None or not self._limiter.is_in_usd:
             with suppress(BudgetExhaustedError):
                 return await self._reserve_now(limits, usd)
         is_idle, waited_s = False, 0.0
@@ -133,13 +121,13 @@ class Budget:
                         raise
                     if self._in_flight:
                         await self._settled.wait()
-                    elif not (is_idle := self._limiter.is_idle()):  # then one more try: all settled
+                    elif not (is_idle := self._limiter.is_idle(beside=True)):
                         await asyncio.sleep(_LOOK_S)
-                        waited_s += _LOOK_S
+                        waited_s += _LOOK_S  # once idle, one more try: all is settled
 
     async def _is_first_to_go(self, usd: float | None) -> bool:
         """Return whether a request may go; where no price is known one goes alone, to learn it."""
-        has_budget = self._limiter.settings.budget_usd is not None
+        has_budget = self._limiter.is_in_usd
         if usd is not None or not has_budget or self._limiter.knows_of_prices():
             return True
         if self._in_flight:
@@ -194,10 +182,9 @@ class Budget:
 
     def _price(self, limits: TokenLimits) -> float | None:
         """Return what a request may cost, None without a budget in dollars or a known price."""
-        settings = self._limiter.settings
-        if settings.budget_usd is None:
+        if not self._limiter.is_in_usd:
             return None
-        usd = self._price_of(limits)
+        settings, usd = self._limiter.settings, self._price_of(limits)
         if usd is None and not self._has_warned:
             self._has_warned = True
             _log.warning(

@@ -1,4 +1,4 @@
-"""The final arbiter of specified queries, who is told what each failure is to be laid to."""
+"""The final arbiter of programs that the gates checked, who is told what each weighs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -54,10 +54,10 @@ _CATCHES = (
 )
 
 
-class SpecifiedArbiter(Arbiter):
-    """Judges as the other arbiter does, with a line for each kind of outcome and its meaning."""
+class GatedArbiter(Arbiter):
+    """Judges as the other arbiter does, with the weight of each program and of each outcome."""
 
-    text = "specified_arbiter"
+    text = "gated_arbiter"
 
     def _sections(self, pair: Pair, attempt: Attempt) -> Iterator[str]:
         yield from super()._sections(pair, attempt)
@@ -66,7 +66,9 @@ class SpecifiedArbiter(Arbiter):
         limit, code = self._model.code_limit, pair.code.text
         if attempt.draft.code_imports and parse_or_none(code):
             code = with_imports(code, attempt.draft.code_imports)
+            yield fence("what was put beside the code", shorten(attempt.draft.code_imports, limit))
         yield from _outcome_lines(attempt, code, limit)
+        yield from _weight_lines(attempt)
         if caught := catches_of(attempt.draft.program, code):
             places = shorten("\n".join(caught), limit)
             yield f"{_CATCHES}\n{fence('places', places)}"
@@ -80,6 +82,20 @@ class SpecifiedArbiter(Arbiter):
             yield _UNCONFIRMED
         else:
             yield _PASSED if last.is_valid else _NO_EVIDENCE
+
+
+def _weight_lines(attempt: Attempt) -> Iterator[str]:
+    """Yield how many broken versions a program that passed has noticed, and how it was played."""
+    if attempt.report is None or not attempt.is_valid:
+        return
+    if attempt.report.judged:
+        share = f"{attempt.report.killed} of {attempt.report.judged}"
+        yield f"{share} versions of the code with one mistake each failed the program."
+    if attempt.report.protection == "separate":
+        yield "The program passes too with the code in a process of its own."
+    elif attempt.report.protection == "shared":
+        why = fence("why", attempt.report.unprotected_because)
+        yield f"Code and program could only be run in one process:\n{why}"
 
 
 def _outcome_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:

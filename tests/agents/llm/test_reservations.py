@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.llm.budget import TokenLimits
 from agents.llm.client import LanguageModel
+from agents.llm.question import TokenLimits
 from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
@@ -86,7 +86,7 @@ async def test_requests_wait_for_those_in_flight_before_the_budget_counts_as_spe
 
 async def test_longer_prompts_reserve_more(bench: Bench) -> None:
     bench.serve([rule("screener", CLEAR)])
-    budget = bench.model(model=PRICED, budget_usd=1.0)._budget
+    budget = bench.model(model=PRICED, budget_usd=1.0)._reservations
     short, long = (budget._price(TokenLimits(size, 2048)) for size in (100, 100_000))
     assert short is not None
     assert long is not None
@@ -101,7 +101,7 @@ async def test_a_reply_without_usage_bars_no_later_budget_of_a_model_whose_price
     server = bench.serve([rule("screener", {**CLEAR, "usage": untold})])
     unlimited = bench.model(model=PRICED)
     await wave(unlimited, 1)
-    _, usd = unlimited._budget._limiter.spent()
+    _, usd = unlimited._reservations._limiter.spent()
     assert MOST_USD < usd < 2 * MOST_USD, "the most that it may have cost"
     await Screener(bench.model(model=PRICED, budget_usd=1.0)).screen(pairs(2)[-1])
     assert len(server.calls) == 2
@@ -133,7 +133,7 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
     without = bench.model(model=model, timeout_s=0.2, max_retries=0)
     [lost] = await wave(without, 1)
     assert isinstance(lost, ModelUnavailableError)
-    _, usd = without._budget._limiter.spent()
+    _, usd = without._reservations._limiter.spent()
     assert (usd > MOST_USD) == (model == PRICED)
     limited = bench.model(model=model, timeout_s=0.2, max_retries=0, budget_usd=1.0)
     ends = [(await wave(limited, 1))[0] for _ in range(3)]
@@ -191,7 +191,7 @@ async def test_absurd_usage_is_charged_as_reserved(
     bench.serve([rule("screener", {**CLEAR, "usage": usage})])
     model = bench.model(model=PRICED, budget_usd=1.0)
     await Screener(model).screen(pair)
-    tokens, usd = model._budget._limiter.spent()
+    tokens, usd = model._reservations._limiter.spent()
     assert MOST_USD < usd < 2 * MOST_USD
     assert tokens >= 2048
 
@@ -208,7 +208,7 @@ async def test_a_reply_that_cannot_be_kept_ends_the_run_and_stays_reserved(
         patch.setattr("agents.llm.rate_limit.keep_all", full)
         with pytest.raises(UnrecordableError, match=r"disk is full.*make room"):
             await screen(model, [])
-    _, usd = model._budget._limiter.spent()
+    _, usd = model._reservations._limiter.spent()
     assert MOST_USD < usd < 2 * MOST_USD
 
 
@@ -233,7 +233,7 @@ async def test_a_request_that_is_cancelled_while_it_is_reserved_costs_nothing(
 ) -> None:
     """Its reservation is on the way to the journal, and is given back there."""
     server = bench.serve([rule("screener", CLEAR)])
-    budget = bench.model(model=PRICED, budget_usd=1.0)._budget
+    budget = bench.model(model=PRICED, budget_usd=1.0)._reservations
     waiting = asyncio.create_task(budget._reserve(TokenLimits(9, 9)))
     await asyncio.sleep(0)  # it has handed its reservation over
     assert budget._in_flight == 1
@@ -287,7 +287,7 @@ async def test_what_a_killed_process_had_reserved_is_not_waited_for(
 ) -> None:
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=MOST_USD * 1.9)
-    model._budget._limiter.reserve(2_048, MOST_USD).result()
+    model._reservations._limiter.reserve(2_048, MOST_USD).result()
     async with asyncio.timeout(5):
         with pytest.raises(BudgetExhaustedError):
             await Screener(model).screen(pair)
@@ -298,9 +298,9 @@ async def test_a_spent_budget_ends_a_run_though_others_ask_without_a_pause(
     bench: Bench, pair: Pair, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also one of which others have found that it tells no price."""
-    monkeypatch.setattr("agents.llm.budget._LOOK_S", 0.01)
+    monkeypatch.setattr("agents.llm.reservations._LOOK_S", 0.01)
     server = bench.serve([rule("screener", CLEAR)])
-    other = bench.model(**settings)._budget._limiter
+    other = bench.model(**settings)._reservations._limiter
     other.settle(other.reserve(1).result(), 1, 5.0 if settings else None).result()
     model = bench.model(**settings, budget_usd=2.0, timeout_s=0.05)
     with other.in_flight():  # always
@@ -314,15 +314,15 @@ async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=1.0, requests_per_minute=1)
     await Screener(model).screen(pairs(1)[0])
-    spent = model._budget._limiter.spent()
+    spent = model._reservations._limiter.spent()
     waiting = asyncio.create_task(wave(model, 4))
-    await eventually(lambda: model._budget._limiter.spent() > spent)
-    await eventually(lambda: model._budget._in_flight == 3, awaited="the first reply is kept")
+    await eventually(lambda: model._reservations._limiter.spent() > spent)
+    await eventually(lambda: model._reservations._in_flight == 3, awaited="the first reply is kept")
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert len(server.calls) == 1
-    await eventually(lambda: model._budget._limiter.spent() == pytest.approx(spent))
+    await eventually(lambda: model._reservations._limiter.spent() == pytest.approx(spent))
 
 
 async def test_a_limit_that_is_raised_lets_waiting_requests_go_within_seconds(

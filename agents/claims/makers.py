@@ -1,0 +1,104 @@
+"""What claims make and show beside values: files, variables, arguments of a program, its output.
+
+This module's text is part of each program of claims that needs it, so that it imports nothing of
+ours. All files lie in one folder, which is empty when a claim begins.
+"""
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = Path("/tmp/claim")  # noqa: S108 - within a box
+FILE_NAME, FOLDER_NAME = "file.txt", "folder"  # where none is given
+LONGEST_READ = 100_000  # bytes of a file
+VARIABLES = dict(os.environ)
+PRINTED = io.BytesIO()
+STREAM = io.TextIOWrapper(PRINTED, "utf-8", write_through=True)
+
+Content = str | bytes | None  # of a file; None where there is none
+
+
+def afresh() -> None:
+    """Begin a claim: no file, variable, argument or printed text of another one is left."""
+    FOLDER.mkdir(exist_ok=True)
+    os.chdir(FOLDER)
+    for place in FOLDER.iterdir():
+        is_folder = place.is_dir() and not place.is_symlink()
+        (shutil.rmtree if is_folder else os.remove)(place)
+    os.environ.clear()
+    os.environ.update(VARIABLES)
+    sys.argv[:] = ["program.py"]
+    sys.stdout = STREAM
+    STREAM.seek(0)
+    STREAM.truncate()
+
+
+def file(content: str | bytes, name: str = FILE_NAME) -> str:
+    """Return the path of a file with a content."""
+    path = FOLDER / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def folder(parts: Mapping[str, object], name: str = FOLDER_NAME) -> str:
+    """Return the path of a folder; of its parts, texts and bytes are files, others are folders."""
+    (FOLDER / name).mkdir()
+    for part, content in parts.items():
+        if isinstance(content, Mapping):
+            folder(content, f"{name}/{part}")
+        elif isinstance(content, str | bytes):
+            file(content, f"{name}/{part}")
+    return str(FOLDER / name)
+
+
+def environ(**variables: str) -> None:
+    """Set environment variables for one claim."""
+    os.environ.update(variables)
+
+
+def argv(*words: str) -> None:
+    """Set the program's arguments, its name first, for one claim."""
+    sys.argv[:] = words
+
+
+def shown(value: object) -> object:
+    """Return what is printed or stands in files as it is compared: without blanks at lines' ends.
+
+    Args:
+        value: The text, the bytes, or name → content of files.
+    """
+    if isinstance(value, Mapping):
+        return [[name, shown(value[name])] for name in sorted(value)]
+    if isinstance(value, str):
+        return "\n".join(map(str.rstrip, value.splitlines())).rstrip("\n")
+    return value
+
+
+def seen(given: object, demanded: str | Mapping[str, Content]) -> object:
+    """Return what a call printed or which contents its files have, as it is compared.
+
+    Args:
+        given: What the call gave: where it raised, that is returned.
+        demanded: A text where the printed one counts, else name → content of the files that do.
+    """
+    if isinstance(given, tuple) and given[:1] == ("raises",):
+        return given
+    if isinstance(demanded, str):
+        return shown(PRINTED.getvalue().decode(errors="replace"))
+    return shown({name: content_of(name, like) for name, like in demanded.items()})
+
+
+def content_of(name: str, like: Content) -> Content:
+    """Return a file's content, as bytes where that is wanted; of a folder, that it is one."""
+    path = FOLDER / name
+    if path.is_dir():
+        return "a folder"
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(LONGEST_READ)
+    except FileNotFoundError:
+        return None
+    return data if isinstance(like, bytes) else data.decode(errors="replace")

@@ -1,0 +1,134 @@
+"""Budgets: how much may be spent on which models, whose each is, and the check of all of them."""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Literal
+
+from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
+from infra.journal import Journal, Money
+from infra.records import Record
+from infra.settings import RECORDED_PREFIX, LanguageModelSettings, Settings
+
+
+class Budget(Record):
+    """What may be spent on some models together.
+
+    Attributes:
+        limit_usd: The most US dollars; None is no limit.
+        limit_tokens: The most tokens; None is no limit.
+        owner: A run, the store by its settings, or those who steer it by `cosqa limit`.
+        models: litellm's names of the models whose spending counts.
+        before_usd: What they had cost when this budget began, which does not count.
+        before_tokens: The same in tokens.
+    """
+
+    limit_usd: float | None = None
+    limit_tokens: int | None = None
+    owner: Literal["run", "store", "controls"] = "run"
+    models: tuple[str, ...] = ()
+    before_usd: float = 0.0
+    before_tokens: float = 0.0
+
+    def spent(self, sums: Mapping[str, Money]) -> tuple[float, float]:
+        """Return the tokens and US dollars that count, given what was spent on each model."""
+        counted = [sums[model] for model in self.models if model in sums]
+        tokens, usd = (sum(getattr(each, of) for each in counted) for of in ("tokens", "usd"))
+        return tokens - self.before_tokens, usd - self.before_usd
+
+    def left(self, sums: Mapping[str, Money]) -> tuple[float, float]:
+        """Return the tokens and US dollars that are left, infinite without a limit."""
+        limits = self.limit_tokens, self.limit_usd
+        tokens, usd = (inf if limit is None else limit for limit in limits)
+        spent = self.spent(sums)
+        return tokens - spent[0], usd - spent[1]
+
+
+def run_budget(settings: Settings) -> Budget:
+    """Return the budget of a run that begins now, of all its judges together.
+
+    Recorded replies cost nothing: such a run has no limit.
+    """
+    models = settings.annotation.judges or (settings.llm.model,)
+    tokens, usd = Budget(models=models).spent(Journal(settings.store.journal).sums())
+    is_free = all(model.startswith(RECORDED_PREFIX) for model in models)
+    limit = None if is_free else settings.reannotation.budget_usd
+    return Budget(limit_usd=limit, models=models, before_usd=usd, before_tokens=tokens)
+
+
+def budgets_of(llm: LanguageModelSettings, run: Budget, by_hand: float | None) -> list[Budget]:
+    """Return all budgets that hold for requests to a model.
+
+    Args:
+        llm: The model. Its own tokens are limited, and dollars together with the run's judges.
+        run: The budget of the run that asks.
+        by_hand: The dollars that `cosqa limit` has set in place of the settings'.
+    """
+    limit, owner = (llm.budget_usd, "store") if by_hand is None else (by_hand, "controls")
+    together = tuple(dict.fromkeys((llm.model, *run.models)))
+    return [
+        Budget(limit_usd=limit, owner=owner, models=together),
+        Budget(limit_tokens=llm.budget_tokens, owner="store", models=(llm.model,)),
+        run,
+    ]
+
+
+def refuse_beyond(
+    budgets: Sequence[Budget],
+    sums: Mapping[str, Money],
+    llm: LanguageModelSettings,
+    most: tuple[float, float],
+) -> None:
+    """Refuse a request that could exceed a budget, the one with the fewest dollars left first.
+
+    Args:
+        budgets: The budgets.
+        sums: Model → what was spent on it and is reserved for it.
+        llm: The model that is asked.
+        most: The most tokens and US dollars that the request may take.
+
+    Raises:
+        BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is in
+            dollars; `RunBudgetExhaustedError` where that is the run's own.
+    """
+    for budget in sorted(budgets, key=lambda each: each.left(sums)[1]):
+        if told := _refusal(budget, sums, llm, most):
+            of_run = budget.owner == "run"
+            raise (RunBudgetExhaustedError if of_run else BudgetExhaustedError)(told)
+
+
+def _refusal(
+    budget: Budget,
+    sums: Mapping[str, Money],
+    llm: LanguageModelSettings,
+    most: tuple[float, float],
+) -> str:
+    """Return why a budget has no room for a request, "" where it has."""
+    in_tokens = f"{llm.variables}BUDGET_TOKENS"
+    in_usd = {
+        "run": "the budget of this run",
+        "store": f"{llm.variables}BUDGET_USD",
+        "controls": "`cosqa limit --budget-usd`",
+    }[budget.owner]
+    if budget.limit_usd is not None and sums.get(llm.model, Money()).unpriced:
+        return (
+            f"the price of {llm.model} is unknown, so {in_usd} in US dollars cannot be kept: set "
+            f"{in_tokens} instead"
+        )
+    limits = budget.limit_tokens, budget.limit_usd
+    for name, limit, spent, more in zip(
+        (in_tokens, in_usd), limits, budget.spent(sums), most, strict=True
+    ):
+        if limit is None or spent + more <= limit:
+            continue
+        if budget.owner == "run":
+            return (
+                f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next request "
+                f"to {llm.model} may take {more:,.6g}: what was paid for is stored; run the same "
+                "command or deployment again to go on, with another budget for that run"
+            )
+        return (
+            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on "
+            f"{' and '.join(budget.models)} and the next request may take {more:,.6g}: what was "
+            "paid for is stored; run the same command again with a higher budget to go on"
+        )
+    return ""
