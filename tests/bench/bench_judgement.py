@@ -6,7 +6,8 @@ It goes through the product's own flow: a Prefect server, judges on Ray, the que
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the
 first one, which reads alone. A figure has its 95% interval (Wilson). Codes of the set ``made`` run
 as they stand; those of ``real`` lack names, or their class, and work on files or print. The reader
-knows what they lack, and writes programs that are right by construction.
+knows what they lack, and writes programs that are right by construction. A configuration may be
+named with what evidence it wants, as in ``gated:all``, which has a program written for every pair.
 
 - False passes are wrong codes labelled 1, false fails right codes labelled 0; near misses are wrong
   codes that many calls do not show.
@@ -55,7 +56,6 @@ from infra.records import (
 )
 from infra.settings import (
     AnnotationSettings,
-    Configuration,
     LanguageModelSettings,
     SandboxSettings,
     Settings,
@@ -75,10 +75,8 @@ from tests.fakes.llm_server import KEY
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-CONFIGURATIONS: tuple[Configuration, ...] = (
-    "single", "paper", "gated", "spec",
-)  # fmt: skip
-TRAVELLED = "spec, compared"  # with the query's other candidates
+CONFIGURATIONS = ("single", "paper", "gated", "spec")
+TRAVELLED = ", compared"  # with the query's other candidates
 _SEARCH = SearchId("proved")
 _ENDS = ("passed", "assertion_failed")
 _LONGEST_REASON = 300  # characters
@@ -93,15 +91,18 @@ class Judged(NamedTuple):
 
 
 def judged(
-    folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: Configuration
+    folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: str
 ) -> dict[str, Judged]:
     """Judge the pairs in a store of their own; by ``spec`` also compare those of a query."""
     pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
+    configuration, _, evidence = name.partition(":")
     settings = Settings(
         llm=LanguageModelSettings(
             model="openai/stand-in", base_url=reader.base_url, api_key=SecretStr(KEY)
         ),
-        annotation=AnnotationSettings(configuration=name, canaries=0),
+        annotation=AnnotationSettings.model_validate(
+            {"configuration": configuration, "evidence": evidence or "auto", "canaries": 0}
+        ),
         store=StoreSettings(folder=folder / name),
     )
     database = open_database(settings.store)
@@ -118,9 +119,9 @@ def judged(
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
     seconds = [run.seconds for run in last_stage_runs(database, search.collection)]
     of_it: dict[str, Judged] = {name: Judged(found, seconds[0], reader)}
-    if name == "spec":
+    if configuration == "spec":
         both = [agreed(database, item) for item in found]
-        of_it[TRAVELLED] = Judged(both, sum(seconds), reader)
+        of_it[name + TRAVELLED] = Judged(both, sum(seconds), reader)
     return of_it
 
 
@@ -225,7 +226,7 @@ def refusals(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table
     for name, of_it in judged_by.items():
         for pair, item in zip(pairs, of_it.annotations, strict=True):
             run = first_program(item, of_it.reader)
-            if run and name != TRAVELLED and (why := refusal_of(item, run)):
+            if run and TRAVELLED not in name and (why := refusal_of(item, run)):
                 table.add_row(name, pair.kind, pair.query, escape(why[:_LONGEST_REASON]))
     return table
 
@@ -265,8 +266,7 @@ def bench(options: argparse.Namespace) -> None:
     def tokens_of(text: str) -> int:
         return int(token_counter(model="openai/gpt-4o-mini", text=text))
 
-    habits = Habits(near_miss_errors=options.near_miss_errors)
-    pairs = asyncio.run(proved(options))
+    habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options))
     judged_by: dict[str, Judged] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
