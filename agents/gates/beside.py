@@ -64,8 +64,19 @@ def beside_fault(text: str, code: str) -> str:
 
 
 def usable(text: str, code: str) -> str:
-    """Return lines that may stand beside a code, "" in place of others; see `beside_fault`."""
-    return "" if beside_fault(text, code) else text.strip()
+    """Return lines without statements that bind what the code does not lack, if they may stand so.
+
+    Else "": see `beside_fault`. What such a statement binds is the code's or nobody's.
+    """
+    if not beside_fault(text, code):
+        return text.strip()
+    tree = parse_or_none(text)
+    if tree is None or is_deep(tree, _MOST_LEVELS):
+        return ""
+    lacking, known = lacking_names(code), _names_of(code)
+    tree.body = [node for node in tree.body if not any(_faults_of_statement(node, lacking, known))]
+    kept = ast.unparse(tree)
+    return "" if beside_fault(kept, code) else kept
 
 
 def functions_of(beside: str, code: str) -> frozenset[str]:
@@ -91,7 +102,8 @@ def _faults_of_statement(
     names, is_import = names_bound_by(node), isinstance(node, ast.Import | ast.ImportFrom)
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        is_plain = node.value is not None and all(isinstance(one, ast.Name) for one in targets)
+        parts = [part for target in targets for part in getattr(target, "elts", [target])]
+        is_plain = node.value is not None and all(isinstance(one, ast.Name) for one in parts)
     else:
         is_plain = is_import or isinstance(node, FunctionNode | ast.ClassDef)
     if not is_plain:

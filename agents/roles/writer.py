@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from agents.evidence import Draft, FailedFix
-from agents.gates.beside import beside_fault
+from agents.gates.beside import beside_fault, usable
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
@@ -24,10 +24,11 @@ class Composition(Reply):
         """Return the program as it was written, without what may not stand beside the code."""
         program = self.program if self.program.strip() else ""
         draft = Draft(reading=self.reading, program=program)
+        draft = draft.model_copy(update={"beside": usable(self.beside, pair.code.text)})
         if fault := beside_fault(self.beside, pair.code.text):
             fix = FailedFix(action="add_import_to_code", content=repr(self.beside), problem=fault)
             return draft.without_success(fix)
-        return draft.model_copy(update={"beside": self.beside.strip()})
+        return draft
 
 
 class Writer(Agent[Composition]):

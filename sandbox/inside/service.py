@@ -118,7 +118,8 @@ class Service:
         """Return the names of the code: kind, and a value or what it is."""
         names: dict[str, tuple[object, ...]] = {}
         for name, value in vars(self._module).items():
-            if name.startswith("__"):
+            is_method = isinstance(value, FunctionType) and name not in ("__getattr__", "__dir__")
+            if name.startswith("__") and not is_method:  # such as `__add__` without its class
                 continue
             if isinstance(value, ModuleType):
                 names[name] = ("module", value.__name__)

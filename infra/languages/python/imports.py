@@ -83,7 +83,8 @@ def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return (statement.name,)
         case ast.Assign(targets=targets):
-            return tuple(target.id for target in targets if isinstance(target, ast.Name))
+            several = (getattr(target, "elts", [target]) for target in targets)
+            return tuple(name.id for part in several for name in part if isinstance(name, ast.Name))
         case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
             return (name,)
     return ()

@@ -9,11 +9,19 @@ attributes that a test gives them, and nothing else, so that no result is made u
 
 import ast
 import builtins
+import symtable
 import sys
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 
 from infra.languages.python.imports import names_bound_by, with_definitions, with_imports
-from infra.languages.python.syntax import FunctionNode, parse, parse_or_none, variable_of
+from infra.languages.python.syntax import (
+    UNREADABLE,
+    FunctionNode,
+    parse,
+    parse_or_none,
+    variable_of,
+)
 
 _SHIMS = {
     "xrange": "xrange = range",
@@ -70,7 +78,7 @@ def scaffolded(code: str, given: Collection[str] = ()) -> str:
     known = {*_bound(tree), *given, *dir(builtins)}
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
     members = _members(tree)
-    lacking = _evaluated(tree) - known
+    lacking = (lacking_names(code) & _evaluated(tree)) - set(given)
     lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
     whole = with_imports(code, "; ".join(lazy + lines)) if lazy or lines else code
     return f"{whole}{'' if DUMMY in known else _dummy(tree)}"
@@ -83,22 +91,38 @@ def bound_names(code: str) -> frozenset[str]:
 
 
 def lacking_names(code: str) -> frozenset[str]:
-    """Return the names that code looks up and binds nowhere, built-in ones aside.
+    """Return the names that code looks up in its module and does not bind there.
+
+    Built-in ones are none of them.
 
     Those of annotations are looked up too, but where code begins by leaving them unevaluated. Code
     that is no Python 3 lacks none.
     """
-    tree = parse_or_none(code)
-    if tree is None:
+    if parse_or_none(code) is None:
         return frozenset()
-    is_lazy = any(
-        isinstance(node, ast.ImportFrom)
-        and node.module == "__future__"
-        and any(alias.name == "annotations" for alias in node.names)
-        for node in tree.body
-    )
-    used = _evaluated(tree) | (set() if is_lazy else _names_in(_annotations(tree)))
-    return frozenset(used - set(_bound(tree)) - set(dir(builtins)) - _GIVEN)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            table = symtable.symtable(code, "target.py", "exec")
+    except UNREADABLE:
+        return frozenset()
+    bound = {
+        name.get_name()
+        for name in table.get_symbols()
+        if name.is_assigned() or name.is_imported() or name.is_namespace()
+    }
+    return frozenset(_looked_up(table)) - bound - set(dir(builtins)) - _GIVEN
+
+
+def _looked_up(table: symtable.SymbolTable) -> Iterator[str]:
+    """Yield the names that a scope, and those inside it, look up in their module."""
+    for name in table.get_symbols():
+        is_used = name.is_referenced() or name.is_declared_global()
+        if is_used and (table.get_type() == "module" or name.is_global()):
+            yield name.get_name()
+    for inner in table.get_children():
+        if inner.get_name() != "_annotation":  # left unevaluated
+            yield from _looked_up(inner)
 
 
 def with_beside(code: str, beside: str, *, scaffolding: bool) -> str:

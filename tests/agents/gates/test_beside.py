@@ -46,7 +46,6 @@ REFUSED = {
     # It brings the answer, or replaces what the code has.
     "def total(items): return 6": "total is no name",
     "checked = [6]": "checked is no name",
-    "def clean(x): return x\ndef sum(x): return 6": "sum is no name",
     "from math import fsum as len": "len is no name",
     "import helper as items": "items is no name",
     "from math import *": "* is no name",
@@ -83,7 +82,6 @@ REFUSED = {
     "clean = eval('total')": "line 1 has eval",
     # It is something else than imports and definitions.
     "print(1)": "line 1 is no import, definition or constant",
-    "clean, logger = 1, 2": "line 1 is no import, definition or constant",
     "logger.level = 3": "line 1 is no import, definition or constant",
     "PATTERN: str": "line 1 is no import, definition or constant",
     "if True:\n    import clean": "line 1 is no import, definition or constant",
@@ -110,6 +108,14 @@ def test_anything_else_is_refused_and_told_with_the_draft(text: str, fault: str)
     draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
     assert (draft.beside, draft.repairs[-1].ok) == ("", False)
     assert draft.failed_fixes[-1].problem.startswith(fault)
+
+
+def test_a_definition_too_many_is_left_out_and_told() -> None:
+    text = "def clean(x):\n    return x\n\ndef sum(x):\n    return 6"
+    pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
+    draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
+    assert draft.beside == "def clean(x):\n    return x"
+    assert draft.failed_fixes[-1].problem == "sum is no name that the code lacks"
 
 
 def test_what_the_code_lacks_may_be_imported_whatever_it_is() -> None:
