@@ -102,6 +102,20 @@ def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(process
         assert found.positions.tolist() == sorted_by(scores, k)
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("block", [7, 400])
+def test_vectors_of_any_length_are_ranked_by_their_inner_products(
+    block: int, processor: str
+) -> None:
+    generator = np.random.default_rng(5)
+    queries = 20 * unit(generator, 19, 64) * generator.random((19, 1), np.float32)
+    codes = unit(generator, 300, 64) * np.geomspace(1e4, 0.1, 300, dtype=np.float32)[:, None]
+    codes[100:200] = codes[100] * (1 + 1e-7 * np.arange(100, dtype=np.float32)[:, None])
+    method = Method(products=PROCESSORS[processor]())
+    found = search({"": queries}, in_blocks({"": codes}, block), 40, method=method)
+    assert found.positions.tolist() == sorted_by(cosines(queries, codes), 40)
+
+
 @pytest.mark.gpu
 def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same() -> None:
     if not torch.cuda.is_available():
