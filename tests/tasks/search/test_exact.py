@@ -108,9 +108,10 @@ def test_vectors_of_any_length_are_ranked_by_their_inner_products(
     block: int, processor: str
 ) -> None:
     generator = np.random.default_rng(5)
-    queries = 20 * unit(generator, 19, 64) * generator.random((19, 1), np.float32)
-    codes = unit(generator, 300, 64) * np.geomspace(1e4, 0.1, 300, dtype=np.float32)[:, None]
-    codes[100:200] = codes[100] * (1 + 1e-7 * np.arange(100, dtype=np.float32)[:, None])
+    queries = 20 * unit(generator, 19, 256) * generator.random((19, 1), np.float32)
+    near = 1e3 * (unit(generator, 1, 256) + 1e-6 * unit(generator, 300, 256))
+    far = unit(generator, 100, 256) * np.geomspace(10, 0.1, 100, dtype=np.float32)[:, None]
+    codes = np.concatenate([near, far])  # blocks come in falling order, and so the longest last
     method = Method(products=PROCESSORS[processor]())
     found = search({"": queries}, in_blocks({"": codes}, block), 40, method=method)
     assert found.positions.tolist() == sorted_by(cosines(queries, codes), 40)
