@@ -1,4 +1,4 @@
-"""Encoders: models that turn texts into unit vectors, one file each.
+"""Encoders: models that turn texts into vectors, one file each.
 
 To add one, write a file with a class that has ``spec`` and ``encode`` (for a Hugging Face
 checkpoint a subclass of `tasks.encoders._transformer.TransformerEncoder`) and decorate it with
@@ -10,6 +10,9 @@ class attribute, so that it can be read without loading the model; the construct
 A model that has no file of its own is named by a reference, which `tasks.encoders._reference`
 reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an embedding API
 (``api:``).
+
+Vectors are compared by their cosine, and are of unit length, unless ``spec`` says ``product``: then
+they are as the model gives them, and compared by their inner products.
 
 Transformers are computed in float32. ``@`` and another dtype at the end of a name or a reference,
 as in ``minilm@bfloat16``, is an encoder of its own: its vectors are stored beside those of float32.
@@ -31,6 +34,8 @@ from infra.registry import Registry
 Kind = Literal["query", "code"]
 Vectors = npt.NDArray[np.float32]
 
+Similarity = Literal["cosine", "product"]
+
 Dtype = Literal["float32", "bfloat16", "float16", "int8"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 REFERENCES = ("checkpoint", "hub", "api")  # what a reference begins with, before a colon
@@ -40,6 +45,11 @@ SYNTAX = (
     "@bfloat16, @float16 or @int8 behind it"
 )
 
+_OFF_UNIT = 1e-2  # how far from 1 the length of a vector may lie
+_TWO_CODEBERTS = (
+    "unknown encoder 'codebert': it is codebert-search, fine-tuned for code search as the papers "
+    "use it, or codebert-base, which is not fine-tuned"
+)
 NOT_PUBLISHED = "not published"  # revision of an encoder without a checkpoint to be had
 
 
@@ -55,6 +65,8 @@ class EncoderSpec(Record):
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
         dimension: Length of a vector; 0 where only the API knows it.
+        similarity: By which a query and a code are compared: ``cosine`` of vectors of unit length,
+            or ``product``, the inner product of vectors as the model gives them.
     """
 
     name: str
@@ -63,10 +75,11 @@ class EncoderSpec(Record):
     licence: str
     source: str
     dimension: int
+    similarity: Similarity = "cosine"
 
     is_api: ClassVar[bool] = False
     # Fields that are no part of the key at their defaults.
-    later_fields: ClassVar[frozenset[str]] = frozenset()
+    later_fields: ClassVar[frozenset[str]] = frozenset({"similarity"})
 
     @property
     def key(self) -> str:
@@ -85,7 +98,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
-        """Return (n, dimension) vectors of unit length, in the order of ``texts``.
+        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
 
         A vector does not depend on the other texts, but for rounding.
 
@@ -141,7 +154,8 @@ class EncoderRegistry(Registry[EncoderClass]):
             try:
                 return super().get(name)
             except UnknownNameError as error:
-                raise UnknownNameError(f"{error}; or {SYNTAX}") from None
+                told = _TWO_CODEBERTS if name == "codebert" else str(error)
+                raise UnknownNameError(f"{told}; or {SYNTAX}") from None
         # Late, since those modules import this one.
         found: EncoderClass = import_module("tasks.encoders._reference").referenced_encoder(name)
         return found
@@ -190,6 +204,14 @@ class EncoderRegistry(Registry[EncoderClass]):
         name, _ = split_dtype(name)
         is_reference = name.partition(":")[0] in REFERENCES and ":" in name
         return is_reference or name in self.names()
+
+
+def of_wrong_length(vectors: Vectors, similarity: Similarity) -> npt.NDArray[np.int64]:
+    """Return the rows whose length is not 1, for products those of no length; NaN among them."""
+    lengths = np.linalg.norm(vectors, axis=1)
+    if similarity == "cosine":
+        return np.flatnonzero(~(np.abs(lengths - 1) <= _OFF_UNIT))
+    return np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
 
 
 def split_dtype(name: str) -> tuple[str, Dtype]:

@@ -30,7 +30,7 @@ class ApiSpec(EncoderSpec):
     max_length: int
     shortened: bool = False
 
-    later_fields: ClassVar[frozenset[str]] = frozenset({"shortened"})
+    later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields | {"shortened"}
 
 
 class ApiEncoder:

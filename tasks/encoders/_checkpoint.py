@@ -16,10 +16,12 @@ from infra.identity import digest
 from tasks.encoders import Encoder, EncoderClass, encoders, split_dtype
 from tasks.encoders._sentence_transformers import LONGEST, MODULES, max_length, read_modules
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder, TransformerSpec
+from tasks.encoders._weights import CODEXGLUE
 
 OPTIONS = (
     "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
-    "code_prefix", "white_space", "lower_case", "query_adapter", "code_adapter", "licence",
+    "code_prefix", "white_space", "similarity", "lower_case", "query_adapter", "code_adapter",
+    "licence",
 )  # fmt: skip
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 _NO_CONTENT = {
@@ -177,6 +179,11 @@ def _file_digest(file: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001
 def _existing(folder: Path, name: str) -> Path:
     if not (folder / "config.json").is_file() and not (folder / MODULES).is_file():
         problem = "has no config.json" if folder.is_dir() else "does not exist"
+        if (folder / CODEXGLUE).is_file():
+            raise EncoderError(
+                f"encoder {name!r}: {folder} has CodeXGLUE's weights, {CODEXGLUE}, alone: copy "
+                "config.json and the tokenizer's files of the model that was fine-tuned beside it"
+            )
         raise EncoderError(
             f"encoder {name!r}: {folder} {problem} on {socket.gethostname()}; name the folder that "
             "save_pretrained or sentence-transformers wrote. Workers on other nodes of a cluster "

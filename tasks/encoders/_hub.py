@@ -31,7 +31,8 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
     model, _, revision = target.partition("@")
     try:
         commit = commit_of(model, revision or "main")
-        folder = _description(model, commit)
+        # One like another is described by that.
+        folder = Path() if "like" in options else _description(model, commit)
     except (OSError, ValueError, httpx.HTTPError) as error:  # of cache, id, hub, connection
         raise EncoderError(
             f"encoder {name!r}: {model} at {revision or 'main'} is neither in the hub's cache "

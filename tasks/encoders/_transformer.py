@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import numpy as np
 
 from infra.errors import EncoderError, SettingsError
-from tasks.encoders import Dtype, Encoder, EncoderClass, EncoderSpec, Kind, Vectors
+from tasks.encoders import (
+    Dtype,
+    Encoder,
+    EncoderClass,
+    EncoderSpec,
+    Kind,
+    Vectors,
+    of_wrong_length,
+)
 from tasks.encoders._tokens import TextTokenizer
 from tasks.encoders._weights import load_adapters, load_model, load_projections
 
@@ -42,8 +50,8 @@ class TransformerSpec(EncoderSpec):
         code_adapter: Likewise for codes.
         projections: Folders in the checkpoint with dense layers after the pooling.
         dtype: Of the products in the dense layers; sums and normalisations are in float32.
-        truncated: Whether a vector is the first ``dimension`` numbers of a longer one, made unit
-            length again (Kusupati et al. 2022, Matryoshka representation learning).
+        truncated: Whether a vector is the first ``dimension`` numbers of a longer one (Kusupati et
+            al. 2022, Matryoshka representation learning).
     """
 
     max_length: int
@@ -63,7 +71,7 @@ class TransformerSpec(EncoderSpec):
     truncated: bool = False
     dtype: Dtype = "float32"
 
-    later_fields: ClassVar[frozenset[str]] = frozenset(
+    later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields.union(
         {
             "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
             "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
@@ -136,7 +144,7 @@ class TransformerEncoder:
         lay_out(self._model, self.spec.dtype, self._device)
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
-        """Return (n, dimension) vectors of unit length, in the order of ``texts``.
+        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
 
         Args:
             texts: Best thousands at once.
@@ -206,7 +214,7 @@ class TransformerEncoder:
         return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
     def _embed(self, token_ids: Sequence[Sequence[int]]) -> "torch.Tensor":
-        """Return (batch, dimension) unit vectors of one batch."""
+        """Return (batch, dimension) vectors of one batch."""
         import torch  # noqa: PLC0415
         from torch.nn.functional import normalize  # noqa: PLC0415
         from torch.nn.utils.rnn import pad_sequence  # noqa: PLC0415
@@ -227,14 +235,15 @@ class TransformerEncoder:
                 f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
-        return normalize(pooled.float(), dim=1)
+        pooled = pooled.float()
+        return normalize(pooled, dim=1) if self.spec.similarity == "cosine" else pooled
 
     def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
-        wrong = ~(np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3)  # NaN is far from 1, too
-        if wrong.any():
-            text = texts[int(wrong.argmax())]
+        wrong = of_wrong_length(vectors, self.spec.similarity)
+        if len(wrong):
+            text = texts[wrong[0]]
             raise EncoderError(
-                f"encoder {self.spec.name!r} gives {wrong.sum():,} of {len(texts):,} texts a "
+                f"encoder {self.spec.name!r} gives {len(wrong):,} of {len(texts):,} texts a "
                 f"vector that is zero or not finite, first {text[:80]!r}: its weights are damaged, "
                 f"or {self.spec.dtype} cannot hold its numbers (bfloat16 and float32 hold larger "
                 "ones than float16)"

@@ -13,6 +13,8 @@ from typing import Any
 
 from infra.errors import EncoderError
 
+CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save, and nothing beside them
+_WRAPPED = "encoder."  # before each name there: the model is an attribute of another
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
 
 
@@ -35,15 +37,20 @@ def load_model(
         EncoderError: The checkpoint lacks weights that the vectors depend on.
     """
     import torch  # noqa: PLC0415 - heavy libraries load when used
+    from transformers import AutoConfig  # noqa: PLC0415
     from transformers.utils import logging as messages  # noqa: PLC0415
 
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
-    model, loading = factory.from_pretrained(
-        output_loading_info=True, dtype=torch.float32, weights_only=True, **options, **source
-    )
-    missing = sorted(
-        name for name in loading["missing_keys"] if needs_pooler or "pooler." not in name
-    )
+    if weights := _codexglue_weights(source):
+        config = options.get("config") or AutoConfig.from_pretrained(**source)
+        model = _empty(factory, config)
+        lacking = model.load_state_dict(weights, strict=False).missing_keys
+    else:
+        model, loading = factory.from_pretrained(
+            output_loading_info=True, dtype=torch.float32, weights_only=True, **options, **source
+        )
+        lacking = loading["missing_keys"]
+    missing = sorted(name for name in lacking if needs_pooler or "pooler." not in name)
     if missing:
         raise EncoderError(
             f"{source['pretrained_model_name_or_path']} lacks {len(missing)} weights that the "
@@ -51,6 +58,25 @@ def load_model(
             "or another pooling is meant"
         )
     return model
+
+
+def _codexglue_weights(source: dict[str, Any]) -> dict[str, Any]:
+    """Return the weights in a folder's `CODEXGLUE` file by the model's own names, else nothing."""
+    import torch  # noqa: PLC0415
+
+    folder = Path(source["pretrained_model_name_or_path"])
+    if not (folder / CODEXGLUE).is_file() or any(folder.glob("*.safetensors*")):
+        return {}
+    weights = torch.load(folder / CODEXGLUE, map_location="cpu", weights_only=True)
+    wrapped = all(name.startswith(_WRAPPED) for name in weights)
+    return {name.removeprefix(_WRAPPED) if wrapped else name: weights[name] for name in weights}
+
+
+def _empty(factory: Any, config: Any) -> Any:  # noqa: ANN401
+    """Return a model with random weights, in single precision."""
+    if hasattr(factory, "from_config"):
+        return factory.from_config(config, trust_remote_code=False, dtype="float32")
+    return factory(config)
 
 
 def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -> None:  # noqa: ANN401

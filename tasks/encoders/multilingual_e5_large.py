@@ -8,9 +8,8 @@ from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 class MultilingualE5(TransformerEncoder):
     """A multilingual encoder of 560 million parameters, with the prefixes that it was trained with.
 
-    CoSQA+'s authors pass no prefix that their code shows; that variant is
-    ``hub:e5-without-prefixes=intfloat/multilingual-e5-large@COMMIT?like=multilingual-e5-large&
-    query_prefix=&code_prefix=``.
+    CoSQA+'s authors pass no prefix that their code shows; the preset cosqa-plus-v2 has both, the
+    other one as ``e5-without-prefixes``.
     """
 
     spec = TransformerSpec(

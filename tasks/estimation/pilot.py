@@ -87,7 +87,8 @@ def pilot_values(training: PairVectors, pilot: Pilot, measure: str) -> tuple[Val
     columns = [ranks_among(training, column) for column in pilot.neighbours.T]
     weights = neighbour_weights(pilot.similarities, "adaptive-similarity")
     estimated = Estimate(np.column_stack(columns), weights).by_row(measure)
-    confidence = confidence_of(training.queries[pilot.rows], training.codes[pilot.rows])
+    sample = training.rows(pilot.rows)
+    confidence = confidence_of(sample.queries, sample.codes, sample.similarity)
     true = measure_named(measure)(ranks_among(training, pilot.rows))
     return true, np.column_stack([estimated, confidence])
 

@@ -85,7 +85,9 @@ def study_figures(
         ranked_in_sample=in_sample,
         ranked_in_all=errors_ranked_in_all(ranks),
         coverage=control_variate_coverage(
-            by_query, confidence_of(test.queries, test.codes), measure_named("MRR")(ranks)
+            by_query,
+            confidence_of(test.queries, test.codes, test.similarity),
+            measure_named("MRR")(ranks),
         ),
     )
 

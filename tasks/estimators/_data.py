@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -10,13 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from infra.errors import EstimationError, UnknownNameError
+from tasks.encoders import Similarity
 from tasks.search.one_pass import Method, OnePass
 from tasks.search.pairs import THREADS, PairScorer, in_memory, search_threads
 from tasks.search.products import NumpyProducts
 from tasks.search.scores import (
     ROUNDING,
+    Exact,
     Rows,
+    Singles,
     cosines,
+    inner_products,
+    lengths_of,
     passing,
     score_blocks,
     scores_of_pairs,
@@ -43,6 +48,7 @@ class PairVectors:
     Attributes:
         queries: (pairs, d) vectors.
         codes: (pairs, d) vectors; each row answers the query of the same row.
+        similarity: By which the model ranks codes.
 
     Raises:
         EstimationError: A query is without its code, or a vector is not fit for a cosine.
@@ -50,6 +56,7 @@ class PairVectors:
 
     queries: Floats
     codes: Floats
+    similarity: Similarity = field(default="cosine", kw_only=True)
 
     def __post_init__(self) -> None:
         if len(self.queries) != len(self.codes):
@@ -65,7 +72,7 @@ class PairVectors:
 
     def rows(self, rows: npt.NDArray[np.int64]) -> "PairVectors":
         """Return chosen pairs, repeats allowed."""
-        return PairVectors(self.queries[rows], self.codes[rows])
+        return replace(self, queries=self.queries[rows], codes=self.codes[rows])
 
 
 def check_vectors(what: str, vectors: Floats) -> None:
@@ -93,7 +100,7 @@ def check_vectors(what: str, vectors: Floats) -> None:
 
 
 def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
-    """Return the rank of each pair's own code among the codes of the list, by its query's cosine.
+    """Return the rank of each pair's own code among the codes of the list, by its similarity.
 
     The rank is 1 + the number of other pairs whose code scores at least as high, so ties count
     against a pair, and a repeated pair ties with itself (KAPE, Algorithm 1; CodeXGLUE's evaluator).
@@ -107,30 +114,44 @@ def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
     """
     chosen = np.arange(len(pairs)) if rows is None else rows
     distinct, place, times = np.unique(chosen, return_inverse=True, return_counts=True)
-    alone = PairVectors(pairs.queries[distinct], pairs.codes[distinct])
-    return _ranks(alone, times)[place]
+    return _ranks(pairs.rows(distinct), times)[place]
 
 
 def _ranks(pairs: PairVectors, times: Rows) -> Ranks:
     """Return the ranks of distinct pairs, each of which is in the list so many times."""
     everything = np.arange(len(pairs))
-    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, cosines)
-    bounds = own.astype(np.float32) - ROUNDING
+    asked, among, score = _scored(pairs.queries, pairs.codes, pairs.similarity)
+    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, score)
+    rounding = ROUNDING * lengths_of(asked) * lengths_of(among).max(initial=0)
+    bounds = own.astype(np.float32) - rounding
     ranks = np.zeros(len(pairs), np.int64)
-    for here, codes, scores in score_blocks(unit_singles(pairs.queries), unit_singles(pairs.codes)):
+    for here, codes, scores in score_blocks(asked, among):
         for first in range(here.start, here.stop, _PART):
             part = slice(first, min(first + _PART, here.stop))
             within = slice(part.start - here.start, part.stop - here.start)
             rows, columns, values = passing(scores[within], bounds[part])
             queries, items = rows + first, columns + codes.start
-            at_least = values > own[queries] + ROUNDING
+            at_least = values > own[queries] + rounding[queries]
             unsure = np.flatnonzero(~at_least)
             exact = scores_of_pairs(
-                pairs.queries, pairs.codes, queries[unsure], items[unsure], cosines
+                pairs.queries, pairs.codes, queries[unsure], items[unsure], score
             )
             at_least[unsure] = exact >= own[queries[unsure]]
             ranks += np.bincount(queries, times[items] * at_least, len(ranks)).astype(np.int64)
     return ranks
+
+
+def _scored(
+    queries: Floats, items: Floats, similarity: Similarity
+) -> tuple[Singles, Singles, Exact]:
+    """Return what is multiplied in single precision, and what scores two rows exactly."""
+    if similarity == "cosine":
+        return unit_singles(queries), unit_singles(items), cosines
+    return (
+        queries.astype(np.float32, copy=False),
+        items.astype(np.float32, copy=False),
+        inner_products,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +160,7 @@ class Neighbours:
 
     Attributes:
         rows: (queries, k) rows of the items.
-        similarities: (queries, k) cosines, falling.
+        similarities: (queries, k) cosines or products, falling.
     """
 
     rows: Rows
@@ -150,7 +171,9 @@ class Neighbours:
         return Neighbours(self.rows[:, :k], self.similarities[:, :k])
 
 
-def nearest(queries: Floats, items: Floats, k: int) -> Neighbours:
+def nearest(
+    queries: Floats, items: Floats, k: int, similarity: Similarity = "cosine"
+) -> Neighbours:
     """Return the k nearest items of each query; all items where there are fewer.
 
     Exact: no index, and ties are decided in double precision. Takes little more than the product
@@ -160,6 +183,7 @@ def nearest(queries: Floats, items: Floats, k: int) -> Neighbours:
         queries: (n, d) checked vectors (`check_vectors`).
         items: (m, d) checked vectors.
         k: At least 1.
+        similarity: How near an item is.
 
     Raises:
         EstimationError: ``k`` is below 1, there are no items, or they have another dimension.
@@ -173,9 +197,9 @@ def nearest(queries: Floats, items: Floats, k: int) -> Neighbours:
             f"vectors of {queries.shape[1]} and of {items.shape[1]} dimensions have no cosine: "
             "embed both by the same model"
         )
-    asked, among = unit_singles(queries), unit_singles(items)
+    asked, among, score = _scored(queries, items, similarity)
     with search_threads() as threads:
-        scorer = PairScorer({"": queries}, in_memory({"": items}), threads, cosines)
+        scorer = PairScorer({"": queries}, in_memory({"": items}), threads, score)
         running = OnePass({"": asked}, scorer, k, method=Method(products=NumpyProducts(THREADS)))
         running.add(np.arange(len(items), dtype=np.int32), {"": among})
         hits = running.finish()
@@ -313,8 +337,9 @@ class EstimationData:
 
     @cached_property
     def probabilities(self) -> Values:
-        """(n, 10) softmax of each query's ten best cosines with training codes, falling."""
-        best = nearest(self.queries, self.training.codes, _CLASSES).similarities
+        """(n, 10) softmax of each query's ten best similarities to training codes, falling."""
+        training = self.training
+        best = nearest(self.queries, training.codes, _CLASSES, training.similarity).similarities
         powers = np.exp(best - best[:, :1])
         probabilities: Values = powers / powers.sum(axis=1, keepdims=True)
         return probabilities

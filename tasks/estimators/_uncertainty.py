@@ -1,7 +1,7 @@
 """What the estimators share that label the queries of which the model is least certain.
 
 KAPE takes them from classification: a query's classes are its ten best training codes, and their
-probabilities the softmax of its cosines with them (`EstimationData.probabilities`).
+probabilities the softmax of its similarities to them (`EstimationData.probabilities`).
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Rankings of codes by the cosine of encoders' vectors, found exactly."""
+"""Rankings of codes by the similarity of encoders' vectors, found exactly."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,10 +18,10 @@ def rank_vectors(
     depth: int,
     memory_mb: int = 2_048,
 ) -> Rankings:
-    """Return the ``depth`` codes with the highest mean cosine for each query.
+    """Return the ``depth`` codes with the highest mean similarity for each query.
 
     Args:
-        query_vectors: Encoder → (n, d) unit vectors.
+        query_vectors: Encoder → (n, d) vectors.
         codes: The vectors of the codes by the same encoders.
         query_ids: (n,) in the order of the vectors.
         code_ids: Ids in ascending order, to which the codes' positions refer.

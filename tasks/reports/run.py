@@ -202,7 +202,7 @@ class ReportData(Record):
 
     Attributes:
         vectors: Encoder → vectors that are stored.
-        similarities: The candidates' cosines: the average, and each encoder's own.
+        similarities: The candidates' similarities: the average, and each encoder's own.
         agents: None when nothing was annotated.
         pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
         notes: Sentences that belong to the results.
@@ -322,8 +322,8 @@ def _histogram(histogram: Histogram) -> Chart:
         for left, right, number in histogram.bins
     ]
     ticks = [(tick, f"{tick:.2f}") for tick in steps(low, high, 8) if low <= tick <= high]
-    alt = f"Histogram of the candidates' cosine, {histogram.name}: {about}"
-    return Chart(f"Cosine, {histogram.name}", bars(alt, drawn, ticks), about)
+    alt = f"Histogram of the candidates' similarity, {histogram.name}: {about}"
+    return Chart(f"Similarity, {histogram.name}", bars(alt, drawn, ticks), about)
 
 
 def _agents(part: AgentsPart | None) -> Iterator[Block]:
@@ -461,7 +461,7 @@ def _evidence(pair: PairEvidence) -> Iterator[Block]:
     yield Code(pair.code)
     if pair.by_encoder:
         cosines = sorted(pair.by_encoder.items())
-        yield f"Cosine: {', '.join(f'{name} {cosine:.3f}' for name, cosine in cosines)}"
+        yield f"Similarity: {', '.join(f'{name} {cosine:.3f}' for name, cosine in cosines)}"
     yield from judgement_blocks(pair.annotation, pair.specified)
 
 

@@ -49,7 +49,7 @@ class Embedder:
         """Answer, which shows that the actor has been placed."""
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        """Return (n, d) vectors of unit length."""
+        """Return (n, d) vectors."""
         if self._encoder is None:
             if not self._gpus:  # Ray hides no GPU from work that asked for none
                 os.environ["CUDA_VISIBLE_DEVICES"] = ""

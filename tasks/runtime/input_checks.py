@@ -32,14 +32,31 @@ def check_pipeline_input(settings: Settings) -> Readable:
 
     Raises:
         UnknownNameError: There is no such source, filter, encoder or retrieval method.
-        SettingsError: An option of the source is missing, unknown or has a bad value.
+        SettingsError: An option of the source is missing, unknown or has a bad value, or the mean
+            of the encoders' similarities means nothing.
         SourceError: The input is not there.
         EncoderError: An encoder has no checkpoint here and is published nowhere.
     """
     for encoder in settings.search.encoders:
         check_checkpoint(encoder, settings.encoder)
+    _check_scales(settings.search)
     _checked_methods(settings)
     return open_source(settings.source)
+
+
+def _check_scales(search: SearchSettings) -> None:
+    """Refuse the mean of similarities where one has no scale in common with the others.
+
+    Raises:
+        SettingsError: An encoder that is compared by products is one of several.
+    """
+    products = (name for name in search.encoders if encoders.get(name).spec.similarity == "product")
+    name = next(products, "") if len(search.encoders) > 1 and search.fusion == "mean" else ""
+    if name:
+        raise SettingsError(
+            f"encoder {name} is compared by products, whose mean with other similarities says "
+            "nothing: name it alone, or set COSQA_SEARCH__FUSION=scaled"
+        )
 
 
 def _checked_methods(settings: Settings) -> list[str]:

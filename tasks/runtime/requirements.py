@@ -43,7 +43,7 @@ def fetched_at_first_use(settings: Settings) -> list[str]:
     folders = settings.encoder.checkpoints
     names = [name for name in _encoders(settings) if split_dtype(name)[0] not in folders]
     specs = [encoders.get(name).spec for name in names]
-    return [spec.model for spec in specs if _is_to_be_fetched(spec)]
+    return list(dict.fromkeys(spec.model for spec in specs if _is_to_be_fetched(spec)))
 
 
 def departures(settings: Settings) -> list[str]:
@@ -65,7 +65,7 @@ def _departs(value: object, preset: object) -> bool:
         return not (isinstance(value, Mapping) and preset.items() <= dict(value).items())
     if isinstance(preset, list):
         given = cast("tuple[str, ...]", value)
-        return [item.partition("=")[0] for item in given] != preset
+        return list(given) != preset and [item.partition("=")[0] for item in given] != preset
     return str(value).partition("=")[0] != str(preset)
 
 

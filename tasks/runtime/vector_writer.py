@@ -21,7 +21,7 @@ from infra.errors import EncoderError, StoreError
 from infra.identity import digest_of_set
 from infra.store import Database, vectors
 from infra.store.vectors import VectorFile, Vectors, write_vectors
-from tasks.encoders import EncoderSpec, Kind
+from tasks.encoders import EncoderSpec, Kind, Similarity, of_wrong_length
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -34,7 +34,6 @@ _SECONDS_BETWEEN_COMMITS = 5.0
 _FEWEST_TEXTS, _MOST_TEXTS, _MOST_CHARACTERS = 64, 2_048, 1_000_000
 _CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
 _UNFINISHED_S = 3600.0  # a file is written in seconds
-_OFF_UNIT = 1e-2  # how far from 1 a vector's length may lie
 
 
 @dataclass
@@ -112,7 +111,8 @@ class VectorWriter:
         """Take the vectors of a batch, by its place in the order of `batches`; write what is full.
 
         Raises:
-            EncoderError: A vector is not of unit length, not finite or of another dimension.
+            EncoderError: A vector has another length than its similarity needs, is not finite or of
+                another dimension.
             DiskFullError: The disk is full; what was written before is kept.
         """
         file, rows, worth = self._batches.pop(number)
@@ -144,7 +144,7 @@ class VectorWriter:
         for path in sorted(self._parts_folder.glob(f"{kind}-*.arrow")):
             part = VectorFile(path)
             with suppress(StoreError):
-                if not _fault_of(part, self._dimension):
+                if not _fault_of(part, self._dimension, self._spec.similarity):
                     self._dimension = self._dimension or part.rows.shape[1]
                     found.append((path, part))
         return found
@@ -199,12 +199,13 @@ class VectorWriter:
                 f"{wanted} for {ids[0]} and {len(ids) - 1} other texts; see that its checkpoint "
                 "is the one that its specification describes"
             )
-        wrong = _not_of_unit_length(found)
+        wrong = of_wrong_length(found, self._spec.similarity)
         if len(wrong):
             length = np.linalg.norm(found[wrong[0]])
+            right = "1" if self._spec.similarity == "cosine" else "a positive one"
             raise EncoderError(
                 f"encoder {self._spec.name!r} gave {ids[wrong[0]]} a vector of length {length:g} "
-                f"instead of 1, and so {len(wrong)} of {len(ids)} texts; none of them is "
+                f"instead of {right}, and so {len(wrong)} of {len(ids)} texts; none of them is "
                 "stored: see that its checkpoint is intact, or embed with another number type"
             )
 
@@ -232,7 +233,7 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
             continue
         try:
             opened = VectorFile(path)
-            fault = _fault_of(opened, spec.dimension)
+            fault = _fault_of(opened, spec.dimension, spec.similarity)
         except StoreError as error:
             problems.append(str(error))
             continue
@@ -245,12 +246,13 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
     return len(adopted), problems
 
 
-def _fault_of(file: VectorFile, dimension: int) -> str:
+def _fault_of(file: VectorFile, dimension: int, similarity: Similarity) -> str:
     """Return why a file that the store does not know cannot be used, "" where it can.
 
     Args:
         file: The file.
         dimension: Length of the encoder's vectors; 0 where it is not known.
+        similarity: By which they are compared.
 
     Raises:
         StoreError: It is damaged.
@@ -260,14 +262,11 @@ def _fault_of(file: VectorFile, dimension: int) -> str:
         return f"has {items:,} vectors and other ids"
     if dimension not in (0, length):
         return f"has vectors of {length} dimensions instead of {dimension}"
-    if wrong := len(_not_of_unit_length(file.rows)):
-        return f"has {wrong:,} vectors that are not of length 1"
+    if wrong := len(of_wrong_length(file.rows, similarity)):
+        return f"has {wrong:,} vectors that are " + (
+            "not of length 1" if similarity == "cosine" else "zero or not finite"
+        )
     return ""
-
-
-def _not_of_unit_length(rows: Vectors) -> Rows:
-    """Return the rows that are no unit vectors, those with NaN among them."""
-    return np.flatnonzero(~(np.abs(np.linalg.norm(rows, axis=1) - 1) <= _OFF_UNIT))
 
 
 def _remove_unfinished(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Search for the nearest of many unit vectors, exact or by an index of FAISS.
+"""Search for the nearest of many vectors, exact or by an index of FAISS.
 
 ``exact`` passes once over the codes' vectors, block by block, whatever the number of queries
 (``one_pass`` is one such search); ``approximate`` builds an index instead, of a ``shape``, whose

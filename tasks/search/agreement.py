@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tasks.search.scores import cosines as cosines_of
+
 Vectors = npt.NDArray[np.float32]
 
 
@@ -41,8 +43,8 @@ def agreement(
     """Return how far two encoders agree.
 
     Args:
-        reference: (q, d) unit vectors of queries and (c, d) of codes by one encoder.
-        other: (q, e) and (c, e) unit vectors of the same texts by another; the cosine of a code's
+        reference: (q, d) vectors of queries and (c, d) of codes by one encoder.
+        other: (q, e) and (c, e) vectors of the same texts by another; the cosine of a code's
             two vectors is taken where e = d, and is NaN elsewhere.
         k: Nearest codes to compare, at most c.
     """
@@ -51,7 +53,7 @@ def agreement(
     found, expected = (_nearest(*vectors, k) for vectors in (other, reference))
     same = [len(np.intersect1d(a, b)) for a, b in zip(found, expected, strict=True)]
     of_one_width = codes.shape == other_codes.shape
-    cosines = np.sum(codes * other_codes, axis=1) if of_one_width else np.full(1, np.nan)
+    cosines = cosines_of(codes, other_codes) if of_one_width else np.full(1, np.nan)
     return Agreement(
         mean_cosine=float(cosines.mean()),
         lowest_cosine=float(cosines.min()),

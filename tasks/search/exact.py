@@ -1,6 +1,7 @@
-"""Exact search over unit vectors: one pass over the codes, whatever the number of queries.
+"""Exact search over vectors: one pass over the codes, whatever the number of queries.
 
-The mean of several encoders' cosines, each by its weight, is one inner product of their
+Codes are scored by the inner products of their vectors, which are cosines where these are of unit
+length. The mean of several encoders' cosines, each by its weight, is one inner product of their
 concatenated vectors divided by their number, so one search serves any ensemble. Each block of codes
 is multiplied with all queries in single precision; what may be among the k best of a query is held,
 and read once more at the end, to be scored in double precision. Equal scores fall by position.
@@ -25,7 +26,7 @@ def search(
     """Return for each query the ``k`` codes with the highest mean cosine over the encoders.
 
     Args:
-        queries: Encoder → (n, d) unit vectors.
+        queries: Encoder → (n, d) vectors, of unit length where those of the codes are.
         codes: The vectors of the codes by the same encoders.
         k: At least 1.
         weights: Encoder → (n,) factors of its cosines before the mean; None are 1.

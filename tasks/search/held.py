@@ -24,14 +24,15 @@ class Held:
         self.k = k
         self._rounding = rounding
         self._roomy = 2 * k + _SPARE
-        self._bounds = np.full(len(rounding), LOWEST, np.float32)
+        self._kth = np.full(len(rounding), LOWEST, np.float32)
         nothing = np.empty(0, np.int64)
         self._fill(nothing, nothing.astype(np.int32), nothing.astype(np.float32))
 
     @property
     def bounds(self) -> Singles:
         """(n,) scores that a further candidate must reach."""
-        return self._bounds
+        bounds: Singles = np.maximum(self._kth - self._rounding, LOWEST)
+        return bounds
 
     @property
     def is_crowded(self) -> bool:
@@ -44,7 +45,15 @@ class Held:
         Args:
             kth: (n,) scores that at least k candidates of each query reach.
         """
-        self._bounds = np.maximum(self._bounds, kth - self._rounding)
+        self._kth = np.maximum(self._kth, kth)
+
+    def widen(self, rounding: Singles) -> None:
+        """Take scores as less exact from now on.
+
+        Args:
+            rounding: (n,) no less than before.
+        """
+        self._rounding = rounding
 
     def add(self, rows: Rows, positions: Positions, scores: Singles) -> None:
         """Hold candidates.
@@ -61,7 +70,7 @@ class Held:
             rows, positions, scores = rows[~fits], positions[~fits], scores[~fits]
             if len(rows):
                 self._thin()
-                kept = scores >= self._bounds[rows]
+                kept = scores >= self.bounds[rows]
                 rows, positions, scores = rows[kept], positions[kept], scores[kept]
 
     def candidates(self) -> tuple[Rows, Positions]:
@@ -94,7 +103,7 @@ class Held:
         """Drop what is below the k-th of its query by more than the rounding."""
         last = self._scores.shape[1] - self.k
         self.raise_bounds(np.partition(self._scores, last, axis=1)[:, last])
-        rows, slots = np.nonzero(self._scores >= self._bounds[:, None])
+        rows, slots = np.nonzero(self._scores >= self.bounds[:, None])
         self._fill(rows, self._positions[rows, slots], self._scores[rows, slots])
 
     def _fill(self, rows: Rows, positions: Positions, scores: Singles) -> None:

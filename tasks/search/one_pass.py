@@ -12,12 +12,14 @@ from tasks.search.held import Held
 from tasks.search.pairs import THREADS, PairScorer
 from tasks.search.products import Products, products_here
 from tasks.search.scores import (
+    OFF_UNIT,
     ROUNDING,
     Doubles,
     Floats,
     Positions,
     Rows,
     Singles,
+    lengths_of,
     places,
 )
 
@@ -31,8 +33,8 @@ class Hits:
 
     Attributes:
         positions: (queries, k)
-        cosines: (queries, k, encoders)
-        similarities: (queries, k) means of the weighted cosines, falling; equal ones by position.
+        cosines: (queries, k, encoders) inner products, which are cosines of unit vectors.
+        similarities: (queries, k) means of the weighted products, falling; equal ones by position.
     """
 
     positions: Positions
@@ -57,10 +59,10 @@ class OnePass:
     """The search for the k best codes of each query, to which blocks are added.
 
     Args:
-        queries: Encoder → (n, d) unit vectors.
+        queries: Encoder → (n, d) vectors; if these have unit length, so have those of the codes.
         scorer: Scores candidates in double precision; its threads compute beside the products.
         k: At least 1.
-        weights: (n, encoders) factors of the cosines before the mean; None are 1.
+        weights: (n, encoders) factors of the products before the mean; None are 1.
         method: How codes are scored.
     """
 
@@ -82,6 +84,10 @@ class OnePass:
         self._weights = np.ones((self._number, len(queries))) if weights is None else weights
         self._seen = 0
         self._joined = np.empty((0, 0), np.float32)
+        self._are_unit = all(
+            np.all(np.abs(lengths_of(rows) - 1) <= OFF_UNIT) for rows in queries.values()
+        )
+        self._longest = len(queries) ** 0.5 if self._are_unit else 0.0
         self._blocks = self._start()
 
     def add(self, positions: Positions, vectors: Mapping[str, Floats]) -> None:
@@ -100,7 +106,9 @@ class OnePass:
         for start in range(0, len(positions), size):
             here = slice(start, start + size)
             some = positions[here]
-            codes = self._products.put(self._join([vectors[name][here] for name in self._queries]))
+            joined = self._join([vectors[name][here] for name in self._queries])
+            self._widen(joined)
+            codes = self._products.put(joined)
             for block in self._blocks:
                 scores = self._products.multiply(block.queries, codes, absolute=self._absolute)
                 if not np.isfinite(self._products.column_scores(scores)).all():
@@ -125,17 +133,31 @@ class OnePass:
             if not np.isfinite(rows).all():
                 raise EncoderError(f"{name!r} gave a query no finite vector: {_AGAIN}")
         matrix = _weighted(self._queries, self._weights)
-        rounding = (ROUNDING * np.abs(self._weights).sum(axis=1)).astype(np.float32)
+        self._rounding = ROUNDING * lengths_of(matrix)
         size, part = self._products.queries_at_once, self._products.part
         blocks = []
         for start in range(0, self._number, size):
             stop = min(start + size, self._number)
             parts = [
-                _Part(at, start, Held(self._k, rounding[at : min(at + part, stop)]))
+                _Part(
+                    at,
+                    start,
+                    Held(self._k, self._longest * self._rounding[at : min(at + part, stop)]),
+                )
                 for at in range(start, stop, part)
             ]
             blocks.append(_Block(self._products.put(matrix[start:stop]), parts))
         return blocks
+
+    def _widen(self, codes: Singles) -> None:
+        """Make the bounds those of the longest codes so far, by which the rounding grows."""
+        longest = 0.0 if self._are_unit else float(lengths_of(codes).max(initial=0))
+        if longest <= self._longest:
+            return
+        self._longest = longest
+        for part in (part for block in self._blocks for part in block.parts):
+            here = slice(part.first, part.first + len(part.held.bounds))
+            part.held.widen(longest * self._rounding[here])
 
     def _hold(self, scores: object, positions: Positions, parts: "Sequence[_Part]") -> None:
         """Hold what passes of a product, each part by a thread."""

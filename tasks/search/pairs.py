@@ -30,7 +30,7 @@ class Codes(Protocol):
     """The vectors of all codes, which can be passed over several times."""
 
     def __call__(self, wanted: Positions | None = None) -> Iterator[Block]:
-        """Yield ((m,) ascending positions, encoder → (m, d) unit vectors), each position once.
+        """Yield ((m,) ascending positions, encoder → (m, d) vectors), each position once.
 
         No block is empty.
 
@@ -44,7 +44,7 @@ def in_memory(vectors: Mapping[str, Floats]) -> Codes:
     """Return codes whose vectors are in memory, by position.
 
     Args:
-        vectors: Encoder → (m, d) unit vectors.
+        vectors: Encoder → (m, d) vectors.
     """
     number = len(next(iter(vectors.values())))
 

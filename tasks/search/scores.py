@@ -1,4 +1,4 @@
-"""Inner products of unit vectors: which of many pass a bound, and those of chosen pairs, exactly.
+"""Inner products of vectors: which of many pass a bound, and those of chosen pairs, exactly.
 
 A matrix product in single precision finds what may pass; what does is scored again in double
 precision, so that equal vectors have equal scores in any order of summation inside the BLAS.
@@ -16,7 +16,9 @@ Doubles = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating]
 
 # Twice the rounding error of a float32 inner product of unit vectors with some thousand dimensions.
+# That of other vectors is so many times the product of their lengths.
 ROUNDING = 1e-5
+OFF_UNIT = 1e-2  # how far from 1 the lengths of unit vectors may lie
 LOWEST = np.finfo(np.float32).min  # a bound that every score passes, and -inf does not
 QUERIES, ITEMS = 2_048, 8_192  # of a block of scores, which takes 64 MB
 _SCORED = 64  # pairs at once: what they need stays in a core's cache
@@ -26,10 +28,16 @@ Exact = Callable[[Floats, Floats], Doubles]
 Found = tuple[Rows, Rows, Singles]  # rows, columns and scores of what passes, by rising row
 
 
+def lengths_of(rows: Floats) -> Singles:
+    """Return the (n,) lengths of (n, d) rows, in single precision."""
+    lengths: Singles = np.sqrt(np.einsum("ij,ij->i", rows, rows)).astype(np.float32, copy=False)
+    return lengths
+
+
 def unit_singles(vectors: Floats) -> Singles:
     """Return (n, d) rows of unit length in single precision; themselves where they are so."""
     singles = vectors.astype(np.float32, copy=False)
-    lengths = np.sqrt(np.einsum("ij,ij->i", singles, singles))
+    lengths = lengths_of(singles)
     if np.all(np.abs(lengths - 1) < ROUNDING / 10):
         return singles
     normal: Singles = singles / lengths[:, None]

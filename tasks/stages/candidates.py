@@ -1,7 +1,8 @@
 """Stage 3, candidates: for each query, the codes with the highest mean similarity over encoders.
 
-The similarity is the cosine, or with the fusion ``scaled`` the cosine divided by the encoder's
-largest absolute one for the query, as the code of CoSQA+'s authors does. All codes are compared
+The similarity is the cosine (of some encoders the inner product), or with the fusion ``scaled``
+that divided by the encoder's largest absolute one for the query, as the code of CoSQA+'s authors
+does. All codes are compared
 unless the settings ask for an approximate index, which is measured against that first.
 """
 

@@ -89,7 +89,8 @@ class TextVectors:
         queries = self.load(encoder, "query", pairs.queries)
         codes = self.load(encoder, "code", pairs.codes)
         with self._way_out(encoder, f"pairs of {pairs.name}"):
-            return PairVectors(queries, codes)
+            similarity = encoders.get(encoder).spec.similarity
+            return PairVectors(queries, codes, similarity=similarity)
 
     def load_checked(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these texts, as `load` does.

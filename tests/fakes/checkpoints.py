@@ -123,6 +123,7 @@ def _add_adapter(folder: Path, model: PreTrainedModel) -> None:
 _MODELS = {
     "codebert-base": _roberta,
     "codebert-search": _roberta,
+    "codexglue": _roberta,
     "graphcodebert": _roberta,
     "roberta-base": _roberta,
     "unixcoder": _roberta,

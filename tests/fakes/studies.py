@@ -17,7 +17,7 @@ CONDITIONS = {
     "source": "cosqa+codesearchnet",
     "queries": "20,604",
     "codes": "15,228",
-    "encoders": "codebert-search, unixcoder, codet5p",
+    "encoders": "codebert-search, unixcoder-collapsed, codet5p-collapsed",
     "top k": "20",
     "model": "openai/some-model",
     "configuration": "paper",

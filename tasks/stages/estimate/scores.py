@@ -86,7 +86,7 @@ def estimate_method(
         judged_in = TextVectors(benchmark.name, database, settings.encoder, settings.ray)
         texts = [code.text for code in benchmark.content.codes]
         codes = judged_in.load_checked(method, "code", texts)
-        judged = replace(judged, confidence=confidence_of(queries, codes))
+        judged = replace(judged, confidence=confidence_of(queries, codes, training.similarity))
     estimate = estimate_scores(
         method, training, queries, judged, settings.estimation, get_run_logger().info
     )

@@ -58,11 +58,14 @@ def counted_letters(texts: Sequence[str], dimension: int) -> Vectors:
     return np.pad(np.array(counts, np.float32), ((0, 0), (0, dimension - 26)))
 
 
-def test_vectors_have_unit_length_and_the_stated_dimension(encoder: Encoder) -> None:
+def test_vectors_have_the_length_of_their_similarity_and_the_stated_dimension(
+    encoder: Encoder,
+) -> None:
     vectors = encoder.encode(TEXTS, "code", batch_size=2)
     assert vectors.shape == (len(TEXTS), encoder.spec.dimension)
     assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    is_unit = np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    assert is_unit == (encoder.spec.similarity == "cosine")
 
 
 def test_a_vector_does_not_depend_on_its_batch(encoder: Encoder) -> None:

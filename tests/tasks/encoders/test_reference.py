@@ -290,6 +290,54 @@ def test_a_model_of_the_hub_like_a_registered_one_is_computed_from_its_own_weigh
     assert np.array_equal(from_hub, from_folder)
 
 
+def test_one_of_the_hub_that_is_like_a_registered_one_is_described_without_its_files() -> None:
+    spec = spec_of(f"hub:mine=org/nowhere@{COMMIT}?like=unixcoder&white_space=collapsed")
+    like = spec_of("unixcoder")
+    assert (spec.before, spec.pooling, spec.white_space) == (like.before, "mean", "collapsed")
+
+
+def test_codebert_is_no_encoder_by_itself_and_both_that_may_be_meant_are_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"codebert-search, fine-tuned .*codebert-base, "):
+        encoders.get("codebert")
+
+
+class Hostile:
+    """What a pickle runs when it is read without care."""
+
+    def __init__(self, victim: Path) -> None:
+        self._victim = victim
+
+    def __reduce__(self) -> tuple[Any, tuple[Path, str]]:
+        return Path.write_text, (self._victim, "ran")
+
+
+def test_a_checkpoint_of_codexglue_is_read_by_its_pooler_and_its_products(tmp_path: Path) -> None:
+    folder = make_checkpoint("codexglue", tmp_path / "checkpoint-best-mrr", 32)
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    weights = {f"encoder.{name}": rows for name, rows in model.state_dict().items()}
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "model.bin")
+    reference = f"checkpoint:kape={folder}?like=codexglue&dimension=32"
+    kape = encoders.get(reference)
+    tokens = tokenizer.tokenize(" ".join(TEXTS[1].split()))[:254]
+    ids = tokenizer.convert_tokens_to_ids(["<s>", *tokens, "</s>"])
+    with torch.inference_mode():
+        pooled = model.eval()(torch.tensor([ids])).pooler_output.numpy()
+    for kind in ("query", "code"):
+        found = kape().encode([TEXTS[1]], kind, 1)
+        assert np.allclose(found, pooled, atol=1e-5)
+    assert kape.spec.key != spec_of(f"{reference}&similarity=cosine").key
+
+    victim = tmp_path / "victim"
+    torch.save({**weights, "encoder.x": Hostile(victim)}, folder / "model.bin")
+    with pytest.raises(EncoderError, match="cannot load encoder 'kape'"):
+        encoders.get(reference)()
+    assert not victim.exists()
+    (folder / "config.json").unlink()
+    with pytest.raises(EncoderError, match=r"model\.bin, alone: copy config\.json and the token"):
+        encoders.get(reference)
+
+
 def test_an_adopted_reference_is_found_by_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,8 @@
 
 Each is compared with a plain computation by transformers on a small random checkpoint of its own
 architecture, text by text, without padding. All_minilm_l12_v2, all_mpnet_base_v2, codebert_base,
-codebert_search, codet5p, graphcodebert, jina_embeddings_v3, minilm, multilingual_e5_large,
-roberta_base and unixcoder are the users.
+codebert_search, codet5p, codexglue, graphcodebert, jina_embeddings_v3, minilm,
+multilingual_e5_large, roberta_base and unixcoder are the users.
 """
 
 import warnings
@@ -46,6 +46,7 @@ PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
     "codebert-base": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
     "codebert-search": (["<s>"], ["</s>"], 128, 256, "", "", "pooler"),
     "codet5p": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "codexglue": (["<s>"], ["</s>"], 256, 256, "", "", "pooler"),
     "graphcodebert": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
     "jina-embeddings-v3": (
         ["<s>"], ["</s>"], 8192, 8192, "Represent the query for retrieving evidence documents: ",
@@ -75,7 +76,7 @@ class Plain:
         """Return the vector of one text."""
         before, after, query_length, code_length, query, code, pooling = PUBLISHED[self._name]
         length = query_length if kind == "query" else code_length
-        if self._name == "codebert-search":
+        if self._name in ("codebert-search", "codexglue"):
             text = " ".join(text.split())
         tokens = self._tokenizer.tokenize((query if kind == "query" else code) + text)
         tokens = [*before, *tokens[: length - len(before) - len(after)], *after]
@@ -88,7 +89,8 @@ class Plain:
             if self._name == "codet5p":
                 weights = load_file(self._folder / "model.safetensors")
                 pooled = weights["proj.weight"] @ pooled + weights["proj.bias"]
-        vector: Vectors = (pooled / pooled.norm()).numpy()
+        is_product = self._name == "codexglue"
+        vector: Vectors = (pooled if is_product else pooled / pooled.norm()).numpy()
         return vector
 
     def _model_of(self, kind: Kind) -> Any:
@@ -138,7 +140,7 @@ def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not(
         {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
         {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
         {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)}, {"truncated": True},
-        {"dtype": "bfloat16"},
+        {"dtype": "bfloat16"}, {"similarity": "product"},
     ]  # fmt: skip
     keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
     assert len(keys) == len(changes) + 1

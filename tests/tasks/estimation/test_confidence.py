@@ -17,6 +17,13 @@ def test_it_is_the_best_codes_share_of_the_softmax() -> None:
     assert found[1] == pytest.approx(shares[2] / shares.sum())
 
 
+def test_of_products_it_is_the_share_in_the_softmax_that_they_are_trained_by() -> None:
+    codes = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    found = confidence_of(np.array([[2, 1]], np.float32), codes, "product")
+    shares = np.exp(np.array([2, 1, 3]))
+    assert found[0] == pytest.approx(shares[2] / shares.sum())
+
+
 def test_of_one_code_it_is_sure_and_of_ten_equal_ones_not() -> None:
     query, codes = np.ones((1, 3), np.float32), np.ones((25, 3), np.float32)
     assert confidence_of(query, codes[:1])[0] == 1

@@ -22,6 +22,16 @@ def test_all_pairs_are_the_list_where_no_rows_are_given() -> None:
     assert np.array_equal(ranks_among(pairs), ranks_among(pairs, np.arange(30)))
 
 
+def test_a_model_that_ranks_by_products_prefers_longer_vectors() -> None:
+    queries, codes = np.eye(2), np.array([[1.0, 0], [2.0, 1]])
+    assert ranks_among(PairVectors(queries, codes)).tolist() == [1, 1]
+    assert ranks_among(PairVectors(queries, codes, similarity="product")).tolist() == [2, 1]
+    some, others = (27 * rows for rows in drawn(40, 40, 3))
+    found = ranks_among(PairVectors(some, others, similarity="product"))
+    products = some.astype(float) @ others.astype(float).T
+    assert np.array_equal(found, (products >= np.diag(products)[:, None] - 1e-9).sum(axis=1))
+
+
 def test_a_repeated_pair_ties_with_itself() -> None:
     pairs = PairVectors(np.eye(3), np.eye(3))
     assert ranks_among(pairs, np.array([0, 0, 0, 1, 2])).tolist() == [3, 3, 3, 1, 1]

@@ -78,6 +78,16 @@ def test_identical_queries_have_the_published_score(
     assert round(found, 4) == published
 
 
+def test_probabilities_are_the_softmax_of_the_models_own_similarities() -> None:
+    codes = np.array([[1.0, 0], [0, 2], [3, 4]])
+    training = PairVectors(codes, codes, similarity="product")
+    data = EstimationData.of_pairs(training, training)
+    products = codes @ codes.T
+    expected = -np.sort(-np.exp(products) / np.exp(products).sum(axis=1, keepdims=True), axis=1)
+    assert np.allclose(data.probabilities, expected)
+    assert np.allclose(data.nearest(1).similarities, 1)  # of queries to queries: cosines, always
+
+
 def test_equally_uncertain_queries_are_taken_in_their_order() -> None:
     asked: list[int] = []
 

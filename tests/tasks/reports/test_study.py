@@ -140,7 +140,7 @@ def test_the_table_has_a_row_for_each_line_with_what_differed(
         "published": 0.088,
         "difference": pytest.approx(0.037),
         "n": 40,
-        "note": "beside CodeT5+; codes: 15,228, published 653,994",
+        "note": "beside CodeT5+; white space kept, 512 tokens; codes: 15,228, published 653,994",
         "source": "v2, Table I",
         "command": "cosqa collect, then cosqa study",
     }

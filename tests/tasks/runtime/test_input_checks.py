@@ -73,6 +73,17 @@ def test_a_folder_stands_in_for_a_registered_encoder_until_it_is_not_given_any_m
     assert encoders.is_pinned("codebert-search")
 
 
+def test_products_are_not_averaged_with_other_similarities(tmp_path: Path) -> None:
+    folder = make_checkpoint("codexglue", tmp_path / "model", 16)
+    kape = f"checkpoint:kape={folder}?like=codexglue&dimension=16"
+    both = settings(("minilm", kape))
+    with pytest.raises(SettingsError, match=r"kape.* is compared by products.*FUSION=scaled"):
+        check_pipeline_input(both)
+    scaled = both.search.model_copy(update={"fusion": "scaled"})
+    check_pipeline_input(both.model_copy(update={"search": scaled}))
+    check_pipeline_input(settings((kape,)))
+
+
 def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"\xff")
     (odd / "docs").mkdir(parents=True)

@@ -7,11 +7,14 @@ import pytest
 
 from infra.settings import Settings, load_settings
 from infra.settings.presets import load_preset
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerSpec
 from tasks.runtime.requirements import (
     departures,
     fetched_at_first_use,
     missing_requirements,
 )
+from tasks.studies import published_name
 from tests.flows.published_files import cosqa_queries, write_cosqa
 
 
@@ -54,6 +57,28 @@ def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
         "microsoft/unixcoder-base",
         "Salesforce/codet5p-110m-embedding",
     ]
+    asked = fetched_at_first_use(chosen())
+    assert asked.count("intfloat/multilingual-e5-large") == 1  # with and without prefixes
+
+
+@pytest.mark.parametrize("preset", ["cosqa-plus-v1", "cosqa-plus-v2"])
+def test_the_papers_encoders_are_read_as_the_authors_scoring_reads_them(preset: str) -> None:
+    for name in load_settings(preset=preset).search.encoders:
+        spec = encoders.get(name).spec
+        assert isinstance(spec, TransformerSpec)
+        assert (spec.length_of("query"), spec.length_of("code")) == (128, 256)
+        assert spec.white_space == "collapsed"
+        assert published_name(spec.name)[1] == ""
+
+
+def test_e5_is_scored_with_and_without_prefixes() -> None:
+    specs = [encoders.get(name).spec for name in chosen().evaluation.methods if "e5-" in name]
+    prefixes = [
+        (spec.query_prefix, spec.code_prefix)
+        for spec in specs
+        if isinstance(spec, TransformerSpec) and spec.model == "intfloat/multilingual-e5-large"
+    ]
+    assert prefixes == [("query: ", "passage: "), ("", "")]
 
 
 def test_an_embedding_api_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

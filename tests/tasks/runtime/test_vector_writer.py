@@ -121,6 +121,21 @@ def test_unusable_vectors_are_refused_by_the_encoders_and_the_texts_name(
     assert list(database.settings.vectors.rglob("*.arrow")) == []
 
 
+def test_vectors_that_are_compared_by_products_have_any_length_but_none(database: Database) -> None:
+    spec = SPEC.model_copy(update={"similarity": "product"})
+    assert folder_of(spec) != folder_of(SPEC)
+    writer = VectorWriter(database, spec, shard_size=40)
+    _, texts = next(writer.batches("code", vectors.ids_of(IDS), read, 100))
+    with pytest.raises(EncoderError, match="length 0 instead of a positive one"):
+        writer.add(0, 0 * vectors_of(texts))
+    again = VectorWriter(database, spec, shard_size=40)
+    for number, (_, texts) in enumerate(again.batches("code", vectors.ids_of(IDS), read, 100)):
+        again.add(number, 7 * vectors_of(texts))
+    again.finish()
+    stored = [vectors.read_vectors(file)[1] for file in database.settings.vectors.rglob("*.arrow")]
+    assert np.allclose(np.linalg.norm(np.vstack(stored), axis=1), 7)
+
+
 def test_a_damaged_file_that_nobody_recorded_is_reported_and_not_used(database: Database) -> None:
     embed(database)
     folder = database.settings.vectors / folder_of(SPEC)

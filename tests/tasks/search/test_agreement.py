@@ -33,6 +33,12 @@ def test_the_overlap_is_the_share_of_the_nearest_codes_and_cosines_are_those_of_
     assert "50.0% the same" in str(found)
 
 
+def test_cosines_are_those_of_vectors_of_any_length() -> None:
+    codes = 3 * unit(4, 1)
+    found = agreement((codes, codes), (codes, 9 * codes))
+    assert found.mean_cosine == pytest.approx(1)
+
+
 def test_widths_may_differ_where_there_is_no_cosine() -> None:
     codes = unit(30, 2)
     wide = np.pad(codes, ((0, 0), (0, 3)))

@@ -102,6 +102,21 @@ def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(process
         assert found.positions.tolist() == sorted_by(scores, k)
 
 
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("block", [7, 400])
+def test_vectors_of_any_length_are_ranked_by_their_inner_products(
+    block: int, processor: str
+) -> None:
+    generator = np.random.default_rng(5)
+    queries = 20 * unit(generator, 19, 256) * generator.random((19, 1), np.float32)
+    near = 1e3 * (unit(generator, 1, 256) + 1e-6 * unit(generator, 300, 256))
+    far = unit(generator, 100, 256) * np.geomspace(10, 0.1, 100, dtype=np.float32)[:, None]
+    codes = np.concatenate([near, far])  # blocks come in falling order, and so the longest last
+    method = Method(products=PROCESSORS[processor]())
+    found = search({"": queries}, in_blocks({"": codes}, block), 40, method=method)
+    assert found.positions.tolist() == sorted_by(cosines(queries, codes), 40)
+
+
 @pytest.mark.gpu
 def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same() -> None:
     if not torch.cuda.is_available():

@@ -46,3 +46,10 @@ def test_bounds_rise_only() -> None:
     held.raise_bounds(np.full(3, 0.5, np.float32))
     held.raise_bounds(np.full(3, 0.2, np.float32))
     assert np.allclose(held.bounds, 0.499)
+
+
+def test_bounds_fall_where_scores_become_less_exact() -> None:
+    held = Held(1, ROUNDING)
+    held.raise_bounds(np.full(3, 0.5, np.float32))
+    held.widen(100 * ROUNDING)
+    assert np.allclose(held.bounds, 0.4)

@@ -9,9 +9,10 @@ from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import Database, open_database, vectors
 from tasks.benchmarks import Benchmark
+from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.stages.embed import encoder_key
-from tasks.stages.vectors import BenchmarkVectors
+from tasks.stages.vectors import BenchmarkVectors, TextVectors
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]
@@ -52,3 +53,18 @@ def test_known_texts_are_not_embedded_again(database: Database) -> None:
     assert positions.tolist() == [0, 1, 2], "of d0, d1, d2"
     assert np.array_equal(rows, ROWS[[1, 0, 1]])
     assert np.array_equal(source.queries(ENCODER, ["1"]), ROWS[:1])
+
+
+@pytest.mark.parametrize(
+    ("encoder", "similarity"), [("minilm", "cosine"), ("codexglue", "product")]
+)
+def test_pairs_are_ranked_by_the_similarity_of_their_encoder(
+    database: Database, encoder: str, similarity: str
+) -> None:
+    key = encoder_key(encoder)
+    ids: dict[Kind, str] = {"code": Code.of(TEXTS[0]).code_id, "query": Query.of("x").query_id}
+    for kind, item in ids.items():
+        vectors.add_file(database, key, kind, f"{encoder}-{kind}.arrow", [item], 3 * ROWS[:1])
+    texts = TextVectors("pairs", database, EncoderSettings(), RaySettings())
+    pairs = texts.load_pairs(encoder, Pairs("pairs", ("x",), (TEXTS[0],)))
+    assert pairs.similarity == similarity

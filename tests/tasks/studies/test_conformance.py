@@ -59,6 +59,7 @@ def test_every_published_figure_belongs_to_a_study_or_names_another_command() ->
 
 
 def test_a_name_that_the_papers_do_not_have_stays_as_it_is() -> None:
-    assert published_name("codebert") == ("CodeBERT", "")
+    assert published_name("codebert") == ("codebert", "")
+    assert published_name("codebert-search") == ("CodeBERT", "")
     assert published_name("somebody's") == ("somebody's", "")
     assert published_name("minilm") == ("all-MiniLM-L12-v2", "the smaller all-MiniLM-L6-v2")
