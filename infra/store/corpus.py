@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 
 from infra.collected import Content
+from infra.draws import ALL, Draw
 from infra.errors import StoreError
 from infra.identity import digest
 from infra.records import Code, Label, Query, Record, SourceInfo
@@ -349,6 +350,14 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
             "INSERT INTO source_labels BY NAME SELECT $1 AS collection, * FROM incoming",
             [collection],
         )
+
+
+def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
+    """Return the ids of the queries that are drawn of a collection; None where all are."""
+    if draw == ALL:
+        return None
+    rows = tx.rows("SELECT query_id FROM collection_queries WHERE collection = ?", [collection])
+    return sorted(draw.of(str(query_id) for (query_id,) in rows))
 
 
 def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:

@@ -101,7 +101,7 @@ def selection_of(database: Database, run: AnnotationRun, *, ahead: bool = False)
         recipe_id=run.recipe.recipe_id,
         labels=labels,
         labelling_round=run.recipe.place,
-        limit=run.settings.annotation.limit,
+        draw=run.settings.annotation.draw,
         retries=Retries()
         if policy.retry_all
         else Retries(
