@@ -352,6 +352,16 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
         )
 
 
+def languages_of(database: Database, collection: str) -> dict[str, int]:
+    """Return language → number of a collection's codes; "" where its source names none."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT language, count(*) FROM collection_codes WHERE collection = ? GROUP BY ALL",
+            [collection],
+        )
+    return {str(language): int(str(number)) for language, number in rows}
+
+
 def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
     """Return the ids of the queries that are drawn of a collection; None where all are."""
     if draw == ALL:
