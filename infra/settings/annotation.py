@@ -75,7 +75,7 @@ class AnnotationSettings(Section):
         "which nothing has run (all); auto is matches in `spec` and read in all others.",
     )
     limit: int | None = Field(
-        None, ge=1, description="Annotate N queries only, drawn at random by the seed."
+        None, ge=1, description="Take N queries only, drawn at random by the seed."
     )
     seed: int = Field(0, ge=0, description="Seed of random draws of queries and pairs.")
     max_try_time: int = Field(
