@@ -6,6 +6,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
+from infra.draws import Draw
 from infra.settings import Configuration
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth
 from tasks.stages.preflight import check_annotators
@@ -27,7 +28,10 @@ def compare_annotators(
         models: The models' names for litellm; none takes the one of the settings.
         configurations: The configurations of the agents.
         settings: All other settings; None reads them from file and environment.
-        limit: Number of pairs to judge, from the first; None takes all.
+        limit: Number of pairs to judge, drawn at random by ``annotation.seed``; None takes all.
     """
     annotators = check_annotators(settings, models, configurations)
-    return [judge_truth(truth, limit, recipe, asked) for asked, recipe in annotators]
+    return [
+        judge_truth(truth, Draw(limit, asked.annotation.seed), recipe, asked)
+        for asked, recipe in annotators
+    ]

@@ -30,6 +30,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from infra.deploy import POOL
+from infra.draws import Draw
 from infra.errors import SettingsError
 from infra.registry import unknown_name
 from infra.settings import (
@@ -405,12 +406,33 @@ class Agents(Options, panel=_JUDGE):
     )  # fmt: skip
 
 
-class Extent(Options, panel=_JUDGE):
-    """Which pairs are judged."""
+class DrawnQueries(Options, panel=_JUDGE):
+    """Which queries are drawn."""
 
     limit: int | None = ask(
         "", "annotation.limit", "Queries to annotate at most", unset="all queries"
     )
+    seed: int | None = ask("", "annotation.seed")
+
+
+class DrawnPairs(Options, panel=_JUDGE):
+    """Which pairs are drawn."""
+
+    limit: int | None = ask(
+        "Take N pairs only, drawn at random by the seed.", "", "Pairs to judge at most", ge=1,
+        unset="all of them",
+    )  # fmt: skip
+    seed: int | None = ask("", "annotation.seed")
+
+    @property
+    def draw(self) -> Draw:
+        """The draw of the pairs."""
+        return Draw(self.limit, self.settings.annotation.seed)
+
+
+class Extent(Options, panel=_JUDGE):
+    """Which pairs are judged."""
+
     reasons: tuple[str, ...] = ask(
         "Reason for which pairs are judged, the most urgent first.", "reannotation.take",
         "Reasons", default=(), flag="--reason", metavar="REASON", choices=REASONS,
@@ -547,12 +569,12 @@ class Instead(Options, panel=_INSTEAD):
 # cosqa.toml for those that follow; a command shows and a form asks those of the classes in `asks`.
 
 _FOUND: tuple[type[Options], ...] = (Preset, Input, Candidates, Checkpoints, Store)
-_JUDGED = (Judge, Agents, Extent, Spending, Batch, Instead)
+_JUDGED = (Judge, Agents, DrawnQueries, Extent, Spending, Batch, Instead)
 
 
 class Pipeline(
-    Preset, Input, Reread, Candidates, Checkpoints, Judge, Agents, Extent, Audited, Spending,
-    Batch, Methods, Store, Output, Export, Instead,
+    Preset, Input, Reread, Candidates, Checkpoints, Judge, Agents, DrawnQueries, Extent,
+    Audited, Spending, Batch, Methods, Store, Output, Export, Instead,
 ):  # fmt: skip
     """What a command of the pipeline is to do."""
 
@@ -616,7 +638,7 @@ class Figures(Options, panel="Further figures"):
 class Study(Pipeline, Figures):
     """What ``cosqa study`` is to do."""
 
-    asks = (*_FOUND, Methods, Output, Figures)
+    asks = (*_FOUND, DrawnQueries, Methods, Output, Figures)
 
 
 class Writing(Judge):
@@ -794,7 +816,11 @@ class StudyKape(Checkpoints, Store, Output):
     )  # fmt: skip
 
 
-class CompareAnnotators(Store):
+class Rounds(Store, DrawnPairs):
+    """What ``cosqa annotators rounds`` is to compare."""
+
+
+class CompareAnnotators(Store, DrawnPairs):
     """What ``cosqa annotators compare`` is to compare."""
 
     truth: Path = ask(
@@ -812,9 +838,6 @@ class CompareAnnotators(Store):
         choices=_CONFIGURATIONS, unset="the rows of the paper's ablation, and gated",
         validate_default=True,
     )  # fmt: skip
-    limit: int | None = ask(
-        "Take the first N pairs only.", "", "Pairs to judge at most", ge=1, unset="all of them"
-    )
     output: Path | None = ask("File for the figures, as JSON.")
 
     @field_validator("configurations")

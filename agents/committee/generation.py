@@ -32,7 +32,12 @@ class WrittenAnswer(Record):
 
 
 async def written_answer(
-    query: Query, refused: Sequence[RefusedCode], model: ReportingModel, committee: Committee
+    query: Query,
+    refused: Sequence[RefusedCode],
+    model: ReportingModel,
+    committee: Committee,
+    *,
+    snippets: bool = False,
 ) -> WrittenAnswer | None:
     """Return one verified or refused answer to a query, None where the model wrote nothing.
 
@@ -43,17 +48,18 @@ async def written_answer(
         refused: Answers that were written before, oldest first.
         model: Writes.
         committee: Verifies.
+        snippets: Take code without a function too, as StaQC has it (CoSQA+, first version).
 
     Raises:
         LanguageModelError: The model failed.
         ModelUnavailableError: The committee could not judge the pair.
     """
     calls: list[LanguageModelCall] = []
-    text = await CodeWriter(TracedModel(model, calls)).write(query, refused)
+    text = await CodeWriter(TracedModel(model, calls)).write(query, refused, snippets=snippets)
     if not text.strip():
         return None
     code = Code.of(text)
-    if problem := _problem_of(code.text):
+    if problem := _problem_of(code.text, snippets=snippets):
         return WrittenAnswer(code=code, status="refused", reason=problem, calls=tuple(calls))
     annotation = await committee.judge(Pair(query=query, code=code))
     if annotation.status == "failed":
@@ -67,11 +73,13 @@ async def written_answer(
     )
 
 
-def _problem_of(text: str) -> str:
+def _problem_of(text: str, *, snippets: bool = False) -> str:
     """Return why a text cannot be an answer, "" where it may be one."""
     tree = parse_or_none(text)
     if tree is None:
         return "It is not Python 3: it does not parse."
+    if snippets:
+        return "" if tree.body else "It holds no statement."
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     if not any(isinstance(node, functions) for node in tree.body):
         return "It defines no function."

@@ -31,12 +31,15 @@ class CodeWriter(Agent[WrittenCode]):
     role = "code_writer"
     reply_type = WrittenCode
 
-    async def write(self, query: Query, refused: Sequence[RefusedCode] = ()) -> str:
+    async def write(
+        self, query: Query, refused: Sequence[RefusedCode] = (), *, snippets: bool = False
+    ) -> str:
         """Return code that is to answer the query, without marks of Markdown around it.
 
         Args:
             query: The query.
             refused: Answers that were written before, oldest first.
+            snippets: Say that it need be no function.
 
         Raises:
             LanguageModelError: The model failed.
@@ -46,6 +49,8 @@ class CodeWriter(Agent[WrittenCode]):
         for earlier in refused:
             parts.append(fence("answer that was refused", shorten(earlier.code, limit)))
             parts.append(fence("why it was refused", shorten(earlier.reason, limit)))
+        if snippets:
+            parts.append("A snippet without a function will do too.")
         if refused:
             parts.append("Write a better answer.")
         reply = await self._ask("\n".join(parts))

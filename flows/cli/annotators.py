@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from flows.cli.output import print_table, say
-from flows.options import CompareAnnotators, Options
+from flows.options import CompareAnnotators, Options, Rounds
 from flows.runtime.prefect_server import flow_result
+from infra.draws import ALL
 from infra.outputs import write_outputs
 from infra.store import open_database
 from infra.store.audits import StoredAudit, load_audits
@@ -36,7 +37,7 @@ tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 def compare(options: CompareAnnotators) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
-    pairs = read_truth(options.truth, options.limit)
+    pairs = read_truth(options.truth, options.draw)
     if not needs_server(options.settings):
         configurations: Any = options.configurations  # names that the options have checked
         check_annotators(options.settings, options.models, configurations)
@@ -108,7 +109,8 @@ _ALPHA_OF_ROUNDS = (
 
 def print_rounds(options: Options) -> None:
     """Print a table for each recipe that judged pairs of a collection in several rounds."""
-    stored = rounds_in_store(open_database(options.settings.store))
+    draw = options.draw if isinstance(options, Rounds) else ALL
+    stored = rounds_in_store(open_database(options.settings.store), draw)
     for item in stored:
         _print_round(item)
     if not stored:

@@ -132,4 +132,4 @@ def compare_annotators(options: CompareAnnotators) -> None:
     """Check the file of pairs with known labels, and make the folder of the output."""
     if options.output:
         require_writable(options.output)
-    read_truth(options.truth, options.limit)
+    read_truth(options.truth, options.draw)

@@ -61,7 +61,7 @@ _ANNOTATORS = {
     ),
     "rounds": Command(
         "Print how far labelling rounds agree: alpha of all, and of every two.",
-        "Store",
+        "Rounds",
         ("checks:store", "annotators:print_rounds"),
         details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
         examples=("cosqa annotators rounds --store cosqa-data",),

@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
+from infra.draws import Draw
 from infra.errors import SettingsError
 from infra.secrets import tells_of_a_secret
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration, Evidence
@@ -73,7 +74,10 @@ class AnnotationSettings(Section):
         "that reading takes for a match and of which nothing has run (matches), or every pair of "
         "which nothing has run (all); auto is matches in `spec` and read in all others.",
     )
-    limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
+    limit: int | None = Field(
+        None, ge=1, description="Take N queries only, drawn at random by the seed."
+    )
+    seed: int = Field(0, ge=0, description="Seed of random draws of queries and pairs.")
     max_try_time: int = Field(
         3,
         ge=0,
@@ -118,6 +122,11 @@ class AnnotationSettings(Section):
         description="Seconds for which a run waits, every five minutes trying again, while the "
         "model or the engine is away.",
     )
+
+    @property
+    def draw(self) -> Draw:
+        """The draw of the queries whose candidates are judged."""
+        return Draw(self.limit, self.seed)
 
     @property
     def times(self) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 
 from infra.collected import Content
+from infra.draws import ALL, Draw
 from infra.errors import StoreError
 from infra.identity import digest
 from infra.records import Code, Label, Query, Record, SourceInfo
@@ -351,6 +352,24 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
             "INSERT INTO source_labels BY NAME SELECT $1 AS collection, * FROM incoming",
             [collection],
         )
+
+
+def languages_of(database: Database, collection: str) -> dict[str, int]:
+    """Return language → number of a collection's codes; "" where its source names none."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT language, count(*) FROM collection_codes WHERE collection = ? GROUP BY ALL",
+            [collection],
+        )
+    return {str(language): int(str(number)) for language, number in rows}
+
+
+def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
+    """Return the ids of the queries that are drawn of a collection; None where all are."""
+    if draw == ALL:
+        return None
+    rows = tx.rows("SELECT query_id FROM collection_queries WHERE collection = ?", [collection])
+    return sorted(draw.of(str(query_id) for (query_id,) in rows))
 
 
 def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:

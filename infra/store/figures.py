@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
 from infra.settings import RECORDED_PREFIX
 from infra.store.annotations import UNPRICED, paid_once
 from infra.store.behaviours import figures_of
+from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, standing
 from infra.summaries import BehaviourFigures, Effort
@@ -85,8 +87,10 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
         )
 
 
-def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:
-    """Return the votes of each pair that the rounds of the recipe in use have judged, in order.
+def votes_of_rounds(
+    database: Database, labels: CurrentLabels, draw: Draw = ALL
+) -> list[tuple[int | None, ...]]:
+    """Return the votes of each pair drawn of those that the rounds of the recipe in use judged.
 
     None is a round's that gave the pair no label. A label of a former recipe is among them where it
     counts for the round.
@@ -96,9 +100,15 @@ def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int
     fresh = labels.model_copy(update={"fresh_only": True})
     with database.transaction() as tx, standing(tx, fresh):
         rows = tx.rows(
-            f"SELECT {columns} FROM votes GROUP BY query_id, code_id ORDER BY query_id, code_id"  # noqa: S608 - literals only
+            f"SELECT query_id || ' ' || code_id AS pair, {columns} FROM votes "  # noqa: S608 - literals only
+            "GROUP BY query_id, code_id ORDER BY query_id, code_id"
         )
-    return [tuple(vote if isinstance(vote, int) else None for vote in row) for row in rows]
+    chosen = draw.of(str(pair) for pair, *_ in rows)
+    return [
+        tuple(vote if isinstance(vote, int) else None for vote in votes)
+        for pair, *votes in rows
+        if pair in chosen
+    ]
 
 
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
@@ -278,16 +288,18 @@ class GroupMean(Record):
 
 
 def count_by_rank(
-    database: Database, search_id: SearchId, labels: CurrentLabels
+    database: Database, search_id: SearchId, labels: CurrentLabels, draw: Draw = ALL
 ) -> list[RankCounts]:
-    """Return the labels of a search's candidates by rank."""
+    """Return the labels of a search's candidates by rank, those of the drawn queries."""
     with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
             "SELECT rank, count(relevance) AS labelled, "
             "coalesce(sum(relevance), 0)::BIGINT AS matches "
             "FROM candidates JOIN standing USING (query_id, code_id) "
-            "WHERE search_id = ? GROUP BY rank ORDER BY rank",
-            [search_id],
+            "WHERE search_id = $search "
+            "AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[]))) "
+            "GROUP BY rank ORDER BY rank",
+            {"search": search_id, "drawn": drawn_queries(tx, labels.collection, draw)},
         )
     return [RankCounts.model_validate(row) for row in rows]
 

@@ -15,9 +15,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from infra.atomic import atomic_write
+from infra.draws import ALL, Draw
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
 from infra.settings import Reason
+from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import CurrentLabels, standing
 
@@ -132,7 +134,8 @@ _CLASSIFIED = """
     CREATE TEMP TABLE classified AS
     WITH selected AS (
         SELECT query_id, position FROM collection_queries
-        WHERE collection = $collection ORDER BY position LIMIT $limit
+        WHERE collection = $collection
+        AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[])))
     ), found AS (
         SELECT query_id, code_id, min(rank) FILTER (search_id = $search) AS own, min(rank) AS rank
         FROM candidates SEMI JOIN selected USING (query_id)
@@ -247,7 +250,7 @@ class Selection(Record):
         labels: The recipe's labels of these candidates. Labels of other rounds and judges than its
             own count for neither fresh nor former: each judges anew.
         labelling_round: The round in which it judges.
-        limit: Number of the collection's queries, from the first; None takes all.
+        draw: Of the collection's queries.
         retries: When failed pairs are due.
         doubt: Of these candidates only those in doubt; None takes all.
     """
@@ -256,16 +259,15 @@ class Selection(Record):
     recipe_id: RecipeId
     labels: CurrentLabels
     labelling_round: int = 1
-    limit: int | None = None
+    draw: Draw = ALL
     retries: Retries = Retries()
     doubt: Doubt | None = None
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Values for the parameters of `_CLASSIFIED`."""
+        """Values for the parameters of `_CLASSIFIED`, but for the drawn queries."""
         return {
             "collection": self.labels.collection,
-            "limit": _ALL if self.limit is None else self.limit,
             "search": self.search_id,
             "searches": list(self.labels.search_ids),
             "recipe": self.recipe_id,
@@ -316,7 +318,8 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
             with standing(tx, doubt.labels):
                 tx.connection.execute(_FINISHED, {"below": doubt.below})
         with tx.stream("coverage", selection.labels.coverage.rows):
-            tx.connection.execute(_CLASSIFIED, selection.parameters)
+            queries = drawn_queries(tx, selection.labels.collection, selection.draw)
+            tx.connection.execute(_CLASSIFIED, {**selection.parameters, "drawn": queries})
         if doubt:
             tx.connection.execute(_IN_DOUBT, {"ahead": doubt.ahead})
             tx.execute("DROP TABLE finished")

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, Field
 
+from infra.draws import ALL, Draw
 from infra.errors import SourceError
 from infra.ids import PairKey
 from infra.records import Code, Pair, Query, Record
@@ -39,8 +40,8 @@ class TruePair(Record):
         return self.pair.key
 
 
-def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
-    """Return the distinct pairs of a file in their order, at most the first ``limit``.
+def read_truth(file: Path, draw: Draw = ALL) -> tuple[TruePair, ...]:
+    """Return the pairs drawn of the distinct ones of a file, in its order.
 
     Raises:
         SourceError: The file is missing or holds no pair, an item is malformed, or two items
@@ -56,7 +57,8 @@ def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
             f'{printable(file)} holds no pairs: write lines such as {{"query": "...", '
             '"code": "def ...", "label": 1}'
         )
-    return tuple(pairs.values())[:limit]
+    chosen = draw.of(" ".join(key) for key in pairs)
+    return tuple(pair for key, pair in pairs.items() if " ".join(key) in chosen)
 
 
 def _true_pair(item: _Item, place: str) -> TruePair:

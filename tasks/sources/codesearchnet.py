@@ -6,22 +6,26 @@ functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.
 after gunzip) with those that are documented, and ``<language>_licenses.pkl`` with the licences of
 their repositories. Pickles are read as data (`tasks.files.pickles`), and everything as it comes:
 the files are larger than memory.
+
+With ``annotations`` the challenge's queries and annotated functions are read instead: a function is
+relevant to a query where an annotator graded it 3 (`tasks.benchmarks.challenge`).
 """
 
 import gzip
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from infra.collected import Item, Streamed
 from infra.errors import SettingsError, SourceError
 from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.challenge import Grades, is_right, read_grades
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
 from tasks.corpus.merging import Merged
@@ -35,8 +39,10 @@ from tasks.sources import SourceOptions, sources, split_names
 
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
+UNFOUND = "annotated function that is not in the files"
+GRADED = "people:codesearchnet-challenge"
 
-_VERSION = "4"  # to be raised when the same files are to give other records
+_VERSION = "5"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -108,11 +114,22 @@ class CodeSearchNetOptions(SourceOptions):
         description="Take first paragraphs of documentation as queries, and the functions without "
         "it as their relevant code; needs part=documented.",
     )
+    annotations: Path | None = Field(
+        None,
+        description="The challenge's annotationStore.csv: its queries with a right answer (a grade "
+        "of 3) over all annotated functions; by itself no filter is set.",
+    )
     filters: tuple[str, ...] = Field(
         ("parseable",), description=SourceOptions.model_fields["filters"].description
     )
 
     _names = field_validator("languages", "splits", mode="before")(split_names)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_published(cls, given: dict[str, object]) -> dict[str, object]:
+        """Keep annotated functions that Python 3 does not parse: they are right answers too."""
+        return {"filters": (), **given} if given.get("annotations") else given
 
 
 @sources.register("codesearchnet")
@@ -142,6 +159,11 @@ class CodeSearchNetSource:
                 "source.documentation_queries needs source.part = documented: definitions come "
                 "with and without documentation"
             )
+        if options.documentation_queries and options.annotations:
+            raise SettingsError(
+                "source.annotations and source.documentation_queries both give queries: leave one "
+                "out"
+            )
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -165,9 +187,10 @@ class CodeSearchNetSource:
         return {"path": folder, "documentation_queries": True}
 
     def inputs(self) -> list[Path]:
-        """Return the files of functions, and those of licences that are there."""
+        """Return the files of functions and grades, and those of licences that are there."""
         licences = filter(Path.exists, map(self._licences, self._files))
-        return [*chain.from_iterable(self._files.values()), *licences]
+        grades = [self._options.annotations] if self._options.annotations else []
+        return [*chain.from_iterable(self._files.values()), *licences, *grades]
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
@@ -176,12 +199,15 @@ class CodeSearchNetSource:
         return mark("codesearchnet", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Streamed]:
-        """Return the functions, and queries and labels by documentation where asked for.
+        """Return the functions, and queries and labels by documentation or grades if asked for.
 
         Raises:
             SourceError: A file is cut short, not as it was published, or could run code.
         """
         merged = Merged(FilterChain(self._options.filters))
+        if self._options.annotations:
+            items = self._annotated(read_grades(self._options.annotations), merged)
+            return {self._name: merged.streamed(_INFO, items)}
         pairs = self._options.documentation_queries
         functions = self._functions(merged)
         parsed = (text_of_language(code) for _, code in functions)
@@ -210,12 +236,44 @@ class CodeSearchNetSource:
             elif codes:
                 merged.dropped[NO_QUERY] += 1
 
-    def _functions(self, merged: Merged) -> _Functions:
-        """Yield the functions of all files, each with its record."""
+    def _annotated(self, grades: Grades, merged: Merged) -> Iterator[Item]:
+        """Yield the queries with a right answer, the functions annotated for them, and the labels.
+
+        Grades name a function by its URL; several that hold one text share its best grade.
+        """
+        asked: dict[tuple[str, str], list[tuple[Query, bool]]] = {}
+        for language in self._files:
+            for text, graded in grades.get(language, {}).items():
+                query, has_answer = Query.of(text), any(map(is_right, graded.values()))
+                for url, given in graded.items():
+                    judged = [(query, is_right(given))] if has_answer else []
+                    asked.setdefault((language, url), []).extend(judged)
+                yield from merged.queries([query] if has_answer else ())
+        labels = []
+        for function, code in self._functions(merged, asked.keys()):
+            yield from merged.codes([text_of_language(code)])
+            for query, right in asked.pop((function.language, function.url), ()):
+                pair = {"query_id": query.query_id, "code_id": code.code_id}
+                labels.append(Label(**pair, origin=GRADED, relevance=float(right)))
+        if asked:
+            merged.dropped[UNFOUND] += len(asked)
+        yield from merged.labels(labels)
+
+    def _functions(
+        self, merged: Merged, chosen: Collection[tuple[str, str]] | None = None
+    ) -> _Functions:
+        """Yield the functions of all files, each with its record.
+
+        Args:
+            merged: Counts those that are empty.
+            chosen: Language and URL of those to yield; None takes all.
+        """
         for language, files in self._files.items():
             licences = _read_licences(self._licences(language))
             for file in files:
                 for place, function in _read(file, language):
+                    if chosen is not None and (language, function.url) not in chosen:
+                        continue
                     if function.text.strip():
                         yield function, _record(function, place, licences)
                     else:

@@ -16,6 +16,7 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.evidence import was_executed
+from infra.draws import Draw
 from infra.ids import RecipeId
 from infra.records import Annotation, Execution, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
@@ -88,20 +89,20 @@ def settings_of_annotators(
     retries=MODEL_AWAY,
 )
 def judge_truth(
-    truth: Path, limit: int | None, recipe: RecipeReference, settings: Settings
+    truth: Path, draw: Draw, recipe: RecipeReference, settings: Settings
 ) -> JudgedTruth:
     """Judge the pairs of a file that the store has no annotation of.
 
     Args:
         truth: The file, see `read_truth`.
-        limit: Number of pairs to judge, from the first; None takes all.
+        draw: Of the pairs to judge.
         recipe: The recipe of these settings.
         settings: The model, the configuration and the store.
 
     Raises:
         LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
-    pairs = [item.pair for item in read_truth(truth, limit)]
+    pairs = [item.pair for item in read_truth(truth, draw)]
     judged = annotate_in_process(pairs, recipe, settings)
     name = f"{settings.annotation.configuration} · {recipe.model}"
     get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")

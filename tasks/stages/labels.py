@@ -6,6 +6,7 @@ from typing import get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from infra.draws import ALL, Draw
 from infra.ids import RecipeId, SearchId
 from infra.records import Code, Label, Query, Record, Support
 from infra.settings import PublishSettings
@@ -116,9 +117,11 @@ def unweighed_labels(
     return found.model_copy(update={"support": tuple(support)})
 
 
-def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
-    """Return how far the labelling rounds of the recipe in use agree on what they judged."""
-    return rounds_agreement(votes_of_rounds(database, labels), len(labels.coverage.sets[0]))
+def agreement_of_rounds(
+    database: Database, labels: CurrentLabels, draw: Draw = ALL
+) -> RoundsAgreement:
+    """Return how far the labelling rounds of the recipe in use agree on pairs that they judged."""
+    return rounds_agreement(votes_of_rounds(database, labels, draw), len(labels.coverage.sets[0]))
 
 
 class StoredRounds(Record):
@@ -129,14 +132,17 @@ class StoredRounds(Record):
     agreement: RoundsAgreement
 
 
-def rounds_in_store(database: Database) -> list[StoredRounds]:
-    """Return all recipes that judged in several rounds, of each collection oldest first."""
+def rounds_in_store(database: Database, draw: Draw = ALL) -> list[StoredRounds]:
+    """Return all recipes that judged in several rounds, of each collection oldest first.
+
+    They are compared on the pairs drawn of those that each has judged.
+    """
     searches = candidates.searches_by_collection(database)
-    return [item for found in searches.items() for item in _rounds_of(database, *found)]
+    return [item for found in searches.items() for item in _rounds_of(database, *found, draw)]
 
 
 def _rounds_of(
-    database: Database, collection: str, searches: Sequence[SearchId]
+    database: Database, collection: str, searches: Sequence[SearchId], draw: Draw
 ) -> Iterator[StoredRounds]:
     for recipe in reversed(recipes_of(database, collection, searches)):
         if len(recipe.rounds) < 2:
@@ -144,7 +150,7 @@ def _rounds_of(
         labels = labels_by(database, collection, searches, recipe.rounds)
         if not {item.recipe_id for item in labels.coverage.fresh} & set(recipe.rounds):
             continue  # all that counts for them was judged by others
-        agreement = agreement_of_rounds(database, labels)
+        agreement = agreement_of_rounds(database, labels, draw)
         yield StoredRounds(collection=collection, recipe=recipe, agreement=agreement)
 
 

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from agents import check_model
 from agents.llm.batch.files import check_batches
+from infra.collected import Item
 from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings
@@ -28,6 +29,7 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
+from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of_size, planned_run
@@ -130,7 +132,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
     Before the source is collected, it is that of all its queries and candidates.
 
     Raises:
-        SettingsError: The settings leave the agents out.
+        SettingsError: The settings leave the agents out, or they do not know the code's language.
         SourceError: An input file is missing or malformed.
         EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
     """
@@ -141,7 +143,12 @@ def annotation_plan(settings: Settings) -> RunPlan:
         database, as_collected(database, settings.source)[1]
     ):
         name, content = next(iter(open_source(settings.source).read().items()))
-        kinds = Counter(type(item) for item in content.items())
+        kinds: Counter[type[Item]] = Counter()
+        written: Counter[str] = Counter()
+        for item in content.items():
+            kinds[type(item)] += 1
+            written[item.language if isinstance(item, Code) else ""] += 1
+        refuse_others(name, written)
         queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
         pairs = queries * min(settings.search.top_k, kinds[Code])
         return plan_of_size(database, name, pairs, settings)

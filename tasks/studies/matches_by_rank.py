@@ -12,11 +12,11 @@ class MatchesByRank(Study):
 
     title: ClassVar[str] = "Share of matches by candidate rank"
     reading: ClassVar[str] = (
-        "Of the labelled candidates of each rank the share that matches. The paper prints a curve "
-        "without values (Figure 4, 2,000 queries): it falls with the rank, and beyond 20 the gain "
-        "is small."
+        "Of the labelled candidates of each rank the share that matches, over the queries that "
+        "--limit draws at random. The paper prints a curve without values (Figure 4, 2,000 "
+        "queries): it falls with the rank, and beyond 20 the gain is small."
     )
-    command: ClassVar[str] = "cosqa annotate, then cosqa study"
+    command: ClassVar[str] = "cosqa annotate --limit 2000, then cosqa study --limit 2000"
     chart: ClassVar[tuple[str, ...]] = ("share",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:

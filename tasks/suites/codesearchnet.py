@@ -23,13 +23,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import CsvRow, read_rows
+from tasks.benchmarks.challenge import (
+    language_in,
+    query_in,
+    read_grades,
+    read_queries,
+    url_in,
+)
+from tasks.files.csv_rows import read_rows
 from tasks.metrics import JudgedLists, Variant, mean
 from tasks.suites import Figures, SuiteOptions, suites
 
-LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 DEEPEST = 300
 
 # Language → query → URL → relevance, and language → query → URLs, best first.
@@ -155,21 +160,6 @@ def _notes(scores: ChallengeScores) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def read_queries(file: Path) -> list[str]:
-    """Return the queries of ``queries.csv``.
-
-    Raises:
-        SourceError: The file is missing or malformed, or a query appears twice.
-    """
-    queries: list[str] = []
-    for row in read_rows(file, ["query"]):
-        query = _query(row, "query")
-        if query in queries:
-            raise SourceError(f"{row.place}: query {query!r} appears twice: delete the line")
-        queries.append(query)
-    return queries
-
-
 def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
     """Return the average relevances of ``annotationStore.csv``.
 
@@ -181,17 +171,12 @@ def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
         SourceError: A column is missing, a language or query is unknown, or a relevance is not 0,
             1, 2 or 3.
     """
-    grades: dict[str, dict[str, dict[str, list[int]]]] = {}
-    for row in read_rows(file, ["Language", "Query", "GitHubUrl", "Relevance"], ["Notes"]):
-        query = _known_query(row, "Query", queries)
-        by_url = grades.setdefault(_language(row, "Language"), {}).setdefault(query, {})
-        by_url.setdefault(_url(row, "GitHubUrl"), []).append(_relevance(row))
     return {
         language: {
-            query: {url: mean(url_grades) for url, url_grades in urls.items()}
+            query: {url: mean(grade.relevance for grade in given) for url, given in urls.items()}
             for query, urls in by_query.items()
         }
-        for language, by_query in grades.items()
+        for language, by_query in read_grades(file, queries).items()
     }
 
 
@@ -207,9 +192,9 @@ def read_predictions(file: Path, queries: list[str] | None = None) -> Prediction
     """
     predictions: dict[str, dict[str, list[str]]] = {}
     for row in read_rows(file, ["language", "query", "url"], ["identifier"]):
-        query = _known_query(row, "query", queries)
-        urls = predictions.setdefault(_language(row, "language"), {}).setdefault(query, [])
-        urls.append(_url(row, "url"))
+        query = query_in(row, "query", queries)
+        urls = predictions.setdefault(language_in(row, "language"), {}).setdefault(query, [])
+        urls.append(url_in(row, "url"))
     return predictions
 
 
@@ -247,40 +232,3 @@ def _score_language(
         coverage=mean(is_returned for _, is_returned in returned),
         relevant_coverage=mean(is_returned for relevance, is_returned in returned if relevance > 0),
     )
-
-
-def _language(row: CsvRow, column: str) -> str:
-    language = row.cells[column].lower()
-    if language not in LANGUAGES:
-        raise SourceError(
-            f"{row.place}: unknown language {row.cells[column]!r}: it must be one of "
-            f"{', '.join(LANGUAGES)}"
-        )
-    return language
-
-
-def _query(row: CsvRow, column: str) -> str:
-    if not row.cells[column]:
-        raise SourceError(f"{row.place}: the query is empty: write one or delete the line")
-    return row.cells[column].lower()
-
-
-def _known_query(row: CsvRow, column: str, queries: list[str] | None) -> str:
-    query = _query(row, column)
-    if queries is not None and query not in queries:
-        raise SourceError(f"{row.place}: {query!r} is none of the {len(queries)} queries")
-    return query
-
-
-def _url(row: CsvRow, column: str) -> str:
-    if not row.cells[column]:
-        raise SourceError(f"{row.place}: {column} is empty: it must name a function")
-    return row.cells[column]
-
-
-def _relevance(row: CsvRow) -> int:
-    if row.cells["Relevance"] not in {"0", "1", "2", "3"}:
-        raise SourceError(
-            f"{row.place}: relevance {row.cells['Relevance']!r}: it must be 0, 1, 2 or 3"
-        )
-    return int(row.cells["Relevance"])

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from infra.ids import SearchId
 from infra.settings import Reason, Settings
-from infra.store import Database, candidates
+from infra.store import Database, candidates, corpus
 from infra.store.labels import CurrentLabels
 from infra.store.pending import Doubt, PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.confidence import weigh_votes
 from tasks.stages.annotate.effort import cost_of_reason, history_of
+from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import coverage_of
 
@@ -75,7 +76,12 @@ def pending_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -
         run: The round, or judge.
         ahead: Whether a further judge may get each pair that those before it have yet to judge;
             else only those that they left in doubt.
+
+    Raises:
+        SettingsError: The collection has code in a language that the agents do not know.
     """
+    collection = run.search.collection
+    refuse_others(collection, corpus.languages_of(database, collection))
     selection = selection_of(database, run, ahead=ahead)
     return RoundPending(selection, count_pending(database, selection))
 
@@ -101,7 +107,7 @@ def selection_of(database: Database, run: AnnotationRun, *, ahead: bool = False)
         recipe_id=run.recipe.recipe_id,
         labels=labels,
         labelling_round=run.recipe.place,
-        limit=run.settings.annotation.limit,
+        draw=run.settings.annotation.draw,
         retries=Retries()
         if policy.retry_all
         else Retries(

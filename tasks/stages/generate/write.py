@@ -39,6 +39,8 @@ from tasks.stages.generate.plan import (
     state_of,
 )
 
+_SNIPPETS = "staqc"  # the source whose code need not be a function
+
 Work = tuple[Query, Sequence[GeneratedCode]]
 
 
@@ -150,6 +152,8 @@ class Workshop:
         self._collection = collection
         self._settings = settings
         self._recipe_id = recipe_id
+        info, _ = corpus.load_source(database, collection)
+        self._snippets = _SNIPPETS in info.name.split("+")
         self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
         self._failed_in_a_row = 0
         self._stop: LanguageModelError | None = None
@@ -198,7 +202,9 @@ class Workshop:
             while state_of(answers, self._settings) == "open" and not self._stop:
                 refused = [RefusedCode(item.code, _reason(item)) for item in answers]
                 recent = refused[-self._settings.generation.max_tries :]
-                written = await written_answer(query, recent, model, committee)
+                written = await written_answer(
+                    query, recent, model, committee, snippets=self._snippets
+                )
                 if written is None:
                     raise ModelUnavailableError(f"{self._settings.llm.model} wrote no code")
                 answers.append(await self._stored(query, len(answers), written))

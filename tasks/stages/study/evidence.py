@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from agents.evidence import was_executed
+from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
@@ -79,7 +80,7 @@ def gather_evidence(
         published: The benchmark under study, if one is published.
         overlaps: Those of the encoders.
         files: Further files.
-        settings: The methods.
+        settings: The methods, and the queries drawn for the matches by rank.
 
     Raises:
         SourceError: A file of compared annotators is malformed.
@@ -88,7 +89,7 @@ def gather_evidence(
     labels = labels_of_agents(database, source, recipe) if recipe else None
     current = current_labels(database, labels) if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
-    agents = _of_agents(database, source, current)
+    agents = _of_agents(database, source, current, settings.annotation.draw)
     methods = _of_methods(database, published, settings)
     return Evidence(
         conditions=_conditions(database, source, published, current, settings),
@@ -174,11 +175,11 @@ class _Agents(NamedTuple):
 
 
 def _of_agents(
-    database: Database, source: CollectedSource, current: CurrentLabels | None
+    database: Database, source: CollectedSource, current: CurrentLabels | None, draw: Draw
 ) -> _Agents:
     if current is None:
         return _Agents(_UNLABELLED, _UNLABELLED, _UNLABELLED)
-    ranks = figures.count_by_rank(database, source.search.search_id, current)
+    ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
         programs=_programs(figures.count_programs(database, current, _EXECUTED)),

@@ -27,13 +27,16 @@ async def answer(
     verdict: dict[str, object] = ANSWERS,
     result: ExecutionResult = PASSED,
     refused: tuple[RefusedCode, ...] = (),
+    *,
+    snippets: bool = False,
 ) -> tuple[WrittenAnswer | None, int]:
     """Return what became of a written answer, and how many boxes it took."""
     blind = rule("blind_writer", {"reply": {"reading": "r", "program": GOOD}})
     bench.serve([rule("code_writer", {"reply": {"code": code}}), written(GOOD), blind, verdict])
     sandbox = FakeSandbox(lambda program, installed: result)
     committee = bench.committee(sandbox, configuration="gated", evidence="all")
-    return await written_answer(QUERY, refused, bench.model(), committee), sandbox.made
+    found = await written_answer(QUERY, refused, bench.model(), committee, snippets=snippets)
+    return found, sandbox.made
 
 
 @pytest.mark.parametrize("reply", [CODE, f"\n{CODE}\n", f"```python\n{CODE}\n```"])
@@ -64,6 +67,18 @@ async def test_what_is_no_function_is_refused_before_anybody_is_asked(
     assert found is not None
     assert (found.status, boxes, len(bench.server.calls)) == ("refused", 0, 1)
     assert why in found.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("print(1)", "verified"), ("# nothing", "refused"), ("f(:", "refused")]
+)
+async def test_among_snippets_an_answer_needs_no_function(
+    bench: Bench, code: str, status: str
+) -> None:
+    found, _ = await answer(bench, code, snippets=True)
+    assert found is not None
+    assert found.status == status
+    assert "snippet" in bench.server.calls[0]["messages"][1]["content"]
 
 
 async def test_the_next_answer_is_asked_for_with_those_before_and_what_was_wrong(

@@ -1,6 +1,7 @@
 """What the pipeline's commands print, and what they leave out without agents."""
 
 import json
+import pickle
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -208,6 +209,19 @@ def test_a_plan_counts_each_round_the_limit_and_what_batches_save(settings: Sett
     assert once.usd
     assert thrice.usd == pytest.approx(3 * once.usd)
     assert batch.usd == pytest.approx(once.usd / 2)
+
+
+def test_a_plan_of_code_that_agents_cannot_judge_is_refused_before_it_is_collected(
+    settings: Settings, tmp_path: Path
+) -> None:
+    codes = [{"function": "function f(x) { return x; }", "url": "u"}]
+    (tmp_path / "javascript_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
+    source: dict[str, object] = {
+        "codes": [f"codesearchnet={tmp_path}"],
+        "codesearchnet": {"languages": "javascript"},
+    }
+    with pytest.raises(SettingsError, match=r"in python alone, and .* holds 1 in javascript"):
+        planned(settings, source=source)
 
 
 def test_a_forecast_is_the_plan_of_so_many_queries(

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
+from infra.draws import ALL as ALL_QUERIES
+from infra.draws import Draw
 from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
@@ -43,14 +45,14 @@ MISSING = CodeId("code that no collection holds")
 IN_ORDER = [
     PairKey(query.query_id, CODES[place].code_id) for query in QUERIES for place in (1, 0, 2)
 ]
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 ALL: tuple[tuple[Reason, int], ...] = tuple((reason, 1_000) for reason in REASONS)
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     database = open_database(StoreSettings(folder=tmp_path))
-    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
-    content = Collected(info=info, queries=QUERIES, codes=(*CODES, UNSEARCHED))
+    content = Collected(info=INFO, queries=QUERIES, codes=(*CODES, UNSEARCHED))
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     bodies = {recipe: {"model": recipe} for recipe in (RECIPE, FORMER, OTHER)}
     for recipe, body in bodies.items():
@@ -93,7 +95,7 @@ def fresh(recipe: RecipeId, met: str = ROLE) -> Coverage:
 
 
 def selection(
-    limit: int | None = None, retries: Retries | None = None, coverage: Coverage = COVERAGE
+    draw: Draw = ALL_QUERIES, retries: Retries | None = None, coverage: Coverage = COVERAGE
 ) -> Selection:
     return Selection(
         search_id=SEARCH,
@@ -101,7 +103,7 @@ def selection(
         labels=CurrentLabels(
             collection="c", search_ids=(SEARCH, POOL), coverage=coverage, fresh_only=True
         ),
-        limit=limit,
+        draw=draw,
         retries=retries or Retries(),
     )
 
@@ -109,11 +111,11 @@ def selection(
 def planned(
     database: Database,
     taken: tuple[tuple[Reason, int], ...] = ALL,
-    limit: int | None = None,
+    draw: Draw = ALL_QUERIES,
     retries: Retries | None = None,
 ) -> list[PairKey]:
     file = database.settings.folder / "keys.arrow"
-    number = write_pending(database, selection(limit, retries), taken, file)
+    number = write_pending(database, selection(draw, retries), taken, file)
     rows = read_keys(file).to_pylist()
     assert len(rows) == number
     return [PairKey(row["query_id"], row["code_id"]) for row in rows]
@@ -146,10 +148,22 @@ def test_pairs_come_with_their_texts_in_the_order_of_their_keys(
     assert pairs[0].query.text == QUERIES[0].text
 
 
-def test_limit_means_the_first_queries(database: Database) -> None:
-    assert planned(database, limit=2) == IN_ORDER[:6]
-    counts = count_pending(database, selection(limit=2))
-    assert (counts.candidates, counts.fresh, counts.without_code) == (6, 0, 0)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_draw_gives_the_same_pairs_on_a_store_filled_in_another_order(
+    tmp_path: Path, seed: int
+) -> None:
+    queries = [Query.of(f"query {number}") for number in range(20)]
+    stores = {}
+    for name, filled in (("one", queries), ("other", queries[::-1])):
+        store = stores[name] = open_database(StoreSettings(folder=tmp_path / name))
+        content = Collected(info=INFO, queries=tuple(filled), codes=CODES)
+        corpus.replace_collections(store, "print", {"c": content}, annotated="c")
+        search(store, SEARCH, [candidate(query, CODES[0], 1) for query in filled])
+    drawn = {name: planned(store, draw=Draw(5, seed)) for name, store in stores.items()}
+    assert set(drawn["one"]) == set(drawn["other"])
+    assert [key.query_id for key in drawn["one"]] != [query.query_id for query in queries[:5]]
+    counts = count_pending(stores["one"], selection(Draw(5, seed)))
+    assert (counts.candidates, counts.fresh, counts.without_code) == (5, 0, 0)
 
 
 def test_each_pair_is_pending_for_the_first_reason_that_holds(database: Database) -> None:
@@ -211,7 +225,9 @@ def test_pools_add_what_was_requested_and_a_candidate_of_both_counts_once(
     search(database, POOL, asked, pool=True)
     assert reasons(database) == {"new_queries": 12, "requested": 1}
     assert planned(database, (("requested", 9), ("new_queries", 99))) == [only, *IN_ORDER]
-    assert planned(database, (("requested", 9),), limit=1) == []
+    drawn = {PairKey(*key).query_id for key in planned(database, draw=Draw(2))}
+    requested = planned(database, (("requested", 9),), draw=Draw(2))
+    assert requested == [only] * (only.query_id in drawn)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
+from infra.draws import Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import (
     Annotation,
@@ -96,6 +97,15 @@ def test_labels_are_counted_by_rank_without_the_undecided(database: Database) ->
         RankCounts(rank=1, labelled=3, matches=2),
         RankCounts(rank=2, labelled=1, matches=0),
     ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_drawn_queries_alone_labels_are_counted_by_rank(database: Database, seed: int) -> None:
+    draw = Draw(1, seed)
+    (of_query,) = draw.of(query.query_id for query in QUERIES)
+    first = [1, 0, 1][[query.query_id for query in QUERIES].index(QueryId(of_query))]
+    counted = figures.count_by_rank(database, SEARCH, LABELS, draw)
+    assert counted[0] == RankCounts(rank=1, labelled=1, matches=first)
 
 
 def test_effort_is_that_of_all_calls_and_runs_and_a_cost_is_unknown_if_one_is(

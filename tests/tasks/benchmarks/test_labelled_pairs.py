@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.draws import Draw
 from infra.errors import SourceError
 from tasks.benchmarks.labelled_pairs import read_truth
 
@@ -36,10 +37,15 @@ def test_the_form_that_cosqa_publishes_is_read_too(tmp_path: Path) -> None:
     assert (found.pair.query.text, found.label) == ("q", 0)
 
 
-def test_a_pair_counts_once_and_the_limit_takes_the_first(tmp_path: Path) -> None:
+def test_a_pair_counts_once_and_is_drawn_by_its_texts_wherever_it_stands(tmp_path: Path) -> None:
     file = lines(tmp_path, ITEM, ITEM, ITEM | {"query": "another"})
     assert [item.pair.query.text for item in read_truth(file)] == ["sort a list", "another"]
-    assert [item.pair.query.text for item in read_truth(file, 1)] == ["sort a list"]
+    items = [ITEM | {"query": f"query {number}"} for number in range(30)]
+    drawn = read_truth(lines(tmp_path, *items), Draw(5, seed=1))
+    assert [item.key for item in drawn] != [item.key for item in read_truth(file)[:5]]
+    assert {item.key for item in drawn} == {
+        item.key for item in read_truth(lines(tmp_path, *reversed(items)), Draw(5, seed=1))
+    }
 
 
 @pytest.mark.parametrize(

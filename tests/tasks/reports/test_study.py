@@ -1,5 +1,6 @@
 """Laws of the study's report: which figures stand side by side, and how they are written."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -63,6 +64,26 @@ def test_our_figure_stands_beside_that_of_the_papers_name_with_the_difference(
     assert found["somebody's", "MRR", ""].published is None
     alone = found["CodeBERT", "NDCG@10", "v2, Table V"]
     assert (alone.ours, alone.published) == (None, 0.232)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(
+    "CODESEARCHNET_DATA" not in os.environ,
+    reason="CODESEARCHNET_DATA names no folder with the challenge's annotationStore.csv",
+)
+def test_the_published_grades_stand_on_the_page_beside_the_papers() -> None:
+    file = Path(os.environ["CODESEARCHNET_DATA"]) / "annotationStore.csv"
+    report = build_report(Evidence(conditions={}, annotation_store=file), "t", "now")
+    page = markdown_page(study_document(report))
+    own = {"Go": 11, "Java": 137, "JavaScript": 58, "PHP": 66, "Python": 399, "Ruby": 34}
+    asked = {"Go": 10, "Java": 67, "JavaScript": 45, "PHP": 44, "Python": 95, "Ruby": 26}
+    found = {key[:2]: line for key, line in lines(report, "codesearchnet-annotations").items()}
+    assert {name: found[name, "right pairs"].ours for name in own} == own
+    assert {name: found[name, "queries with one"].ours for name in own} == asked
+    assert (found["all", "all"].ours, found["all", "graded twice or more"].ours) == (4_006, 880)
+    assert found["all", "with a note"].ours == 172
+    for words in ("right pairs | 399 | 399", "with one | 95 | 95", "weights | 0.467 | 0.470"):
+        assert words in page
 
 
 def test_a_figure_that_two_papers_print_has_a_line_for_each(report: StudyReport) -> None:

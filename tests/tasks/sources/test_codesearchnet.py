@@ -14,12 +14,13 @@ import pytest
 
 from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
-from infra.records import Query
+from infra.records import Code, Query
 from infra.settings import SourceSettings
+from tasks.benchmarks.challenge import read_grades
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.corpus.merging import REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
 from tasks.sources import open_source
-from tasks.sources.codesearchnet import EMPTY, NO_QUERY
+from tasks.sources.codesearchnet import EMPTY, NO_QUERY, UNFOUND
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2
 from tests.tasks.sources.reading import read_whole
 
@@ -169,6 +170,59 @@ def test_functions_with_one_paragraph_are_all_relevant_to_it(tmp_path: Path) -> 
         REPEATED_QUERY: 3, REPEATED_CODE: 3, REPEATED_LABEL: 1,
         "function does not parse: Python 2 statement": 1,
     }  # fmt: skip
+
+
+ANNOTATIONS = f"""Language,Query,GitHubUrl,Relevance,Notes
+Python,double it,{definition(0, "")["url"]},3,
+Python,double it,{definition(0, "")["url"]},0,
+Python,double it,{definition(1, "")["url"]},2,too slow
+Python,double it,gone,3,
+Python,print it,{definition(2, "")["url"]},3,
+Python,halve it,{definition(3, "")["url"]},2,
+Go,double it,{definition(4, "")["url"]},3,
+"""
+
+
+def test_what_an_annotator_graded_3_is_right_and_found_by_its_url(tmp_path: Path) -> None:
+    texts = [DOUBLE, HALVE, PYTHON_2, "def other(x):\n    return x", "def f(x):\n    return 1"]
+    write_definitions(tmp_path, [definition(*each) for each in enumerate(texts)])
+    file = tmp_path / "annotationStore.csv"
+    file.write_text(ANNOTATIONS)
+    collected = read(tmp_path, annotations=file)
+    double, printed = collected.queries
+    assert [query.text for query in collected.queries] == ["double it", "print it"]
+    codes = [code.code_id for code in collected.codes]
+    assert codes == [Code.of(text).code_id for text in texts[:4]], "annotated for a query or not"
+    assert {label.key: label.relevance for label in collected.labels} == {
+        (double.query_id, codes[0]): 1, (double.query_id, codes[1]): 0,
+        (printed.query_id, codes[2]): 1,
+    }  # fmt: skip
+    assert collected.dropped == {UNFOUND: 1}
+    assert len(read(tmp_path, annotations=file, filters="parseable").codes) == 3
+    write_jsonl(tmp_path, "test", [row("c", HALVE, "test", docstring="Half of it.")])
+    with pytest.raises(SettingsError, match=r"both give queries"):
+        read(tmp_path, annotations=file, documentation_queries=True, part="documented")
+
+
+@pytest.mark.data
+@pytest.mark.skipif(
+    "CODESEARCHNET_DATA" not in os.environ,
+    reason="CODESEARCHNET_DATA names no folder with the challenge's annotationStore.csv",
+)
+def test_the_published_grades_give_399_pairs_of_95_queries(tmp_path: Path) -> None:
+    """The texts are made up: the annotations name functions by their URLs alone."""
+    file = Path(os.environ["CODESEARCHNET_DATA"]) / "annotationStore.csv"
+    urls = {url for found in read_grades(file)["python"].values() for url in found}
+    entries = [
+        definition(number, f"def f(x):\n    return x + {number}", url=url)
+        for number, url in enumerate(sorted(urls))
+    ]
+    write_definitions(tmp_path, entries)
+    collected = read(tmp_path, annotations=file)
+    right = [label for label in collected.labels if label.relevance]
+    assert (len(right), len({label.query_id for label in right})) == (399, 95)
+    assert (len(collected.queries), len(collected.codes)) == (95, 974)
+    assert collected.dropped == {}
 
 
 def test_other_languages_are_read_without_being_parsed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents import recipe_of
+from infra.draws import Draw
 from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
 from infra.records import Code, LanguageModelCall, Query
@@ -222,3 +223,4 @@ def test_rounds_agree_on_all_that_counts_for_them_in_their_collection(database: 
     assert [(item.agreement.pairs, item.agreement.unanimous) for item in found] == [
         (3, 2), (3, 3), (1, 1)
     ]  # fmt: skip
+    assert [item.agreement.pairs for item in rounds_in_store(database, Draw(2))] == [2, 2, 1]

@@ -80,7 +80,12 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
         ("Python", "all"): (3, None),
         ("JavaScript", "grade 2"): (1, None),
         ("all", "all"): (4, None),
+        ("Python", "right pairs"): (1, None),
+        ("Python", "queries with one"): (1, None),
+        ("JavaScript", "right pairs"): (0, None),
+        ("all", "with a note"): (0, None),
         ("all", "graded twice or more"): (1, None),
+        ("all", "Cohen's kappa, squared weights"): (0.0, 1),
     },
     "neural-code-search": {
         ("NCS", "Answered@1"): (0, 2),

@@ -75,6 +75,23 @@ def test_a_refused_answer_is_written_again_and_nothing_is_written_twice(
     assert {item.origin for item in found} == {"generated:openai/scripted"}
 
 
+@pytest.mark.parametrize(
+    ("source_name", "counts"),
+    [
+        ("codesearchnet+staqc", Generated(verified=2, refused=1)),
+        ("codesearchnet", Generated(verified=1, refused=3)),
+    ],
+)
+def test_an_answer_needs_no_function_where_staqcs_snippets_are(
+    tmp_path: Path, backend: str, source_name: str, counts: Generated
+) -> None:
+    database, source = judged_store(tmp_path)
+    with database.transaction() as tx:
+        tx.execute("UPDATE collections SET source = ?", [source_name])
+    with ScriptedServer(script(reply={"code": "print(2)"})) as model:
+        assert run(database, source, settings_of(tmp_path, model.base_url, backend)) == counts
+
+
 def test_a_refused_key_ends_the_run_and_what_was_written_stays(
     tmp_path: Path, backend: str
 ) -> None:
