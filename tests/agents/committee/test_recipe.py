@@ -67,7 +67,7 @@ def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     versions = [prompt_versions([agent]) for agent in agents]
     assert {role for version in versions for role in version} == {agent.role for agent in agents}
-    assert len({str(version) for version in versions}) == len(agents) == 15
+    assert len({str(version) for version in versions}) == len(agents) == 16
 
 
 def test_no_configuration_has_two_agents_of_one_role() -> None:
@@ -93,10 +93,10 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 DIGESTS = {  # of labels that exist: another digest makes them stale
     "single": "daff1516c1ed862e5925",
     "arbiter": "0231904c5cde5da872b7",
-    "writer": "c0d2d22d9adc395cf761",
-    "executor": "57bc046bb51e1e2e5943",
-    "paper": "b363914fd1cb698b200d",
-    "gated": "2e06a51be270bcb3d8fc",
+    "writer": "96125a2538c564c8d154",
+    "executor": "08a91834280f3a0e5985",
+    "paper": "c7086d54c52abd1c7c7a",
+    "gated": "ed48c3acc9e3f9a4cd2d",
 }
 
 

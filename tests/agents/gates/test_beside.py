@@ -40,6 +40,8 @@ ALLOWED = [
     "from collections import namedtuple\nEmpty = namedtuple('Empty', 'a b')",
     "class Empty(Exception):\n    level: int = 3\n    def __init__(self, x): self.x = x",
     "PATTERN: str = 'x'",
+    "PATTERN, OTHER = 'x', 'y'",
+    "def of_clean(x): return x\ndef clean(x): return of_clean(x)",
     "def clean(items):\n    found = {}\n    found['a'] = 1\n    return items",
 ]
 REFUSED = {
@@ -49,7 +51,6 @@ REFUSED = {
     "from math import fsum as len": "len is no name",
     "import helper as items": "items is no name",
     "from math import *": "* is no name",
-    "def helper(x): return x": "helper is no name",
     "class DummySelf: pass": "DummySelf is no name",
     "import x as DummySelf": "DummySelf is no name",
     "def clean(x):\n    global total\n    total = x": "line 2 has global",
