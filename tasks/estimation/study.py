@@ -36,7 +36,8 @@ from tasks.estimators import (
     estimators,
     measure_named,
 )
-from tasks.estimators.kape import KAPE, WEIGHTINGS, Weighting, kept_neighbours
+from tasks.estimators.kape import KAPE, WEIGHTINGS, Kept, Weighting, kept_neighbours
+from tasks.estimators.kape_printed import kept_as_printed
 from tasks.statistics import Values
 
 SEEDS = (0, 1, 2)
@@ -81,7 +82,9 @@ def study_figures(
         queries=len(test),
         parts=tuple(parts),
         neighbours=tuple(neighbours_used(nearest, _KS)),
-        used=_used(nearest),
+        used=_used(kept_neighbours(nearest)),
+        neighbours_as_printed=tuple(neighbours_used(nearest, _KS, kept_as_printed)),
+        used_as_printed=_used(kept_as_printed(nearest)),
         ranked_in_sample=in_sample,
         ranked_in_all=errors_ranked_in_all(ranks),
         coverage=control_variate_coverage(
@@ -173,9 +176,9 @@ def histogram(similarity: Values) -> Histogram:
     return Histogram(low=low * _BIN, width=_BIN, heights=tuple(heights.tolist()))
 
 
-def _used(nearest: Values) -> dict[int, int]:
+def _used(kept: Kept) -> dict[int, int]:
     """Return neighbours used at k = 10 → number of queries, most first."""
-    counts = np.bincount(kept_neighbours(nearest).sum(axis=1))
+    counts = np.bincount(kept.sum(axis=1))
     return {number: int(counts[number]) for number in np.flatnonzero(counts)[::-1].tolist()}
 
 

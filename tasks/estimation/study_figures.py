@@ -132,6 +132,8 @@ class StudyFigures(Record):
             there is but one query.
         neighbours: For k = 3, ... 10.
         used: Neighbours used at k = 10 → number of queries.
+        neighbours_as_printed: Those that equation 3 keeps as printed.
+        used_as_printed: The same.
         ranked_in_sample: Errors of the paper's random sample, ranked among its own codes.
         ranked_in_all: Errors of a random sample that is ranked among all test codes, as it is where
             the code base is at hand.
@@ -143,6 +145,8 @@ class StudyFigures(Record):
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]
     used: dict[int, int]
+    neighbours_as_printed: tuple[NeighboursUsed, ...]
+    used_as_printed: dict[int, int]
     ranked_in_sample: SamplingErrors
     ranked_in_all: SamplingErrors
     coverage: tuple[Coverage, ...]
