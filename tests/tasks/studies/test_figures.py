@@ -58,7 +58,10 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
     },
     "annotators": {
         ("human without test program", "accuracy"): (0.75, 400),
-        ("average human", "accuracy, exact"): (0.75, 400),
+        ("average human", "accuracy, 50 %"): (0.625, 100),
+        ("average human", "accuracy, exact"): (0.875, 100),
+        ("humans alone", "alpha with humans, 50 %"): (0.25, 100),
+        ("humans alone", "alpha with humans, exact"): (0.375, 100),
         ("PS + TPG + TE + BF + FA", "accuracy"): (0.9, 400),
         ("agents", "accuracy"): (0.9, 400),
         ("Single LLM", "accuracy"): (0.8, 400),
