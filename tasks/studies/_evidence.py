@@ -88,7 +88,7 @@ class Effort(Record):
 
     Attributes:
         pairs: How many.
-        seconds: Sum of the time in models and boxes.
+        seconds: Sum of the time of their judgements.
         dollars: Sum of the costs; None where that of one call is unknown.
     """
 
