@@ -21,6 +21,7 @@ from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
     Histogram,
+    NearestPair,
     Part,
     PartFigures,
     RivalFigures,
@@ -76,6 +77,7 @@ def study_figures(
         own = half.label(np.arange(len(rows)))
         parts.append(_part(part, half, own, nearest[rows, 0], done))
     in_sample = errors_ranked_in_sample(data, parts[0], SEEDS, done)
+    of_nearest = data.neighbour_ranks(1)[:, 0]
     by_query = KAPE().estimate(data, budget=1, seed=0).by_row("MRR")
     return StudyFigures(
         training=len(training),
@@ -85,6 +87,13 @@ def study_figures(
         used=_used(kept_neighbours(nearest)),
         neighbours_as_printed=tuple(neighbours_used(nearest, _KS, kept_as_printed)),
         used_as_printed=_used(kept_as_printed(nearest)),
+        nearest=tuple(
+            NearestPair(
+                rank=int(ranks[row]), nearest_rank=int(of_nearest[row]), similarity=nearest[row, 0]
+            )
+            for row in range(0, len(test), -(-len(test) // 10))
+        ),
+        equal_ranks=float((of_nearest == ranks).mean()),
         ranked_in_sample=in_sample,
         ranked_in_all=errors_ranked_in_all(ranks),
         coverage=control_variate_coverage(

@@ -56,6 +56,13 @@ def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
     assert "deepgini, deviation" not in rows
 
 
+def test_table_3_says_what_is_chosen_how_many_at_what_labour_and_whether_it_is_stable() -> None:
+    rows = {row[0]: row[1:] for row in tables.table3(kape_report()).rows}
+    assert rows["kape"] == ("training pairs", "test queries", "no", "yes")
+    assert rows["random-test"] == ("test queries", "the budget", "yes", "no")
+    assert rows["random-training"] == ("training pairs", "test queries", "no", "no")
+
+
 def test_methods_are_ordered_by_estimate_and_by_truth() -> None:
     selections = kape_report().selections
     assert {(each.name, each.measure) for each in selections} == {
