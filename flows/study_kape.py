@@ -14,7 +14,7 @@ from tasks.stages.study.kape_report import WrittenKapeStudy, write_kape_report
 
 @flow(name="study-kape", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
 def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenKapeStudy:
-    """Compute Tables 2 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
+    """Compute Tables 1 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
 
     Args:
         data: Name of a data set → folder with its training pairs (train, train.jsonl) and its test

@@ -259,7 +259,7 @@ class PairEffort(Record):
     """Pairs of one kind, with time and cost of all their calls, cached ones included.
 
     Attributes:
-        seconds: Sum over model calls and program runs.
+        seconds: Sum over the pairs, see `efforts`.
         dollars: None where the cost of a call is unknown.
     """
 
@@ -304,26 +304,45 @@ def count_by_rank(
     return [RankCounts.model_validate(row) for row in rows]
 
 
-def efforts(database: Database, labels: CurrentLabels) -> list[PairEffort]:
-    """Return time and cost of the judgements behind labels: clear, unclear, by claims or other."""
+def efforts(
+    database: Database, labels: CurrentLabels, of_queries: Sequence[str] = ()
+) -> list[PairEffort]:
+    """Return time and cost of the judgements behind labels: clear, unclear, by claims or other.
+
+    A pair's time is what its judgement took, installations and gates too, or that of its calls and
+    runs where replies from the cache took less. A reply that several pairs of a query share counts
+    in parts for each.
+
+    Args:
+        database: The store.
+        labels: The labels whose judgements count.
+        of_queries: The agents whose replies pairs share.
+    """
     with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
             "WITH pairs AS ("  # noqa: S608 - literals only
-            f"  SELECT {_KEY}, CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
+            f"  SELECT {_KEY}, seconds AS taken, "
+            "  CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
             "  WHEN starts_with(path, 'unclear_') THEN 'unclear' "
             "  WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind "
             f"  FROM annotations {IN_BASIS}), "
+            "shares AS ("
+            "  SELECT *, CASE WHEN list_contains(?::VARCHAR[], role) THEN 1 / count(*) OVER ("
+            "  PARTITION BY recipe_id, role, prompt_digest, attempt) ELSE 1 END AS share "
+            f"  FROM llm_calls {IN_BASIS}), "
             "calls AS ("
-            f"  SELECT {_KEY}, sum(seconds) AS seconds, sum(cost_usd) AS dollars, "
-            f"  count(*) - count(cost_usd) AS unpriced FROM llm_calls {IN_BASIS} GROUP BY {_KEY}), "
+            f"  SELECT {_KEY}, sum(share * seconds) AS seconds, sum(share * cost_usd) AS dollars, "
+            f"  count(*) - count(cost_usd) AS unpriced FROM shares GROUP BY {_KEY}), "
             "runs AS ("
             f"  SELECT {_KEY}, sum(seconds) AS seconds FROM executions {IN_BASIS} "
             f"  GROUP BY {_KEY}) "
             "SELECT kind, count(*) AS pairs, "
-            "coalesce(sum(calls.seconds), 0) + coalesce(sum(runs.seconds), 0) AS seconds, "
+            "sum(greatest(taken, coalesce(calls.seconds, 0) + coalesce(runs.seconds, 0))) "
+            "AS seconds, "
             "CASE WHEN coalesce(sum(unpriced), 0) > 0 THEN NULL ELSE coalesce(sum(dollars), 0) END "
             f"AS dollars FROM pairs LEFT JOIN calls USING ({_KEY}) "
-            f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind"
+            f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind",
+            [list(of_queries)],
         )
     return [PairEffort.model_validate(row) for row in rows]
 

@@ -21,6 +21,7 @@ from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
     Histogram,
+    NearestPair,
     Part,
     PartFigures,
     RivalFigures,
@@ -36,7 +37,8 @@ from tasks.estimators import (
     estimators,
     measure_named,
 )
-from tasks.estimators.kape import KAPE, WEIGHTINGS, Weighting, kept_neighbours
+from tasks.estimators.kape import KAPE, WEIGHTINGS, Kept, Weighting, kept_neighbours
+from tasks.estimators.kape_printed import kept_as_printed
 from tasks.statistics import Values
 
 SEEDS = (0, 1, 2)
@@ -75,13 +77,23 @@ def study_figures(
         own = half.label(np.arange(len(rows)))
         parts.append(_part(part, half, own, nearest[rows, 0], done))
     in_sample = errors_ranked_in_sample(data, parts[0], SEEDS, done)
+    of_nearest = data.neighbour_ranks(1)[:, 0]
     by_query = KAPE().estimate(data, budget=1, seed=0).by_row("MRR")
     return StudyFigures(
         training=len(training),
         queries=len(test),
         parts=tuple(parts),
         neighbours=tuple(neighbours_used(nearest, _KS)),
-        used=_used(nearest),
+        used=_used(kept_neighbours(nearest)),
+        neighbours_as_printed=tuple(neighbours_used(nearest, _KS, kept_as_printed)),
+        used_as_printed=_used(kept_as_printed(nearest)),
+        nearest=tuple(
+            NearestPair(
+                rank=int(ranks[row]), nearest_rank=int(of_nearest[row]), similarity=nearest[row, 0]
+            )
+            for row in range(0, len(test), -(-len(test) // 10))
+        ),
+        equal_ranks=float((of_nearest == ranks).mean()),
         ranked_in_sample=in_sample,
         ranked_in_all=errors_ranked_in_all(ranks),
         coverage=control_variate_coverage(
@@ -175,9 +187,9 @@ def histogram(similarity: Values) -> Histogram:
     return Histogram(low=low * _BIN, width=_BIN, heights=tuple(heights.tolist()))
 
 
-def _used(nearest: Values) -> dict[int, int]:
+def _used(kept: Kept) -> dict[int, int]:
     """Return neighbours used at k = 10 → number of queries, most first."""
-    counts = np.bincount(kept_neighbours(nearest).sum(axis=1))
+    counts = np.bincount(kept.sum(axis=1))
     return {number: int(counts[number]) for number in np.flatnonzero(counts)[::-1].tolist()}
 
 

@@ -122,6 +122,20 @@ class Coverage(Record):
     width: dict[str, float]
 
 
+class NearestPair(Record):
+    """A test query beside its nearest training query (Table 1).
+
+    Attributes:
+        rank: Of the test query's code among all test codes.
+        nearest_rank: Of the training query's code among those of all the nearest.
+        similarity: Cosine of both queries.
+    """
+
+    rank: int
+    nearest_rank: int
+    similarity: float
+
+
 class StudyFigures(Record):
     """All figures of one model on one training and test set.
 
@@ -132,6 +146,10 @@ class StudyFigures(Record):
             there is but one query.
         neighbours: For k = 3, ... 10.
         used: Neighbours used at k = 10 → number of queries.
+        neighbours_as_printed: Those that equation 3 keeps as printed.
+        used_as_printed: The same.
+        nearest: At most ten test queries beside their nearest training queries.
+        equal_ranks: Share of all test queries whose rank is that of the nearest.
         ranked_in_sample: Errors of the paper's random sample, ranked among its own codes.
         ranked_in_all: Errors of a random sample that is ranked among all test codes, as it is where
             the code base is at hand.
@@ -143,6 +161,10 @@ class StudyFigures(Record):
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]
     used: dict[int, int]
+    neighbours_as_printed: tuple[NeighboursUsed, ...]
+    used_as_printed: dict[int, int]
+    nearest: tuple[NearestPair, ...]
+    equal_ranks: float
     ranked_in_sample: SamplingErrors
     ranked_in_all: SamplingErrors
     coverage: tuple[Coverage, ...]

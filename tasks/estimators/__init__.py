@@ -1,8 +1,8 @@
 """Estimators of a model's scores on queries that are mostly unlabelled, one file each.
 
-Source of all but the protocol: Guo et al., "Estimating the Performance of Code Search Models on
-Unlabelled Data" (KAPE), with its rivals. Each chooses pairs of query and code, ranks the code of
-every pair among the chosen ones, and averages a measure of the ranks.
+Source of all but the protocol: Guo et al., "KAPE: kNN-Based Performance Testing for Deep Code
+Search", with its rivals. Each chooses pairs of query and code, ranks the code of every pair among
+the chosen ones, and averages a measure of the ranks.
 
 To add one, write a file with a class that is made without arguments and has ``uses_labels``,
 ``is_stable`` and ``estimate``, and decorate it with ``@estimators.register("name")``, the name

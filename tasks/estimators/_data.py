@@ -327,7 +327,7 @@ class EstimationData:
     def neighbour_ranks(self, k: int) -> Ranks:
         """Return (n, k) ranks: column r has the pairs of the r-th neighbours, ranked among these.
 
-        Each subset is ranked among its own codes only (KAPE, Algorithm 1, lines 7 to 12).
+        Each subset is ranked among its own codes only (KAPE, Algorithm 1).
         """
         rows = self.nearest(k).rows
         for r in range(self._ranks.shape[1], rows.shape[1]):

@@ -14,8 +14,9 @@ from tasks.statistics import Values
 
 Weighting = Literal["fixed-equal", "fixed-similarity", "adaptive-equal", "adaptive-similarity"]
 WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
+Kept = npt.NDArray[np.bool_]
 
-_FAR_ABOVE = 1.0  # a z-score above this is left out
+_FAR = 1.0  # deviations below the mean similarity
 _TOLERANCE = 1e-9
 _NOTHING = 1e-12
 
@@ -51,14 +52,19 @@ class KAPE:
     ) -> Estimate:
         """Return the neighbours' ranks, (test queries, k), with their weights."""
         similarities = data.nearest(self._k).similarities
-        weights = neighbour_weights(similarities, self._weighting)
+        weights = neighbour_weights(similarities, self._weighting, self._kept(similarities))
         return Estimate(self._ranks(data, seed), weights)
+
+    def _kept(self, similarities: Values) -> Kept:
+        return kept_neighbours(similarities)
 
     def _ranks(self, data: EstimationData, seed: int) -> Ranks:  # noqa: ARG002 - of subclasses
         return data.neighbour_ranks(self._k)
 
 
-def neighbour_weights(similarities: Values, weighting: Weighting) -> Values:
+def neighbour_weights(
+    similarities: Values, weighting: Weighting, kept: Kept | None = None
+) -> Values:
     """Return the weights of the neighbours, none below 0, each row's sum being 1 (equation 3).
 
     With cosines below 0, which the paper does not meet, equation 3 would give shares below 0 and
@@ -67,9 +73,12 @@ def neighbour_weights(similarities: Values, weighting: Weighting) -> Values:
     Args:
         similarities: (queries, k) cosines.
         weighting: How kept neighbours are weighted, and whether all are kept.
+        kept: (queries, k) those that an adaptive weighting keeps; None is `kept_neighbours`.
     """
-    adaptive = weighting.startswith("adaptive")
-    kept = kept_neighbours(similarities) if adaptive else np.ones(similarities.shape, np.bool_)
+    if weighting.startswith("fixed"):
+        kept = np.ones(similarities.shape, np.bool_)
+    elif kept is None:
+        kept = kept_neighbours(similarities)
     equal = weighting.endswith("equal")
     weights: Values = np.where(kept, 1.0 if equal else np.maximum(similarities, 0.0), 0.0)
     sums = weights.sum(axis=1, keepdims=True)
@@ -79,16 +88,19 @@ def neighbour_weights(similarities: Values, weighting: Weighting) -> Values:
     return result
 
 
-def kept_neighbours(similarities: Values) -> npt.NDArray[np.bool_]:
-    """Return which neighbours KAPE uses: those with a z-score of at most 1 in their row.
+def kept_neighbours(similarities: Values) -> Kept:
+    """Return which neighbours KAPE uses: those at most one deviation below their row's mean.
 
-    The rule is one-sided, as in equation 3: a neighbour far nearer than the others is left out. The
-    deviation is that of the population; where it is 0 all are kept, and of two neighbours both are,
-    whose z-scores are 1 and -1.
+    The far ones are left out, so that low similarities have no part in the estimate. Equation 3
+    prints z <= 1, which holds of z-scores of distances: Table 6 has been computed so
+    (`tasks.estimators.kape_printed` has the other reading). The deviation is that of the
+    population; where it is 0 all are kept, and of two neighbours both are, whose z-scores are 1
+    and -1.
+
+    Args:
+        similarities: (queries, k) cosines.
     """
     mean = similarities.mean(axis=1, keepdims=True)
     deviation = similarities.std(axis=1, keepdims=True)
-    kept: npt.NDArray[np.bool_] = (
-        similarities - mean <= deviation * (_FAR_ABOVE + _TOLERANCE) + _NOTHING
-    )
+    kept: Kept = mean - similarities <= deviation * (_FAR + _TOLERANCE) + _NOTHING
     return kept

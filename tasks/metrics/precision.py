@@ -46,6 +46,27 @@ class MAP:
         return values
 
 
+@metrics.register("MAP-found")
+class MAPFound:
+    """Mean of the precision at the ranks of the relevant codes that are returned, 0 without any.
+
+    Unlike MAP, it may be above recall: relevant codes that are not returned do not lower it.
+    """
+
+    needs_depth: ClassVar[bool] = False
+
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the average precision of each query over its relevant codes in the list."""
+        relevant = lists.relevance > 0
+        found = relevant.cumsum(axis=1)
+        precision = found / np.arange(1, relevant.shape[1] + 1)
+        values: Values = (precision * relevant).sum(axis=1) / np.maximum(relevant.sum(axis=1), 1)
+        return values
+
+
 @metrics.register("bpref")
 class Bpref:
     """Share of judged irrelevant codes that are ranked below each relevant one, averaged.

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tasks.reports.text import shortened, visible
 
-STYLES = tuple(f"s{number}" for number in range(10))
+STYLES = tuple(f"s{number}" for number in range(11))
 FIFTHS = tuple((number / 5, f"{number / 5:g}") for number in range(6))  # of an axis up to 1
 TRUTH = "truth"  # the style of what estimates are compared with
 _LONGEST_NAME = 21

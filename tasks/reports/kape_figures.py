@@ -5,6 +5,7 @@ from itertools import chain
 
 import pyarrow as pa
 
+from tasks.estimation.neighbours import NeighboursUsed
 from tasks.estimation.study_figures import (
     BUDGETS,
     Coverage,
@@ -54,9 +55,9 @@ def _of_method(studied: StudiedMethod) -> Iterator[Row]:
     for part in figures.parts:
         for row in _of_part(part):
             yield common | {"part": part.part} | row
-    minimum, mean = zip(*((each.minimum, each.mean) for each in figures.neighbours), strict=True)
     of_whole = chain(
-        _neighbours(minimum, mean),
+        _neighbours_used(figures.neighbours, "kape"),
+        _neighbours_used(figures.neighbours_as_printed, "kape-printed"),
         _errors("ranked in sample", figures.ranked_in_sample),
         _errors("ranked in all", figures.ranked_in_all),
         *map(_of_coverage, figures.coverage),
@@ -98,10 +99,16 @@ def _by_budget(estimator: str, values: Sequence[float]) -> Iterator[Row]:
         yield {"figure": "estimate", "estimator": estimator, "budget": budget, "value": value}
 
 
-def _neighbours(minimum: Sequence[int], mean: Sequence[float]) -> Iterator[Row]:
+def _neighbours_used(used: Sequence[NeighboursUsed], estimator: str) -> Iterator[Row]:
+    return _neighbours([n.minimum for n in used], [n.mean for n in used], estimator)
+
+
+def _neighbours(
+    minimum: Sequence[int], mean: Sequence[float], estimator: str = "kape"
+) -> Iterator[Row]:
     for figure, values in zip(_NEIGHBOURS, (minimum, mean), strict=True):
         for k, value in zip(KS[2:], values, strict=True):
-            yield {"figure": figure, "estimator": "kape", "k": k, "value": value}
+            yield {"figure": figure, "estimator": estimator, "k": k, "value": value}
 
 
 def _errors(figure: str, errors: SamplingErrors) -> Iterator[Row]:

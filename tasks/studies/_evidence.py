@@ -88,7 +88,7 @@ class Effort(Record):
 
     Attributes:
         pairs: How many.
-        seconds: Sum of the time in models and boxes.
+        seconds: Sum of the time of their judgements.
         dollars: Sum of the costs; None where that of one call is unknown.
     """
 
@@ -105,7 +105,9 @@ class Annotator(Record):
         model: Empty for people and the baseline.
         accuracy: Share of right labels.
         pairs: How many.
-        alpha_with_people: Krippendorff's alpha of the people and this annotator together.
+        alpha_with_people: Krippendorff's alpha of the people and this annotator together; of the
+            average human, of the people alone.
+        file: The file that it is from, whose annotators are scored against the same labels.
     """
 
     configuration: str
@@ -113,6 +115,7 @@ class Annotator(Record):
     accuracy: float | None
     pairs: int
     alpha_with_people: float | None = None
+    file: str = ""
 
 
 _NOT_GIVEN = Missing(reason="nothing was given")

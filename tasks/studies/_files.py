@@ -63,7 +63,6 @@ class _Agreement(BaseModel):
 
     pairs: int
     accuracy: float | None
-    alpha_with_people: float | None = None
 
 
 class _Score(BaseModel):
@@ -74,6 +73,7 @@ class _Score(BaseModel):
     name: str
     model: str = ""
     agreement: _Agreement
+    alpha_with_people: float | None = None
 
 
 def read_annotators(files: Iterable[Path]) -> list[Annotator]:
@@ -88,7 +88,8 @@ def read_annotators(files: Iterable[Path]) -> list[Annotator]:
             model=score.model,
             accuracy=score.agreement.accuracy,
             pairs=score.agreement.pairs,
-            alpha_with_people=score.agreement.alpha_with_people,
+            alpha_with_people=score.alpha_with_people,
+            file=printable(file),
         )
         for file in files
         for score in _read_scores(file)

@@ -1,6 +1,7 @@
 """Tables IV and VI, and Tables 3 and 4 of the first version: annotators against known labels."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ _ABLATION = {
     "simulated": "PS + TPG + simulated executor + FA",
     "paper": "PS + TPG + TE + BF + FA",
 }
+_AVERAGE = "average "  # the row of all people begins so
 _CRITERIA = {"v1-half": "50 %", "v1-exact": "exact"}
 
 
@@ -26,7 +28,9 @@ class Annotators(Study):
     reading: ClassVar[str] = (
         "Accuracy over the pairs of the file; an undecided pair is not right. Agents are "
         "configuration paper, single models are configuration single, and the first version's are "
-        "v1-exact and v1-half. Human figures are the mean over people."
+        "v1-exact and v1-half. Human figures are the mean over the people of a file, by the "
+        "criterion of the agents in it; without agents of the first version they are of people "
+        "without test programs."
     )
     command: ClassVar[str] = (
         "cosqa annotators compare --truth FILE --output compared.json, then "
@@ -37,25 +41,43 @@ class Annotators(Study):
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the accuracy of each annotator that the files have, by the papers' names."""
         annotators = have(evidence.annotators)
+        files = dict.fromkeys(item.file for item in annotators)
+        people = [
+            figure
+            for file in files
+            for figure in _of_people([item for item in annotators if item.file == file])
+        ]
         figures = [figure for item in annotators if item.model for figure in _of_agents(item)]
-        return [*_of_people(annotators), *figures]
+        return [*people, *figures]
 
 
-def _of_people(annotators: Sequence[Annotator]) -> Iterator[Figure]:
+def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
+    """Yield the figures of the people of one file, by the criterion of its agents."""
     people = [
         item
-        for item in annotators
-        if not item.model and not item.configuration.startswith(("always ", "average "))
+        for item in of_file
+        if not item.model and not item.configuration.startswith(("always ", _AVERAGE))
     ]
     accuracies = [item.accuracy for item in people if item.accuracy is not None]
-    if accuracies:
-        note = ", ".join(item.configuration for item in people)
-        pairs = max(item.pairs for item in people)
-        for row, column in (
-            ("human without test program", "accuracy"),
-            ("average human", "accuracy, exact"),
-        ):
-            yield Figure(row=row, column=column, value=fmean(accuracies), n=pairs, note=note)
+    if not accuracies:
+        return
+    found = sorted(
+        {_CRITERIA[item.configuration] for item in of_file if item.configuration in _CRITERIA}
+    )
+    criterion = " or ".join(found)
+    names = ", ".join(item.configuration for item in people)
+    note = f"{Path(people[0].file).name}: {names}" if people[0].file else names
+    pairs, mean = max(item.pairs for item in people), fmean(accuracies)
+    if not criterion:
+        row = "human without test program"
+        yield Figure(row=row, column="accuracy", value=mean, n=pairs, note=note)
+        return
+    row = "average human"
+    yield Figure(row=row, column=f"accuracy, {criterion}", value=mean, n=pairs, note=note)
+    for item in of_file:
+        if item.configuration.startswith(_AVERAGE) and item.alpha_with_people is not None:
+            column = f"alpha with humans, {criterion}"
+            yield _figure(item, "humans alone", column, note, item.alpha_with_people)
 
 
 def _of_agents(item: Annotator) -> Iterator[Figure]:

@@ -15,8 +15,10 @@ class EffortOfPairs(Study):
         "A pair is clear if the screener labels it and unclear if it goes on to a test program or "
         "the arbiter; a pair by claims gave, or did not give, what its query's specification "
         "demands. All includes pairs that are none of these, judged by reading alone or left "
-        "undecided. Time is that of models and boxes, cost that of all calls, both as if no reply "
-        "had come from the cache. A cost is unknown if that of one call is."
+        "undecided. Time is that of the whole judgement, installations and gates too, or that of "
+        "models and runs where replies from the cache took less; cost is that of all calls, as if "
+        "none came from the cache. Pairs of a query share what its specification took. A cost is "
+        "unknown if that of one call is."
     )
     command: ClassVar[str] = "cosqa annotate, then cosqa study"
     conditions: ClassVar[tuple[str, ...]] = (

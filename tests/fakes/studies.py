@@ -80,7 +80,7 @@ def ncs_sheet(folder: Path) -> Path:
 def full_evidence(folder: Path) -> Evidence:
     """Return evidence with every part."""
     scores = {"bm25": 0.28, "unixcoder": 0.187, "somebody's": 0.3}
-    metrics = ("NDCG@10", "MRR@10", "MAP@10", "Recall@10", "MMRR", "MRR")
+    metrics = ("NDCG@10", "MRR@10", "MAP@10", "MAP-found@10", "Recall@10", "MMRR", "MRR")
     return Evidence(
         conditions=CONDITIONS,
         collection=CollectionFacts(queries=40, codes=15_228, dropped={"not testable": 4_000}),
@@ -117,14 +117,28 @@ def full_evidence(folder: Path) -> Evidence:
             Annotator(configuration="second", accuracy=0.625, pairs=400),
             Annotator(configuration="paper", model="x/deepseek-chat", accuracy=0.9, pairs=400),
             Annotator(configuration="single", model="x/deepseek-chat", accuracy=0.8, pairs=400),
-            Annotator(
-                configuration="v1-half",
-                model="openai/gpt-4o",
-                accuracy=0.6,
-                pairs=100,
-                alpha_with_people=0.3,
-            ),
+            *_of_criterion("v1-half", 0.5, 0.75),
+            *_of_criterion("v1-exact", 0.75, 1.0),
         ],
         annotation_store=csn_annotations(folder),
         score_sheet=ncs_sheet(folder),
     )
+
+
+def _of_criterion(configuration: str, *people: float) -> list[Annotator]:
+    """Return a file of two people and a model against labels by one criterion."""
+    file = f"{configuration}.json"
+    return [
+        *(
+            Annotator(configuration=f"person {n}", accuracy=accuracy, pairs=100, file=file)
+            for n, accuracy in enumerate(people)
+        ),
+        Annotator(
+            configuration="average human", accuracy=sum(people) / 2, pairs=100,
+            alpha_with_people=people[0] / 2, file=file,
+        ),
+        Annotator(
+            configuration=configuration, model="openai/gpt-4o", accuracy=0.6, pairs=100,
+            alpha_with_people=0.3, file=file,
+        ),
+    ]  # fmt: skip

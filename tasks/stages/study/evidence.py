@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
@@ -183,7 +184,7 @@ def _of_agents(
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
         programs=_programs(figures.count_programs(database, current, _EXECUTED)),
-        efforts=_efforts(figures.efforts(database, current)),
+        efforts=_efforts(figures.efforts(database, current, OF_QUERIES)),
     )
 
 

@@ -26,7 +26,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
 KIND = "study kape"
-_VERSION = "2"  # raised when the same pairs and vectors would give other figures
+_VERSION = "3"  # raised when the same pairs and vectors would give other figures
 
 
 class StudyData:

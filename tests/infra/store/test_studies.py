@@ -119,6 +119,19 @@ def test_effort_is_that_of_all_calls_and_runs_and_a_cost_is_unknown_if_one_is(
     assert figures.efforts(database, labels_by("another", [RECIPE])) == []
 
 
+def test_installations_count_and_pairs_share_what_was_asked_of_their_query(
+    database: Database,
+) -> None:
+    shared = call(1.0).model_copy(update={"prompt_digest": "of the query"})
+    judged = [
+        annotation(0, code, "claims_hold", 1, calls=(shared,), seconds=taken)
+        for code, taken in enumerate((90.0, 0.0))
+    ]
+    annotations.add_annotations(database, judged)
+    found = {item.kind: item for item in figures.efforts(database, LABELS, ["screener"])}
+    assert found["by claims"] == PairEffort(kind="by claims", pairs=2, seconds=91.0, dollars=1.0)
+
+
 def test_of_programs_the_last_of_each_pair_counts(database: Database) -> None:
     executed = ["passed", "assertion_failed"]
     assert figures.count_programs(database, LABELS, executed) == ProgramCounts(

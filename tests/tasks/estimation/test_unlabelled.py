@@ -48,7 +48,7 @@ def test_training_queries_with_two_codes_make_no_query_too_far() -> None:
 
 
 def test_judged_queries_give_intervals_with_kape_as_control_variate() -> None:
-    found, sample = estimated(labels=40, confident=False), judged(TEST, 40)
+    found, sample = estimated(labels=50, confident=False), judged(TEST, 50)
     data = EstimationData.of_pairs(TRAINING, TEST)
     by_query = KAPE(5).estimate(data, budget=1, seed=0).by_row("MRR")
     direct = controlled_mean(

@@ -105,6 +105,16 @@ def test_what_is_pooled_and_not_judged_or_junk_is_left_out_of_bpref_alone() -> N
     assert Variant.parse("bpref").score(by_list).tolist() == [0.5, 1.0]
 
 
+def test_map_is_never_above_recall_at_its_cut_and_map_of_those_found_may_be() -> None:
+    """Ranks 1 and 3 of four relevant codes: precisions 1 and 2/3; the second query finds none."""
+    qrels = {query: dict.fromkeys(("d0", "d1", "d2", "d3"), 1.0) for query in ("q1", "q2")}
+    run = {"q1": {"d0": 9, "x": 8, "d1": 7}, "q2": {"x": 9, "y": 8}}
+    values = evaluate(rankings_of(run), qrels, ["MAP@10", "MAP-found@10", "Recall@10"])
+    assert values["MAP@10"]["q1"] == pytest.approx((1 + 2 / 3) / 4)
+    assert values["MAP-found@10"] == {"q1": pytest.approx((1 + 2 / 3) / 2), "q2": 0}
+    assert values["MAP@10"]["q1"] <= values["Recall@10"]["q1"] < values["MAP-found@10"]["q1"]
+
+
 def test_exponential_gain_is_linear_gain_of_2_to_the_relevance_minus_1(
     cases: tuple[Rankings, Qrels],
 ) -> None:

@@ -29,7 +29,7 @@ def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() ->
     for table in [*shown, tables.table6(report), tables.used_table(report), tables.table3(report)]:
         assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
     assert len(tables.table5(report).rows) == 4
-    assert len(tables.summary_table(report).rows) == 4 * 4  # KAPE twice, two others
+    assert len(tables.summary_table(report).rows) == 4 * 5  # KAPE twice, three others
 
 
 def test_errors_and_shares_of_labels_are_those_of_the_figures() -> None:
@@ -56,6 +56,13 @@ def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
     assert "deepgini, deviation" not in rows
 
 
+def test_table_3_says_what_is_chosen_how_many_at_what_labour_and_whether_it_is_stable() -> None:
+    rows = {row[0]: row[1:] for row in tables.table3(kape_report()).rows}
+    assert rows["kape"] == ("training pairs", "test queries", "no", "yes")
+    assert rows["random-test"] == ("test queries", "the budget", "yes", "no")
+    assert rows["random-training"] == ("training pairs", "test queries", "no", "no")
+
+
 def test_methods_are_ordered_by_estimate_and_by_truth() -> None:
     selections = kape_report().selections
     assert {(each.name, each.measure) for each in selections} == {
@@ -72,8 +79,9 @@ def test_each_estimator_is_drawn_at_every_budget_in_a_style_of_its_own() -> None
     studied = kape_report().studied[0]
     rivals = studied.figures.whole.rivals
     svg = tables._estimate_chart(studied, studied.figures.whole).svg
-    styles = re.findall(r'class="(s\d|truth)"><title>', svg)
-    assert len(styles) == len(set(styles)) == len(rivals) + 2
+    styles = re.findall(r'class="(s\d+|truth)"><title>', svg)
+    assert len(styles) == len(set(styles)) == len(rivals) + 3
+    assert "<title>kape, k = 1: " in svg
     assert svg.count("<polyline") == len(styles)
     assert svg.count("<polygon") == sum(not each.is_stable for each in rivals)
     assert {len(line.split()) for line in re.findall(r'points="([^"]+)"></polyline', svg)} == {

@@ -21,6 +21,10 @@ def test_mean_and_deviation_of_table_5_are_those_of_its_ten_values(model: str, n
     assert row.deviation < 0.01, "the paper's conclusion"
 
 
+def test_the_title_is_the_paper_s() -> None:
+    assert PAPER.title == "KAPE: kNN-based performance testing for deep code search"
+
+
 def test_tables_4_and_7_have_the_figures_of_table_5() -> None:
     assert {(name, *by_model) for name, by_model in PAPER.table4.items()} == {
         ("PHP", "RoBERTa", "GraphCodeBERT")

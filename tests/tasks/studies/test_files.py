@@ -60,13 +60,17 @@ def entry(name: str, model: str = "") -> dict[str, object]:
 
 
 def test_annotators_are_read_by_configuration_and_model(tmp_path: Path) -> None:
-    rows = [entry("first"), entry("paper · a/b", "a/b")]
+    together = {"alpha_with_people": 0.5}
+    rows = [entry("first"), entry("paper · a/b", "a/b") | together]
     file = tmp_path / "compared.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
     assert read_annotators([file]) == [
-        Annotator(configuration="first", accuracy=0.75, pairs=4),
-        Annotator(configuration="paper", model="a/b", accuracy=0.75, pairs=4),
-    ]
+        Annotator(configuration="first", accuracy=0.75, pairs=4, file=str(file)),
+        Annotator(
+            configuration="paper", model="a/b", accuracy=0.75, pairs=4, alpha_with_people=0.5,
+            file=str(file),
+        ),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -73,3 +73,10 @@ def test_the_single_model_of_table_vi_is_that_of_table_iv_and_the_agents_are_its
     table = typed("annotators", paper="v2")
     assert table["Single LLM", "accuracy"].value == table["DeepSeek-V3", "accuracy"].value
     assert table["PS + TPG + TE + BF + FA", "accuracy"].value == table["agents", "accuracy"].value
+
+
+def test_the_second_version_has_map_above_recall_in_all_rows_so_it_is_not_our_map() -> None:
+    scores = {key: figure.value for key, figure in typed("retrieval", paper="v2").items()}
+    methods = {method for method, _ in scores}
+    assert len(methods) == 8
+    assert all(scores[method, "MAP@10"] > scores[method, "Recall@10"] for method in methods)
