@@ -1,8 +1,8 @@
 """What stands beside the code under test: the names that it uses and does not bind.
 
 A reply gives them as imports and small definitions, in its field ``beside``. They are put before
-the code wherever it runs, so they may bind what it lacks, and names that mean nothing in it: none of
-its own, and no built-in one. What they do when they are called cannot be checked, so agents who
+the code wherever it runs, so they may bind what it lacks, and names that mean nothing in it: none
+of its own, and no built-in one. What they do when they are called cannot be checked, so agents who
 judge by a run see them. What is refused is what no definition needs: to read the test or the code,
 to change what others have made, to be equal to what it is compared with. That keeps an agent from a
 wrong turn; against hostile code, which could do all of it itself, there is the sandbox. Calls
