@@ -1,5 +1,6 @@
 """Prompts: the agents' system texts, and untrusted data fenced so that it stays data."""
 
+import re
 from functools import cache
 from importlib.resources import files
 from itertools import count
@@ -23,6 +24,12 @@ class Prompt(Record):
         ]
 
 
+# What comes of runs, where an object's address is another one each time.
+_OF_RUNS = {
+    "report", "error", "commands so far", "calls", "tried in vain", "faults",
+    "why it proves nothing", "why",
+}  # fmt: skip
+_ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
 _SHARED = ("guideline", "half_guideline", "three_steps", "beside")
 
 
@@ -42,8 +49,10 @@ def system_text(role: str) -> str:
 def fence(name: str, content: str) -> str:
     """Return content between two marks that it does not contain, so that it cannot end its fence.
 
-    The marks look random but follow from the content: a text has the same fence on every run.
+    The marks look random but follow from the content: a text has the same fence on every run. Of
+    what comes of a run, addresses of objects are left out, so that the next one asks the same.
     """
+    content = _ADDRESS.sub("0x…", content) if name in _OF_RUNS else content
     marks = (digest("fence", content, str(number))[:8] for number in count())
     mark = next(mark for mark in marks if mark not in content)
     return f"<<<{name} {mark}\n{content}\n{mark}>>>"

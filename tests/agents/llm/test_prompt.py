@@ -47,6 +47,12 @@ def test_query_and_code_stand_in_fences_of_their_own() -> None:
     assert injection in second
 
 
+def test_two_runs_of_a_program_ask_the_same() -> None:
+    first, second = (f"<Point object at {at}> is not 3" for at in ("0x7f3a10", "0x7fb2c4"))
+    assert fence("report", first) == fence("report", second)
+    assert fence("code", first) != fence("code", second)
+
+
 FILES = Path(str(files("agents.roles"))).glob("*.txt")
 SHARED = {"guideline", "half_guideline", "three_steps", "beside"}
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
