@@ -42,7 +42,7 @@ _OF_STUDY = {
         "not computed again. `cosqa estimate` estimates scores where the truth is not known.",
         examples=(
             "cosqa study kape --data docs=documentation",
-            "cosqa study kape --data ruby=jsonl --encoder checkpoint:mine=FOLDER?like=codexglue",
+            "cosqa study kape --data ruby=jsonl --encoder checkpoint:m=DIR?like=codexglue",
         ),
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 
 from sandbox.inside.python2 import hint
@@ -42,12 +43,17 @@ def describe(error: BaseException) -> bytes:
     return _SEPARATOR.join(map(_field, fields, limits)).encode()
 
 
-def _is_failed_assertion(error: BaseException) -> bool:
-    """Return whether an assertion of the program failed, one that pytest makes included."""
+def _is_failed_assertion(
+    error: BaseException, is_a: Callable[[object, type], bool] = isinstance
+) -> bool:
+    """Return whether an assertion of the program failed, one that pytest makes included.
+
+    Code under test may have changed the built-in function, but no default.
+    """
     file, line = (_places(error) or [("", 0)])[-1]
     if type(error).__name__ == "Failed" and file.endswith(_OF_PYTEST):
         return (TARGET, 0) not in _places(error)
-    return isinstance(error, AssertionError) and (file, line) != (TARGET, 0)
+    return is_a(error, AssertionError) and (file, line) != (TARGET, 0)
 
 
 def describe_end(error: BaseException) -> bytes:

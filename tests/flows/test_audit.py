@@ -80,7 +80,7 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
     monkeypatch.setattr(audit, "agreed", agreed)
 
     def sample(*given: Any, after: object) -> tuple[None, object]:
-        sampled.append(plan_audit.fn(*given[:3]).pending)
+        sampled.append(plan_audit.fn(given[0], *given[2:]).pending)
         return None, after
 
     monkeypatch.setattr(audit, "audit_labels", sample)
