@@ -56,7 +56,7 @@ def start_service(job: Job, codes: Codes) -> int:
         return here
     try:
         null = os.open(os.devnull, os.O_WRONLY)
-        environment = {**job["system"], **job["environment"]}
+        environment = dict(job["environment"])
         enter([null, null, there], _SERVICE_FILES, environment)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         made = instrumented({"code": job["code"], "program": ""})

@@ -188,10 +188,8 @@ def _paths(job: Job) -> dict[str, str]:
     """Return where a command finds installed modules, programs and libraries."""
     folders = PACKAGES[:1] if job["bare"] else PACKAGES
     programs = [f"{folder}/bin" for folder in folders]
-    system = {"PATH": os.environ.get("PATH", os.defpath), **job["system"]}
     return {
-        **system,
-        "PATH": ":".join((*programs, system["PATH"])),
+        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
         "PYTHONPATH": ":".join(folders),
     }
 

@@ -68,12 +68,12 @@ class JobRun(Process):
         job = {key: self._job.get(key) for key in keys}
         for_child, for_service = codes
         channel = start_service(self._job, for_service) if job["apart"] else None
-        environment = {**self._job["system"], **self._job["environment"]}
+        environment = self._job["environment"]
         if not self.fork((1, 2, REPORT), environment, channel):
             return None
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
-        if job["hash_seed"] != own_seed or self._job["system"]:  # for the loader, at its start
+        if job["hash_seed"] != own_seed:
             become_interpreter(job, for_child)
         return job
 

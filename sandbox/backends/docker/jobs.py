@@ -94,7 +94,6 @@ class Jobs:
         return {
             "commands": list(self._commands),
             "environment": dict(self._environment),
-            "system": {},
             "bare": self._bare,
             "command_timeout": limits.command_timeout_s,
             "keep": limits.output_kb * 1024,
