@@ -113,7 +113,7 @@ async def test_a_program_that_tests_nothing_is_told_to_be_no_evidence(
     server = bench.serve([UNCLEAR, WRITTEN, ANSWERS])
     annotation = await bench.committee(always(HOLLOW)).judge(pair)
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_tested_nothing")
-    assert "it is no evidence" in server.calls[-1]["messages"][1]["content"]
+    assert "No program is evidence" in server.calls[-1]["messages"][1]["content"]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])
@@ -126,7 +126,7 @@ async def test_mending_stops_after_its_rounds_and_the_arbiter_reads_the_code(
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_never_executable")
     assert roles(annotation).count("fixer") == rounds
     assert [e.round for e in annotation.executions] == list(range(rounds + 1))
-    assert "it is no evidence" in server.calls[-1]["messages"][1]["content"]
+    assert "No program is evidence" in server.calls[-1]["messages"][1]["content"]
 
 
 async def test_a_fixer_that_gives_up_ends_the_mending(bench: Bench, pair: Pair) -> None:

@@ -1,12 +1,18 @@
 """The law of replay: what is stored gives the stored labels, with no model and no engine."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from agents.committee.replay import replayed
 from infra.records import Annotation, ExecutionResult, Pair
-from infra.settings import AnnotationSettings, Configuration, LanguageModelSettings, Settings
+from infra.settings import (
+    AnnotationSettings,
+    Configuration,
+    Evidence,
+    LanguageModelSettings,
+    Settings,
+)
 from tests.agents.committee.test_configurations import (
     ANSWERS,
     BETTER,
@@ -30,10 +36,15 @@ FIXES = rule("fixer", {"reply": INSTALLED}, {"text": "no idea"}, {"reply": MENDE
 DERIVED = {"status", "label", "decided_by", "path", "support", "judgements", "agreeing"}
 
 
-async def again(pair: Pair, annotation: Annotation, configuration: Configuration) -> Annotation:
+async def again(
+    pair: Pair,
+    annotation: Annotation,
+    configuration: Configuration,
+    evidence: Evidence | Literal["auto"] = "auto",
+) -> Annotation:
     settings = Settings(
         llm=LanguageModelSettings(model="openai/scripted"),
-        annotation=AnnotationSettings(configuration=configuration),
+        annotation=AnnotationSettings(configuration=configuration, evidence=evidence),
     )
     return await replayed(pair, annotation, settings)
 
@@ -199,5 +210,5 @@ async def test_a_run_without_the_claims_that_do_not_run_is_not_needed_for_a_form
     made = await bench.committee(sandbox, configuration="spec").judge(pair)
     assert (made.path, made.label, made.support) == ("claims_hold", 1, "valid_oracle")
     former = made.model_copy(update={"executions": made.executions[:1]})
-    derived = await again(pair, former, "spec")
+    derived = await again(pair, former, "spec", "read")
     assert (derived.path, derived.label, derived.support) == ("clear_match", 1, "screened")

@@ -52,7 +52,7 @@ def valued(*values: str) -> dict[str, Any]:
 async def judged(bench: Bench, code: str, *script: dict[str, Any]) -> Annotation:
     bench.serve(script)
     async with real_sandbox(LIMITS) as sandbox:
-        committee = bench.committee(sandbox, configuration="spec")
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
         return await committee.judge(Pair(query=QUERY, code=Code.of(code)))
 
 
@@ -149,6 +149,22 @@ async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: B
     assert told(annotation)[:3] == ("claims_fail", 0, "claims")
 
 
+@pytest.mark.parametrize(("verdict", "programs"), [("clear_match", 1), ("clear_non_match", 0)])
+async def test_a_program_is_run_for_a_match_of_which_no_claim_ran(
+    bench: Bench, verdict: str, programs: int
+) -> None:
+    program = (
+        "from target import rotate\ndef test_it():\n    assert rotate([1, 2, 3], 1) == [2, 3, 1]"
+    )
+    writer = rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}})
+    bench.serve([specified(), screened(verdict, adapter=""), writer])
+    async with real_sandbox(LIMITS) as sandbox:
+        annotation = await bench.committee(sandbox, configuration="spec").judge(pair_of(RIGHT))
+    expected = ("unclear_passed", "valid_oracle") if programs else (verdict, "screened")
+    assert (annotation.path, annotation.support) == expected
+    assert len(annotation.executions) == programs
+
+
 async def test_what_the_screener_claims_never_speaks_for_the_code(bench: Bench) -> None:
     """It has seen the code, which may have told it what to say."""
     examples = "[1, 2], 1 => [2, 1]\n[1], 0 => [1]"
@@ -226,7 +242,7 @@ async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench)
     """Fault 1: the reading is chosen before any code is seen, and asked for once."""
     bench.serve([specified(), screened("clear_match")])
     async with real_sandbox(LIMITS) as sandbox:
-        committee = bench.committee(sandbox, configuration="spec")
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
         both = [
             await committee.judge(Pair(query=QUERY, code=Code.of(code)))
             for code in (RIGHT, f"# the same\n{RIGHT}")
