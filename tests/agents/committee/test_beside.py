@@ -82,7 +82,7 @@ async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_run
 async def test_what_a_screener_puts_there_is_there_for_claims_and_travels(bench: Bench) -> None:
     lacking = screened("clear_match")
     lacking["steps"][0]["reply"]["beside"] = BESIDE
-    annotation = await judged(bench, "spec", specified(), lacking)
+    annotation = await judged(bench, "spec", specified(), lacking, written(beside=""))
     assert (annotation.path, annotation.support) == ("claims_hold", "valid_oracle")
     assert "Number, size\n" in told_to(bench, "screener")
     assert [run.beside for run in annotation.executions] == [BESIDE]
@@ -99,9 +99,9 @@ async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench) -> None:
     lacking = screened("clear_match")
     raises = BESIDE.replace("return len(items)", "raise ValueError(items)")
     lacking["steps"][0]["reply"]["beside"] = raises
-    annotation = await judged(bench, "spec", specified(), lacking)
-    assert (annotation.path, annotation.label) == ("clear_match", 1)
-    (execution,) = annotation.executions
+    annotation = await judged(bench, "spec", specified(), lacking, written("", ""))
+    assert (annotation.path, annotation.label) == ("unclear_not_run", 1)
+    execution, *_ = annotation.executions
     assert "ValueError" in {case.error_type for case in execution.result.tests}
 
 

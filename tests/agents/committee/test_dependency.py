@@ -73,7 +73,7 @@ class Variant:
     @property
     def settings(self) -> Settings:
         model = {"llm": LanguageModelSettings(model="openai/scripted")}
-        return Settings.model_validate({**model, **self.sections})
+        return Settings.model_validate({**on("gated"), **model, **self.sections})
 
 
 def by_lot(*parts: object) -> random.Random:
@@ -301,7 +301,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
 
 
 def body(**sections: Any) -> dict[str, object]:
-    return recipe_of(Settings(**sections), "image 1")
+    return recipe_of(Settings(**{**on("gated"), **sections}), "image 1")
 
 
 def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:

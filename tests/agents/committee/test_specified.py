@@ -153,13 +153,13 @@ async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: B
 async def test_a_program_is_run_for_a_match_of_which_no_claim_ran(
     bench: Bench, verdict: str, programs: int
 ) -> None:
-    program = (
-        "from target import rotate\ndef test_it():\n    assert rotate([1, 2, 3], 1) == [2, 3, 1]"
-    )
+    demand = "assert rotate([1, 2, 3], 1) == [2, 3, 1]"
+    program = f"from target import rotate\ndef test_it():\n    {demand}"
     writer = rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}})
     bench.serve([specified(), screened(verdict, adapter=""), writer])
+    pair = Pair(query=QUERY, code=Code.of(RIGHT))
     async with real_sandbox(LIMITS) as sandbox:
-        annotation = await bench.committee(sandbox, configuration="spec").judge(pair_of(RIGHT))
+        annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
     expected = ("unclear_passed", "valid_oracle") if programs else (verdict, "screened")
     assert (annotation.path, annotation.support) == expected
     assert len(annotation.executions) == programs

@@ -81,7 +81,8 @@ def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
     [
         ("screened", "reading alone"),
         ("valid_oracle", "a run of programs that passed the gates"),
-        ("void_oracle", "a run that a gate or the arbiter doubts"),
+        ("overruled", "an arbiter, against a run of programs that passed the gates"),
+        ("void_oracle", "a run that a gate doubts"),
         ("ungated", "agents that have no gates"),
         ("undecided", "nothing: no judgement was made"),
     ],
