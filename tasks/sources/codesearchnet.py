@@ -192,6 +192,19 @@ class CodeSearchNetSource:
         grades = [self._options.annotations] if self._options.annotations else []
         return [*chain.from_iterable(self._files.values()), *licences, *grades]
 
+    def require_licences(self) -> None:
+        """Refuse files whose functions would all be of unknown licence.
+
+        Raises:
+            SourceError: The licences of a language are missing.
+        """
+        for file in map(self._licences, self._files):
+            if not file.is_file():
+                raise SourceError(
+                    f"{printable(file)} with the functions' licences is missing: copy it there "
+                    "from the published archive"
+                )
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         options, state = self._options, state_of(self.inputs())
