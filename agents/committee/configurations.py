@@ -9,7 +9,7 @@ from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
 from agents.roles.gated_arbiter import GatedArbiter
-from agents.roles.judge import ExactJudge, HalfJudge, Judge
+from agents.roles.judge import ExactJudge, HalfJudge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
 from agents.roles.specified_screener import SpecifiedScreener
@@ -55,7 +55,7 @@ class Configuration:
     executor: Literal["none", "box", "simulated"] = "box"
     fixer: Literal["none", "commands", "actions"] = "none"
     gates: bool = False
-    judge: type[Judge | ExactJudge] = Judge
+    judge: type[ExactJudge] = ExactJudge
     scaffolding: bool = False
     algorithm: str = ALGORITHM
     criterion: Criterion = "exact"

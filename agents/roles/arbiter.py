@@ -22,7 +22,6 @@ _MEANING_OF = {
 }
 _NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
 _NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
-_SIMULATED = "Nothing was run: a model predicted this report, and may be wrong."
 _VOID = "The program proves nothing, whatever it says, and is no evidence:"
 _CONFIRMED = (
     "Two programs that were written independently, the second without sight of the code, both fail "
@@ -81,8 +80,6 @@ def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
         yield _NO_PROGRAM
     elif last.result is None:
         yield _NOT_RUN
-    elif last.is_simulated:
-        yield _SIMULATED
     elif is_confirmed(attempts):
         yield _CONFIRMED
     elif any(attempt.is_valid_failure for attempt in attempts):

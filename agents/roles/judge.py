@@ -4,7 +4,7 @@ from typing import Literal
 
 from agents.llm.prompt import pair_section
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, Judgement
+from agents.roles.base import Agent
 from infra.records import Pair
 
 
@@ -21,19 +21,10 @@ class StepwiseJudgement(Reply):
         return f"Asked: {self.asked}\nDeviations: {self.deviations}"
 
 
-class Judge(Agent[Judgement]):
-    """The final arbiter where no test program is written (CoSQA+, Table VI, "PS + FA")."""
-
-    role = "judge"
-    reply_type = Judgement
-
-    async def read(self, pair: Pair) -> Judgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails."""
-        return await self._ask(pair_section(pair, self._model.code_limit))
-
-
 class ExactJudge(Agent[StepwiseJudgement]):
     """The single-LLM annotator, which reasons in three steps, by the exact-match criterion.
+
+    It is also the final arbiter where no test program is written (Table VI, "PS + FA").
 
     Zero-shot chain of thought as both versions of CoSQA+ prompt for it (arXiv 2406.11589v1; the
     row "Single LLM" of Table VI in the later version). Fields are replied in their order, so that

@@ -21,8 +21,10 @@ from tasks.ranking.methods import asks_model
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
+    check_licences,
     check_pipeline_input,
     check_study_data,
+    openings,
 )
 from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
 
@@ -38,9 +40,24 @@ def pipeline(options: Pipeline) -> None:
         scoring = options.command in _SCORE and not options.plan
         _preset(options.settings, judging=judging and not options.plan)
         check_pipeline_input(options.settings)
+        if judging and not options.settings.publish.include_unlicensed:
+            _licences(options.settings)
         _models(options.settings, judging=judging, scoring=scoring)
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         store(options)
+
+
+def _licences(settings: Settings) -> None:
+    """Refuse to judge code of which nothing would be exported.
+
+    Raises:
+        SourceError: The file of licences is missing.
+    """
+    try:
+        for _, opening in openings(settings.source):
+            check_licences(opening)
+    except SourceError as error:
+        raise SourceError(f"{error}, or give --include-unlicensed for private use") from None
 
 
 def _models(settings: Settings, *, judging: bool = False, scoring: bool = True) -> None:
@@ -77,6 +94,8 @@ def _preset(settings: Settings, *, judging: bool) -> None:
         raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
     if changed := departures(settings):
         say(f"preset {settings.preset}, but for what is set elsewhere: {', '.join(changed)}")
+    if settings.publish.include_unlicensed:
+        say("code of unknown or forbidding licences is exported: keep it for private use")
     if models := fetched_at_first_use(settings):
         say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 

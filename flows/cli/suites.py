@@ -49,7 +49,7 @@ def _example(name: str, kind: type[Suite]) -> str:
 def print_agreement(options: Agreement) -> None:
     """Print how far annotators agree."""
     sheets = annotation_sheets.read_sheets(options.sheets, options.highest)
-    result = annotation_sheets.agreement(sheets)
+    result = annotation_sheets.agreement(sheets, options.highest)
     say(f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more")
     say(f"alpha, nominal: {_figure(result.nominal)}")
     say(f"alpha, ordinal: {_figure(result.ordinal)}")

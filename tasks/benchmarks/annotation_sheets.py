@@ -68,11 +68,11 @@ def read_sheets(files: Iterable[Path], highest: int = 1) -> Grades:
     return grades
 
 
-def agreement(grades: Grades) -> Agreement:
-    """Return how far the annotators agree."""
+def agreement(grades: Grades, highest: int = 1) -> Agreement:
+    """Return how far the annotators agree, whose grades are of 0 to ``highest``."""
     names = sorted(grades)
     ratings = _ratings(grades, names)
-    two = [_compare(grades, first, second) for first, second in combinations(names, 2)]
+    two = [_compare(grades, first, second, highest) for first, second in combinations(names, 2)]
     return Agreement(
         annotators=tuple(names),
         pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
@@ -88,7 +88,7 @@ def _ratings(grades: Grades, names: list[str]) -> npt.NDArray[np.float64]:
     return np.array(rows, np.float64).reshape(len(names), len(pairs))
 
 
-def _compare(grades: Grades, first: str, second: str) -> PairOfAnnotators:
+def _compare(grades: Grades, first: str, second: str, highest: int) -> PairOfAnnotators:
     shared = sorted(grades[first].keys() & grades[second].keys())
     ours, theirs = ([grades[name][pair] for pair in shared] for name in (first, second))
     equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
@@ -97,7 +97,7 @@ def _compare(grades: Grades, first: str, second: str) -> PairOfAnnotators:
         second=second,
         pairs=len(shared),
         equal=equal / max(len(shared), 1),
-        kappa=cohen_kappa(ours, theirs),
+        kappa=cohen_kappa(ours, theirs, range(highest + 1)),
     )
 
 

@@ -8,7 +8,7 @@ benchmark that is on no hub, and `ReplayedRun` lets it score rankings that were 
 from typing import TYPE_CHECKING, Any
 
 from infra.errors import PublishError
-from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.runs import Rankings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
             category="t2t",
             modalities=["text"],
             eval_splits=[_SPLIT],
-            eval_langs=["eng-Latn", "python-Code"],
+            eval_langs=["eng-Latn", *code_languages(benchmark)],
             main_score="ndcg_at_10",
             reference=None,
             bibtex_citation=None,
@@ -51,6 +51,15 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
             self.data_loaded = True
 
     return LocalBenchmark()
+
+
+def code_languages(benchmark: Benchmark) -> list[str]:
+    """Return the languages of a benchmark's codes as mteb calls them, such as "java-Code".
+
+    Code of which nothing is said is Python.
+    """
+    named = columns_of(benchmark).codes.column("language").unique().to_pylist()
+    return sorted({f"{name or 'python'}-Code" for name in named})
 
 
 class ReplayedRun:

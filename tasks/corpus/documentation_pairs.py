@@ -1,7 +1,8 @@
 """Pairs of documentation and function: a benchmark whose labels need no annotator.
 
 Source: Husain et al., "CodeSearchNet Challenge" (2019): what a function's author wrote of it is
-the query, and the function without its documentation is the one relevant result among all.
+the query, and the function without its documentation is the one relevant result among all. As
+there, near duplicates are left out of what is searched: they would be right answers counted wrong.
 """
 
 import random
@@ -45,6 +46,11 @@ class DocumentedFunction(NamedTuple):
         """The function's own name, without those of the classes around it."""
         return self.code.name.rpartition(".")[2]
 
+    @property
+    def unpaired_reason(self) -> str | None:
+        """The rule by which its paragraph can be no query, None where it can."""
+        return unpaired_reason(self.name, self.paragraph, self.code.text)
+
 
 def documentation_pairs(
     functions: list[DocumentedFunction],
@@ -54,10 +60,10 @@ def documentation_pairs(
     seed: int,
     dropped: Counter[str],
 ) -> Collected:
-    """Return paragraphs of documentation as queries over all functions without documentation.
+    """Return paragraphs of documentation as queries over functions without documentation.
 
-    A paragraph that documents several functions is no query, since only one of them would be
-    labelled relevant.
+    Of near duplicates one is searched, one that can be a pair before others. A paragraph that
+    documents several functions is no query, since only one of them would be labelled relevant.
 
     Args:
         functions: The functions of a corpus.
@@ -85,24 +91,28 @@ def documentation_pairs(
 def _distinct(
     functions: list[DocumentedFunction], dropped: Counter[str]
 ) -> list[DocumentedFunction]:
-    """Return functions that differ without their documentation; of equal ones a documented one."""
+    """Return functions that are no near duplicates; of such the first that can be a pair."""
     by_id: dict[str, DocumentedFunction] = {}
-    for function in sorted(functions, key=lambda function: not function.paragraph):
+    for function in sorted(functions, key=lambda one: one.unpaired_reason is not None):
         by_id.setdefault(function.code.code_id, function)
     dropped[REPEATED_CODE] += len(functions) - len(by_id)
-    return list(by_id.values())
+    near_duplicates = filters.get("near-duplicates")()
+    kept = []
+    for function in by_id.values():
+        if reason := near_duplicates.reason_to_drop(CorpusFunction(function.code, None)):
+            dropped[reason] += 1
+        else:
+            kept.append(function)
+    return kept
 
 
 def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[DocumentedFunction]:
     times = Counter(function.paragraph for function in functions)
-    near_duplicates = filters.get("near-duplicates")()
     kept = []
     for function in functions:
-        reason = unpaired_reason(function.name, function.paragraph, function.code.text)
+        reason = function.unpaired_reason
         if reason is None and times[function.paragraph] > 1:
             reason = AMBIGUOUS
-        if reason is None:
-            reason = near_duplicates.reason_to_drop(CorpusFunction(function.code, None))
         if reason is None:
             kept.append(function)
         else:

@@ -39,8 +39,9 @@ def text_of_language(code: Code) -> CorpusFunction:
 
     Code of another language is not parsed; what it lacks of name or documentation stays lacking.
     """
-    if code.language not in ("", "python"):
-        return CorpusFunction(code, None)
+    unparsed = CorpusFunction(code, None)
+    if not unparsed.is_python:
+        return unparsed
     parsed = parse_function(code.text, code.origin, code.name)
     known = code.model_dump(exclude={"text", "name", "parameters", "documentation"})
     documentation = code.documentation or parsed.code.documentation

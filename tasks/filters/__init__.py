@@ -16,6 +16,7 @@ from infra.records import Code
 from infra.registry import Registry
 
 SPECIAL = "constructor or special method"
+NOT_FOR_LANGUAGE = "code of a language that the rule is not for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class CorpusFunction:
     code: Code
     syntax: Function | None
     parse_error: str = ""
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is Python, or nothing is said of its language."""
+        return self.code.language in ("", "python")
 
     @property
     def text_without_documentation(self) -> str:

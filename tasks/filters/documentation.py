@@ -3,12 +3,13 @@
 Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
 (2019), section 2: documentation is cut to its first paragraph; a pair is dropped when that has
 fewer than three tokens, when the function has fewer than three lines, when its name contains
-"test", and when it is a constructor or a special method such as ``__str__``.
+"test", and when it is a constructor or a special method such as ``__str__``: Python's rules, for
+Python alone.
 """
 
 import re
 
-from tasks.filters import SPECIAL, CorpusFunction, filters, is_special
+from tasks.filters import NOT_FOR_LANGUAGE, SPECIAL, CorpusFunction, filters, is_special
 
 UNDOCUMENTED = "no documentation"
 SHORT_DOCUMENTATION = "documentation of fewer than 3 tokens"
@@ -17,7 +18,12 @@ TEST = 'name contains "test"'
 
 _FEWEST_TOKENS = 3
 _FEWEST_LINES = 3
-_EMPTY_LINES = re.compile(r"\n\s*\n")
+# An empty line, or the first field: a line such as "@see", or "@param x" and ":param x:" anywhere.
+_END = re.compile(
+    r"\n\s*\n|^[^\S\n]*@[a-z]"
+    r"|(?<!\S)[@:](?:param|arg|type|rtype|return|yield|raise|throw|exception)\w*\b(?!:`)",
+    re.MULTILINE,
+)
 
 
 @filters.register("documentation")
@@ -26,6 +32,8 @@ class Documentation:
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return the rule that drops a function, or None when its documentation is a query."""
+        if not function.is_python:
+            return NOT_FOR_LANGUAGE
         return unpaired_reason(
             function.code.name.rpartition(".")[2],
             first_paragraph(function.code.documentation),
@@ -34,8 +42,8 @@ class Documentation:
 
 
 def first_paragraph(documentation: str) -> str:
-    """Return the documentation up to the first empty line, on one line."""
-    return " ".join(_EMPTY_LINES.split(documentation.strip(), maxsplit=1)[0].split())
+    """Return the documentation up to the first empty line or field, on one line."""
+    return " ".join(_END.split(documentation.strip(), maxsplit=1)[0].split())
 
 
 def unpaired_reason(name: str, paragraph: str, text: str) -> str | None:

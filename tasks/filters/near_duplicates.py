@@ -4,6 +4,7 @@ Source: Allamanis, "The Adverse Effects of Code Duplication in Machine Learning 
 (2019): two pieces of code are near duplicates when the Jaccard similarity of their sets of
 identifier tokens is at least 0.8 and that of their multisets at least 0.7. Code of few identifiers
 is not compared, since short functions are alike by nature; CodeSearchNet takes 10 as the least.
+What is an identifier is told by Python's syntax.
 
 Every pair that can be near is compared, so that nothing is dropped or kept by an estimate
 (`tasks.filters._kept_bags`).
@@ -13,7 +14,7 @@ import keyword
 import re
 from collections import Counter
 
-from tasks.filters import CorpusFunction, filters
+from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 from tasks.filters._kept_bags import KeptBags
 
 NEAR = "near duplicate"
@@ -36,6 +37,8 @@ class NearDuplicates:
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return `NEAR` for a near duplicate of an earlier function that was kept, else None."""
+        if not function.is_python:
+            return NOT_FOR_LANGUAGE
         bag = identifiers(function.code.text)
         if bag.total() < FEWEST_IDENTIFIERS:
             return None

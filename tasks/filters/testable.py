@@ -10,12 +10,11 @@ the other reading. Special methods are no exception; ``special-methods`` drops t
 
 from collections import Counter
 
-from tasks.filters import CorpusFunction, filters
+from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 
 NO_PARAMETER = "no input parameter"
 NO_RESULT = "no return with a value"
 ONLY_SELF = "no input parameter but self"
-NO_SYNTAX = "code of a language that the rule is not for"
 
 _BOUND = frozenset({"self", "cls"})
 
@@ -61,7 +60,7 @@ class HasInputAndResult(InputAndResultRule):
 
 def _reason(function: CorpusFunction) -> str | None:
     if function.syntax is None:
-        return function.parse_error or NO_SYNTAX
+        return function.parse_error or NOT_FOR_LANGUAGE
     parameters = function.syntax.parameters
     if not parameters:
         return NO_PARAMETER

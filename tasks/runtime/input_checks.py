@@ -5,12 +5,13 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 from infra.errors import EncoderError, SettingsError, SourceError
-from infra.settings import EncoderSettings, SearchSettings, Settings
+from infra.settings import EncoderSettings, SearchSettings, Settings, SourceSettings
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
@@ -21,7 +22,8 @@ from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
-from tasks.sources import open_source
+from tasks.sources import Parts, open_source
+from tasks.sources.codesearchnet import CodeSearchNetSource
 
 _DATA_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
@@ -66,6 +68,28 @@ def _checked_methods(settings: Settings) -> list[str]:
         if encoders.has(name):
             check_checkpoint(name, settings.encoder)
     return methods
+
+
+def openings(source: SourceSettings) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the name of each source that is read, and the call that opens it."""
+    queries, codes = Parts.of(source)
+    parts = [part for part in (queries, *codes) if part]
+    for part in parts:
+        yield part.name, partial(part.open, source)
+    if not parts:
+        yield source.name, partial(open_source, source)
+
+
+def check_licences(opening: Callable[[], object]) -> None:
+    """Open a source, and refuse CodeSearchNet's functions without the file of their licences.
+
+    Raises:
+        SourceError: The input or the file is not there.
+        SettingsError: The source's options are not right.
+    """
+    source = opening()
+    if isinstance(source, CodeSearchNetSource):
+        source.require_licences()
 
 
 def check_checkpoint(name: str, settings: EncoderSettings) -> None:

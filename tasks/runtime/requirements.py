@@ -12,8 +12,7 @@ from infra.settings import Settings
 from infra.settings.presets import load_preset
 from tasks.encoders import EncoderSpec, encoders, split_dtype
 from tasks.ranking.methods import components
-from tasks.runtime.input_checks import check_checkpoint
-from tasks.sources import Parts, open_source
+from tasks.runtime.input_checks import check_checkpoint, check_licences, openings
 
 _HUB_COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -71,12 +70,8 @@ def _departs(value: object, preset: object) -> bool:
 
 def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the name of each requirement and the call that raises where it is missing."""
-    queries, codes = Parts.of(settings.source)
-    parts = [part for part in (queries, *codes) if part]
-    for part in parts:
-        yield part.name, partial(part.open, settings.source)
-    if not parts:
-        yield settings.source.name, partial(open_source, settings.source)
+    for name, opening in openings(settings.source):
+        yield name, partial(check_licences, opening)
     for name in _encoders(settings):
         yield name, partial(check_checkpoint, name, settings.encoder)
         if encoders.get(name).spec.is_api:

@@ -42,7 +42,7 @@ EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"
 
-_VERSION = "5"  # to be raised when the same files are to give other records
+_VERSION = "6"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -191,6 +191,19 @@ class CodeSearchNetSource:
         licences = filter(Path.exists, map(self._licences, self._files))
         grades = [self._options.annotations] if self._options.annotations else []
         return [*chain.from_iterable(self._files.values()), *licences, *grades]
+
+    def require_licences(self) -> None:
+        """Refuse files whose functions would all be of unknown licence.
+
+        Raises:
+            SourceError: The licences of a language are missing.
+        """
+        for file in map(self._licences, self._files):
+            if not file.is_file():
+                raise SourceError(
+                    f"{printable(file)} with the functions' licences is missing: copy it there "
+                    "from the published archive"
+                )
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""

@@ -25,22 +25,22 @@ def krippendorff_alpha(ratings: Values, level: Literal["nominal", "ordinal"]) ->
     return float(krippendorff.alpha(reliability_data=rated, level_of_measurement=level))
 
 
-def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float:
+def cohen_kappa(first: Sequence[float], second: Sequence[float], scale: Sequence[float]) -> float:
     """Return Cohen's kappa of two annotators with squared weights (Cohen 1968).
 
-    A disagreement weighs the square of the distance between the two ratings' places among all
-    ratings that occur: 0 and 3 are one place apart if nothing between them was ever given. Without
-    variation kappa is NaN.
+    A disagreement weighs the square of the distance between the two ratings' places on the scale,
+    whichever of its grades were given. Without variation kappa is NaN.
 
     Args:
         first: One annotator's ratings of the units.
         second: The other's, of the same units in the same order.
+        scale: All grades that could be given, in their order.
     """
-    values, places = np.unique(np.array([*first, *second], np.float64), return_inverse=True)
-    one, other = places[: len(first)], places[len(first) :]
-    weights = (np.arange(len(values))[:, None] - np.arange(len(values))) ** 2
+    place_of = {grade: place for place, grade in enumerate(scale)}
+    one, other = (np.array([place_of[x] for x in ratings], np.int64) for ratings in (first, second))
+    weights = (np.arange(len(scale))[:, None] - np.arange(len(scale))) ** 2
     expected = np.outer(
-        np.bincount(one, minlength=len(values)), np.bincount(other, minlength=len(values))
+        np.bincount(one, minlength=len(scale)), np.bincount(other, minlength=len(scale))
     ) / max(len(first), 1)
     by_chance = float((weights * expected).sum())
     return 1 - float(weights[one, other].sum()) / by_chance if by_chance else float("nan")

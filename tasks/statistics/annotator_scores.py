@@ -59,7 +59,7 @@ def agreement(labels: Labels, truth: Sequence[int]) -> Agreement:
         accuracy_high=high,
         precision=_share(true_matches, sum(ours for ours, _ in both)),
         recall=_share(true_matches, sum(true for _, true in both)),
-        kappa=_defined(cohen_kappa(*ratings)),
+        kappa=_defined(cohen_kappa(ratings[0], ratings[1], (0, 1))),
         alpha=_defined(krippendorff_alpha(ratings, "nominal")),
     )
 

@@ -37,7 +37,8 @@ class CodeSearchNetAnnotations(Study):
             counts = _counts(given, by_query)
             everything.update(counts)
             figures += list(_row(_NAMES.get(language, language.capitalize()), counts))
-        kappa = cohen_kappa(*([pair[place].relevance for pair in doubles] for place in (0, 1)))
+        first, second = ([pair[place].relevance for pair in doubles] for place in (0, 1))
+        kappa = cohen_kappa(first, second, range(4))
         return [
             *figures,
             *_row("all", {name: everything[name] for name in ("all", "with a note")}),

@@ -26,7 +26,6 @@ _AGENTS = (
     "simulator",
     "fixer",
     "arbiter",
-    "judge",
     "exact_judge",
 )
 _VERDICTS = ("does_not_answer", "answers")
@@ -62,7 +61,6 @@ class Scripted:
         read = _VERDICTS[right or self.unclear]
         said = {
             **self.replies,
-            "judge": {"reason": "It reads well.", "verdict": read},
             "exact_judge": {"asked": "As written.", "deviations": "none", "verdict": read},
             "simulator": {"outcome": "passed" if right else "assertion_failed", "message": ""},
         }

@@ -84,12 +84,12 @@ def scripted_model(folder: Path) -> Iterator[dict[str, str]]:
     """Run a model that judges by a word of the code; yield the environment that names it."""
     script = [
         {"role": role, "query": "*", "code": code, "steps": [{"reply": reply}]}
-        for role, verdicts in (
-            ("screener", _VERDICTS),
-            ("judge", {"": "does_not_answer"}),
+        for role, verdicts, steps in (
+            ("screener", _VERDICTS, {"reason": "scripted"}),
+            ("exact_judge", {"": "does_not_answer"}, {"asked": "scripted", "deviations": "none"}),
         )
         for code, verdict in verdicts.items()
-        for reply in [{"reason": "scripted", "verdict": verdict}]
+        for reply in [{**steps, "verdict": verdict}]
     ]
     rules = folder / "script.json"
     rules.write_text(json.dumps(script), "utf-8")

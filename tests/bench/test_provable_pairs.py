@@ -108,7 +108,7 @@ def test_a_stand_in_errs_as_often_as_it_is_told_to(label: int, rate: float) -> N
     pairs = [made_up(number, label) for number in range(1_000)]
     with FallibleReader(pairs, Habits()) as reader:
         told = [said_of(reader, pair, "exact_judge") for pair in pairs]
-        again = [said_of(reader, pair, "judge") for pair in pairs]
+        again = [said_of(reader, pair, "claims_arbiter") for pair in pairs]
     wrong = told.count("does_not_answer" if label else "answers") / len(pairs)
     assert wrong == pytest.approx(rate, abs=0.03)
     assert told == again, "it reads a pair alike in every role"

@@ -28,7 +28,6 @@ class WordCounter(ScriptedServer):
         shared, said = _shared(call["query"], call["code"])
         content = call["messages"][1]["content"]
         replies: dict[str, Mapping[str, str]] = {
-            "judge": {"reason": said, "verdict": _verdict(shared >= 0.6)},
             "exact_judge": {"asked": said, "deviations": said, "verdict": _verdict(shared >= 0.6)},
             "screener": {"reason": said, "verdict": _clear(shared)},
             "writer": _composition(call["code"]),

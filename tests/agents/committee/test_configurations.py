@@ -21,7 +21,6 @@ from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
 ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
 FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
-JUDGED = rule("judge", {"reply": {"reason": "it reads well", "verdict": "answers"}})
 STEPS = {"asked": "reversal", "deviations": "none", "verdict": "answers"}
 STEPWISE = [rule(role, {"reply": STEPS}) for role in ("exact_judge", "half_judge")]
 IMAGINED = rule("simulator", {"reply": {"outcome": "assertion_failed", "message": "'ab' == 'ba'"}})
@@ -70,7 +69,7 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("single", (["exact_judge"], "read_alone", 0, "screened")),
         ("v1-exact", (["exact_judge"], "read_alone", 0, "screened")),
         ("v1-half", (["half_judge"], "read_alone", 0, "screened")),
-        ("arbiter", (["screener", "judge"], "unclear_read", 0, "screened")),
+        ("arbiter", (["screener", "exact_judge"], "unclear_read", 0, "screened")),
         ("writer", (["screener", "writer", "arbiter"], "unclear_not_run", 0, "ungated")),
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
@@ -81,7 +80,7 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
 async def test_each_configuration_asks_its_own_agents(
     bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
 ) -> None:
-    replies = [UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, JUDGED, *STEPWISE, ANSWERS]
+    replies = [UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, *STEPWISE, ANSWERS]
     bench.serve(replies)
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
@@ -91,12 +90,22 @@ async def test_each_configuration_asks_its_own_agents(
 
 
 async def test_an_arbiter_is_told_when_nothing_ran(bench: Bench, pair: Pair) -> None:
-    bench.serve([UNCLEAR, written(GOOD), IMAGINED, ANSWERS])
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
     await bench.committee(always(PASSED), configuration="writer").judge(pair)
     assert "The program was not run" in said_to_arbiter(bench)
-    bench.server.calls.clear()
-    await bench.committee(always(PASSED), configuration="simulated").judge(pair)
-    assert "a model predicted this report" in said_to_arbiter(bench)
+
+
+@pytest.mark.parametrize(
+    "configuration", ["single", "arbiter", "writer", "executor", "simulated", "paper"]
+)
+async def test_the_last_word_of_every_row_of_the_ablation_reasons_in_the_same_steps(
+    bench: Bench, pair: Pair, configuration: Configuration
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), IMAGINED, IRREPARABLE, *STEPWISE, ANSWERS])
+    await bench.committee(always(PASSED), configuration=configuration).judge(pair)
+    system = bench.server.calls[-1]["messages"][0]["content"]
+    for step in ("Reason in three steps", "category by category", "follows from these"):
+        assert step in system
 
 
 async def test_a_valid_oracle_that_passes_is_a_judgement_of_its_own(

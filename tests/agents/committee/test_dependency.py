@@ -220,7 +220,7 @@ VARIANTS = {
     "spec, image": Variant(on("spec"), sandbox="image 2"),
     "spec, gates": Variant({**on("spec"), "gates": GateSettings(mutants=3)}),
     "paper, command_fixer": Variant(on("paper"), {"command_fixer": " Mind."}),
-    "paper, judge": Variant(on("paper"), {"judge": " Mind."}),
+    "paper, judge": Variant(on("paper"), {"exact_judge": " Mind."}),
     **{f"tries {n}": Variant(on("gated", max_try_time=n)) for n in (0, 1)},
     "paper, tries": Variant(on("paper", max_try_time=0)),
     "gates": Variant({"gates": GateSettings(mutants=3, min_mutation_score=0.9)}),

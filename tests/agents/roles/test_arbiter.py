@@ -42,7 +42,20 @@ async def test_a_simulated_report_leaves_out_what_nobody_counted(
     assert [getattr(result, name) for name in COUNTS] == [None, None, None]
     shown = await message(bench, pair, Attempt(draft=DRAFT, result=result, is_simulated=True))
     assert report_in(shown) == {"outcome": outcome, "error_type": "", "message": "m"}
-    assert "a model predicted this report" in shown
+
+
+@pytest.mark.parametrize(("outcome", "result"), [("passed", PASSED), ("assertion_failed", FAILED)])
+async def test_the_arbiter_is_told_the_same_of_a_simulated_run_as_of_a_real_one(
+    bench: Bench, pair: Pair, outcome: str, result: ExecutionResult
+) -> None:
+    bench.serve([rule("simulator", {"reply": {"outcome": outcome, "message": "m"}}), JUDGED])
+    simulated = await Simulator(bench.model()).run(pair, DRAFT)
+    attempts = (
+        Attempt(draft=DRAFT, result=simulated, is_simulated=True),
+        Attempt(draft=DRAFT, result=result),
+    )
+    shown = [(await message(bench, pair, attempt)).rpartition(">>>\n")[2] for attempt in attempts]
+    assert shown[0] == shown[1]
 
 
 @pytest.mark.parametrize("result", [PASSED, FAILED, HOLLOW, raised()])

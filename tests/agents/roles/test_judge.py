@@ -4,7 +4,7 @@ import pytest
 
 from agents.llm.prompt import system_text
 from agents.llm.structured_output import schema_of
-from agents.roles.judge import ExactJudge, HalfJudge, Judge
+from agents.roles.judge import ExactJudge, HalfJudge
 from infra.records import Pair
 from tests.agents.conftest import Bench, rule
 
@@ -44,4 +44,3 @@ def test_the_single_model_reads_the_same_exact_guideline_as_the_other_agents() -
         line for line in system_text("arbiter").splitlines() if line.startswith("Guideline:")
     )
     assert guideline in system_text(ExactJudge.role)
-    assert guideline in system_text(Judge.role)

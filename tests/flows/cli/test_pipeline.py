@@ -27,6 +27,7 @@ from tasks.stages.preflight import (
     check_generation,
 )
 from tasks.stages.replay import Replay
+from tests.flows.published_files import standard_library, write_codesearchnet
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
 
@@ -319,6 +320,32 @@ def test_a_missing_key_is_told_before_a_server_starts(
     assert "needs a key: set COSQA_LLM__API_KEY" in told(command, *source, *store, *NAMED)
     monkeypatch.setenv("COSQA_LLM__API_KEY_BLOCK", "of-the-model")
     assert "ServerStarted" in told(command, *source, *store, *NAMED), "which alone knows the key"
+
+
+@pytest.mark.usefixtures("no_server")
+def test_code_without_licences_is_judged_for_private_use_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
+    codes = [{"function": "def f(x): return x", "url": "u"}]
+    (tmp_path / "python_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
+    (tmp_path / "queries.jsonl").write_text('{"query": "give x"}\n')
+    source = ("--queries", "queries.jsonl", "--codes", f"codesearchnet={tmp_path}", *NAMED)
+    missing = "python_licenses.pkl with the functions' licences is missing"
+    assert missing in (refused := told("benchmark", *source))
+    assert "--include-unlicensed for private use" in refused
+    assert "ServerStarted" in told("benchmark", *source, "--include-unlicensed")
+
+
+@pytest.mark.usefixtures("no_server")
+def test_a_preset_says_before_its_run_that_the_export_is_for_private_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_codesearchnet(tmp_path / "csn", standard_library(9))
+    options = ("--preset", "codesearchnet-python", "--path", str(tmp_path / "csn"))
+    assert "keep it for private use" in CliRunner().invoke(app, ["benchmark", *options]).output
 
 
 @pytest.fixture

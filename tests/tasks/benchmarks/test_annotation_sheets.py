@@ -36,6 +36,17 @@ def test_agreement_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     assert found.ordinal == pytest.approx(found.nominal), "two grades have but one order"
 
 
+def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given(tmp_path: Path) -> None:
+    rows = zip((0, 0, 1, 3), (0, 1, 1, 0), strict=True)
+    files = [HEADER, HEADER]
+    for pair, grades in enumerate(rows):
+        for place, grade in enumerate(grades):
+            files[place] += f"by{place},q,c{pair},{grade},\n"
+    (two,) = agreement(read_sheets(sheets(tmp_path, *files), 3), 3).each_two
+    # Squares of 1 and 3; by chance (2 x 2 x 1 + 1 x 2 x 1 + 1 x 2 x 9 + 1 x 2 x 4) / 4 = 8.
+    assert two.kappa == pytest.approx(1 - (1 + 9) / 8)
+
+
 def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> None:
     found = agreement(read_sheets(sheets(tmp_path, FIRST, HEADER + "second,q7,c7,1,\n")))
     assert (found.pairs, found.each_two) == (0, ())

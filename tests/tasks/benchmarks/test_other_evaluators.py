@@ -12,7 +12,7 @@ from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
 from tasks.benchmarks import Benchmark, qrels_of, write_benchmark, write_run
 from tasks.benchmarks.beir import read_beir
-from tasks.benchmarks.mteb import ReplayedRun, mteb_task
+from tasks.benchmarks.mteb import ReplayedRun, code_languages, mteb_task
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate, mean
@@ -120,6 +120,13 @@ def test_datasets_loads_an_export_offline(tmp_path: Path) -> None:
     }
     codes = datasets.load_dataset(folder, "codes", split="test", cache_dir=cache)
     assert set(codes["text"]) == {code.text for code in of.codes}
+
+
+def test_a_task_of_mteb_names_the_languages_of_the_benchmarks_own_codes() -> None:
+    assert code_languages(benchmark()) == ["python-Code"]
+    codes = [Code.of("f", language=name) for name in ("java", "go", "java")]
+    of = benchmark().model_copy(update={"codes": codes})
+    assert code_languages(of) == ["go-Code", "java-Code"]
 
 
 def test_a_grade_with_a_fraction_is_refused_as_a_task_of_mteb() -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from infra.errors import UnknownNameError
+from infra.records import Code
 from tasks.corpus.parsed_code import parse_function
-from tasks.filters import CorpusFunction, Filter, FilterChain, filters
+from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, Filter, FilterChain, filters
 
 SOURCES = [
     'def double(x):\n    """Return twice the number."""\n    y = x + x\n    return y',
@@ -43,6 +44,15 @@ def test_a_filter_made_anew_judges_a_corpus_as_before(name: str) -> None:
 
 def test_a_filter_keeps_some_good_function(name: str) -> None:
     assert None in reasons(filters.get(name)())
+
+
+@pytest.mark.parametrize(
+    "rule", ["documentation", "near-duplicates", "special-methods", "testable"]
+)
+def test_rules_of_python_refuse_another_language(rule: str) -> None:
+    text = "int f(int x) {\n  int y = x;\n  return y;\n}"
+    code = Code.of(text, name="f", language="java", documentation="Return the number.")
+    assert filters.get(rule)().reason_to_drop(CorpusFunction(code, None)) == NOT_FOR_LANGUAGE
 
 
 def test_a_chain_gives_the_reason_of_the_first_filter_that_drops() -> None:

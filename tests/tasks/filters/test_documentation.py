@@ -26,9 +26,16 @@ THREE_LINES = "def f(x):\n    y = x\n    return y"
         ("First.\n\nSecond.", "First."),
         ("First.\n  \t \nSecond.", "First."),
         ("\n\n  First.\n\nSecond.", "First."),
+        ("First.\n@param x a number", "First."),
+        ("First.\n  @see other\nMore.", "First."),
+        ("First. @return x", "First."),
+        ("First\n  line.\n:param int x: a number", "First line."),
+        ("First. :returns: x", "First."),
+        (":param x: a number", ""),
+        ("To a@param, by :raises:`X`.", "To a@param, by :raises:`X`."),
     ],
 )
-def test_the_first_paragraph_ends_at_the_first_empty_line(
+def test_the_first_paragraph_ends_at_the_first_empty_line_or_field(
     documentation: str, paragraph: str
 ) -> None:
     assert first_paragraph(documentation) == paragraph

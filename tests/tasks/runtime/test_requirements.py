@@ -15,7 +15,12 @@ from tasks.runtime.requirements import (
     missing_requirements,
 )
 from tasks.studies import published_name
-from tests.flows.published_files import cosqa_queries, write_cosqa
+from tests.flows.published_files import (
+    cosqa_queries,
+    standard_library,
+    write_codesearchnet,
+    write_cosqa,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +52,17 @@ def test_what_is_given_is_not_missing(tmp_path: Path) -> None:
     found = missing_requirements(given, judging=False)
     assert len(found) == 1
     assert "codesearchnet=PATH" in found[0]
+
+
+def test_a_preset_exports_any_code_and_asks_for_the_licences_first(tmp_path: Path) -> None:
+    csn = tmp_path / "csn"
+    write_codesearchnet(csn, standard_library(9))
+    given = chosen(source={"codes": (f"codesearchnet={csn}",)})
+    assert given.publish.include_unlicensed
+    assert not [line for line in missing_requirements(given) if "licences" in line]
+    (csn / "python_licenses.pkl").unlink()
+    (asked,) = (line for line in missing_requirements(given) if "licences" in line)
+    assert asked.endswith(load_preset("cosqa-plus-v2").published["codesearchnet"])
 
 
 def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:

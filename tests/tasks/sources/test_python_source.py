@@ -130,6 +130,17 @@ def test_a_paragraph_at_several_functions_is_no_query(tmp_path: Path) -> None:
     assert pairs.dropped[AMBIGUOUS] == 2
 
 
+def test_a_near_duplicate_of_the_right_function_is_no_wrong_answer(tmp_path: Path) -> None:
+    pair = documented(1)
+    undocumented = "\n".join(line for line in pair.splitlines() if '"""' not in line)
+    copy = undocumented.replace("function_1", "copied")
+    (tmp_path / "a.py").write_text(copy + "\n\n\n" + pair + documented(2))
+    _, pairs = read(tmp_path)
+    assert {code.name for code in pairs.codes} == {"function_1", "function_2"}
+    assert len(pairs.queries) == 2
+    assert pairs.dropped[NEAR] == 1
+
+
 def test_of_equal_functions_the_documented_one_is_the_pair(tmp_path: Path) -> None:
     bare = documented(1).replace('    """Return the answer number 1."""\n', "")
     (tmp_path / "a.py").write_text(bare + documented(1))

@@ -160,7 +160,6 @@ def server() -> Iterator[ScriptedServer]:
     script = [
         rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
         read("answers"),
-        rule("judge", {"reply": {"reason": "r", "verdict": "answers"}}),
         rule("writer", {"reply": {"reading": "r", "program": program}}),
         rule("simulator", {"reply": {"outcome": "passed", "message": ""}}),
         rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}}, code="* 2"),

@@ -51,13 +51,20 @@ def test_alpha_is_1_for_perfect_agreement_and_undefined_without_variation() -> N
 def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     first, second = (list(ratings) for ratings in zip(*pairs, strict=True))
     if len(set(first) | set(second)) > 1:
-        expected = cohen_kappa_score(first, second, weights="quadratic")
-        assert cohen_kappa(first, second) == pytest.approx(expected, abs=1e-9)
+        expected = cohen_kappa_score(first, second, weights="quadratic", labels=range(4))
+        assert cohen_kappa(first, second, range(4)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_kappa_knows_how_far_grades_lie_apart_whichever_were_given() -> None:
+    first, second = [0, 0, 1, 3, 3], [0, 1, 1, 3, 0]  # no 2
+    expected = cohen_kappa_score(first, second, weights="quadratic", labels=[0, 1, 2, 3])
+    assert cohen_kappa(first, second, range(4)) == pytest.approx(expected)
+    assert cohen_kappa(first, second, (0, 1, 3)) != pytest.approx(expected)
 
 
 def test_kappa_without_variation_is_undefined() -> None:
-    assert np.isnan(cohen_kappa([1, 1], [1, 1]))
-    assert np.isnan(cohen_kappa([], []))
+    assert np.isnan(cohen_kappa([1, 1], [1, 1], (0, 1)))
+    assert np.isnan(cohen_kappa([], [], (0, 1)))
 
 
 def test_cronbach_alpha_of_a_case_worked_by_hand() -> None:
