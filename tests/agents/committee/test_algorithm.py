@@ -113,7 +113,7 @@ async def test_a_program_that_tests_nothing_is_told_to_be_no_evidence(
     server = bench.serve([UNCLEAR, WRITTEN, ANSWERS])
     annotation = await bench.committee(always(HOLLOW)).judge(pair)
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_tested_nothing")
-    assert "No program is evidence" in server.calls[-1]["messages"][1]["content"]
+    assert "it is no evidence" in server.calls[-1]["messages"][1]["content"]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 3])
