@@ -98,8 +98,6 @@ def lacking_names(code: str) -> frozenset[str]:
     Those of annotations are looked up too, but where code begins by leaving them unevaluated. Code
     that is no Python 3 lacks none.
     """
-    if parse_or_none(code) is None:
-        return frozenset()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
