@@ -163,6 +163,12 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         options.Estimate,
     ),
     Deployment(
+        "train",
+        "Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it "
+        "with its base.",
+        options.Train,
+    ),
+    Deployment(
         "compare-annotators",
         "Score annotators against known labels: models in several configurations of the agents. "
         "It asks for no approval: its form and llm.budget_usd bound what it costs.",

@@ -47,6 +47,8 @@ from tasks.encoders import SYNTAX, encoders
 from tasks.metrics import metrics
 from tasks.retrievers import retrievers
 from tasks.sources import sources
+from tasks.training.models import models
+from tasks.training.recipes import RECIPES
 
 Model = TypeVar("Model", bound=BaseModel)
 Overrides = dict[str, dict[str, Any]]  # section → key → value, as `load_settings` takes them
@@ -54,6 +56,7 @@ Overrides = dict[str, dict[str, Any]]  # section → key → value, as `load_set
 SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _INPUT, _CANDIDATES, _JUDGE = "Input", "Candidates", "Annotation"
 _SCORING, _LABELS, _OUTPUT, _INSTEAD = "Scoring", "Labels", "Output", "Instead of running"
+_TRAINING, _OF_RECIPE = "Training", "the recipe's"
 _WHERE, _WHAT = "Where runs work", "What is registered"
 _ENCODERS: dict[str, Any] = {
     "flag": "--encoder", "choices": tuple(encoders), "line": f"Others: {SYNTAX}.",
@@ -797,6 +800,48 @@ class Estimate(Checkpoints, Store, Output):
     anyway: bool | None = ask(
         "Give an estimate even if the queries lie too far from the training queries.",
         "estimation.anyway", "Show refused estimates too", panel=_SCORING,
+    )  # fmt: skip
+
+
+class Train(Checkpoints, Store, Output):
+    """What ``cosqa train`` is to do."""
+
+    data: Path = ask(
+        "What is trained on: an exported benchmark; a folder with train, dev (or valid) and test, "
+        "each JSON Lines of query and code, CodeSearchNet's jsonl files, or BEIR's qrels; or one "
+        "file or folder of pairs, which is split.",
+        "", "Training data", default=..., metavar="PATH", panel=_INPUT,
+        examples=["cosqa-benchmarks/python-source-documentation"],
+    )  # fmt: skip
+    test: Path | None = ask(
+        "Benchmark to test on, exported or BEIR, in place of the data's own test queries.", "",
+        "Test benchmark", metavar="FOLDER", panel=_INPUT,
+    )  # fmt: skip
+    split: str | None = ask("", "training.split", panel=_INPUT)
+    split_by: Literal["query", "repository"] | None = ask("", "training.split_by", panel=_INPUT)
+    overlap: Literal["refuse", "drop"] | None = ask("", "training.overlap", panel=_INPUT)
+    base: str | None = ask(
+        "Encoder that is fine-tuned, or model that is trained from nothing.", "training.base",
+        "Base", panel=_TRAINING, examples=["minilm"],
+        line=f"Encoders: {', '.join(encoders)}; or {SYNTAX}. Models: {', '.join(models)}.",
+    )  # fmt: skip
+    recipe: str | None = ask(
+        "", "training.recipe", "Recipe", panel=_TRAINING, choices=tuple(RECIPES),
+        unset="that of a model trained from nothing, else cosqa-plus",
+    )  # fmt: skip
+    name: str | None = ask("", "training.name", "Name of the encoder", panel=_TRAINING,
+        unset="those of base and data, joined",
+    )  # fmt: skip
+    epochs: int | None = ask("", "training.epochs", "Epochs", panel=_TRAINING, unset=_OF_RECIPE)
+    batch_size: int | None = ask("", "training.batch_size", panel=_TRAINING, unset=_OF_RECIPE)
+    learning_rate: float | None = ask(
+        "", "training.learning_rate", panel=_TRAINING, unset=_OF_RECIPE
+    )
+    seed: int | None = ask("", "training.seed", panel=_TRAINING, unset=_OF_RECIPE)
+    methods: tuple[str, ...] = ask(
+        "Retrieval method to compare with beside the base.", "evaluation.methods",
+        "Methods to compare with", default=(), panel=_SCORING, flag="--method",
+        examples=[["bm25"]], unset="the base alone",
     )  # fmt: skip
 
 

@@ -173,6 +173,10 @@ class StudyError(CosqaError):
     """What a study's figures are computed from is not there."""
 
 
+class TrainingError(CosqaError):
+    """A model cannot be trained, or has lost itself in training."""
+
+
 class EstimationError(CosqaError):
     """Vectors or pairs are not fit for an estimate, or lie too far from what it rests on."""
 

@@ -11,6 +11,7 @@ from flows.options import (
     Pipeline,
     Study,
     StudyKape,
+    Train,
 )
 from infra.errors import SettingsError, SourceError
 from infra.outputs import require_writable
@@ -24,6 +25,7 @@ from tasks.runtime.input_checks import (
     check_licences,
     check_pipeline_input,
     check_study_data,
+    check_training_input,
     openings,
 )
 from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
@@ -134,6 +136,11 @@ def leaderboard(options: Leaderboard) -> None:
 def estimate(options: Estimate) -> None:
     """Check methods, metrics, and that all files and folders are there."""
     check_estimate_input(options.settings, [options.train, options.queries], options.judged)
+
+
+def train(options: Train) -> None:
+    """Check base, recipe and methods, and that data and test are there."""
+    check_training_input(options.settings, options.data, options.test)
 
 
 def diff(options: Diff) -> None:

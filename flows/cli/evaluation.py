@@ -3,7 +3,7 @@
 import textwrap
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape
+from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, Train
 from flows.runtime.prefect_server import flow_result
 from infra.errors import EstimationError
 from tasks.reports.diff import Difference, ScoreChanges, counted, score_changes_table, turned
@@ -28,6 +28,7 @@ from tasks.reports.study import (
     computed_table,
     conditions_table,
 )
+from tasks.reports.training import gains_table
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
 from tasks.stages.estimate.report import read_report as read_estimate
@@ -39,6 +40,7 @@ from tasks.stages.study.kape_report import read_kape_report
 from tasks.stages.study.report import FIGURES as STUDY_FIGURES
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
+from tasks.stages.train import read_training
 
 _FLIPS = 5
 _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
@@ -154,6 +156,16 @@ def print_files(written: WrittenEstimate) -> None:
     if (written.folder / SAMPLE).exists():
         say(f"the same with those that are judged: {written.folder / SAMPLE}")
     say(f"estimate: {written.folder / ESTIMATE_PAGE}")
+
+
+def train(options: Train) -> None:
+    """Run the training's flow; print what was gained, and how to use the encoder."""
+    written = flow_result("train", options)
+    report = read_training(written.encoder.folder)
+    print_block(gains_table(report), title=f"{report.name}: test queries", rest=str(written.page))
+    say(f"encoder: {written.encoder.reference}")
+    say(f"leaderboard: {written.leaderboard}")
+    say(f"training: {written.page}")
 
 
 def study(options: Study) -> None:

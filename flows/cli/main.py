@@ -258,6 +258,21 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa estimate --train pairs.jsonl --queries asked.jsonl --judged beir/asked",
         ),
     ),
+    "train": Command(
+        "Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it "
+        "with its base.",
+        "Train",
+        ("checks:train", "evaluation:train"),
+        details="What comes out is an encoder, which `--method` and `--encoder` take as "
+        "checkpoint:FOLDER, with the test queries and a report: curves, gains with intervals, "
+        "what of the test was seen in training. A killed run goes on from its last checkpoint "
+        "and ends with the same weights.",
+        examples=(
+            "cosqa train --data cosqa-benchmarks/python-source-documentation",
+            "cosqa train --data jsonl --base codebert-base --recipe codexglue --name my-codebert",
+            "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
+        ),
+    ),
     "diff": Command(
         "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
         "Diff",

@@ -60,6 +60,7 @@ from infra.settings.sections import (
 from infra.settings.source import SourceSettings
 from infra.settings.store import RetentionSettings, StoreSettings
 from infra.settings.toml_file import read_toml
+from infra.settings.training import TrainingSettings
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -89,6 +90,7 @@ __all__ = [
     "Settings",
     "SourceSettings",
     "StoreSettings",
+    "TrainingSettings",
     "load_settings",
 ]
 
@@ -116,6 +118,7 @@ class Settings(BaseSettings):
     publish: PublishSettings = PublishSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     estimation: EstimationSettings = EstimationSettings()
+    training: TrainingSettings = TrainingSettings()
     operation: OperationSettings = OperationSettings()
 
     @classmethod

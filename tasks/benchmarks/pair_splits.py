@@ -1,4 +1,4 @@
-"""The training and the test pairs of a folder, each a file or a folder that `read_pairs` reads."""
+"""The parts of a folder (train, dev, test): each a file or a folder that `read_pairs` reads."""
 
 from pathlib import Path
 from typing import Literal
@@ -6,13 +6,18 @@ from typing import Literal
 from infra.errors import SourceError
 from tasks.files.text import printable
 
-PairSplit = Literal["train", "test"]
+PairSplit = Literal["train", "dev", "valid", "test"]
 
 _ENDINGS = ("", ".jsonl", ".jsonl.gz", ".json")
 
 
+def has_part(folder: Path, split: PairSplit) -> bool:
+    """Return whether a folder has pairs of a split."""
+    return any(place.exists() for place in _places(folder, split))
+
+
 def split_path(folder: Path, split: PairSplit) -> Path:
-    """Return where a folder has its training or its test pairs.
+    """Return where a folder has the pairs of a split.
 
     They are in a folder or a file of the split's name (``train``, ``train.jsonl``,
     ``train.jsonl.gz``, ``train.json``), or in a BEIR folder's ``qrels/train.tsv``.
@@ -22,9 +27,7 @@ def split_path(folder: Path, split: PairSplit) -> Path:
     """
     if not folder.is_dir():
         raise SourceError(f"{printable(folder)}: there is no such folder of train and test pairs")
-    places = [folder / f"{split}{ending}" for ending in _ENDINGS]
-    places.append(folder / "qrels" / f"{split}.tsv")
-    found = [place for place in places if place.exists()]
+    found = [place for place in _places(folder, split) if place.exists()]
     if not found:
         raise SourceError(
             f"{printable(folder)} has no {split} pairs: put them into a folder {split} or a file "
@@ -35,3 +38,8 @@ def split_path(folder: Path, split: PairSplit) -> Path:
         names = " and ".join(place.name for place in found)
         raise SourceError(f"{printable(folder)} has {names}: move all but one away")
     return found[0]
+
+
+def _places(folder: Path, split: PairSplit) -> list[Path]:
+    places = [folder / f"{split}{ending}" for ending in _ENDINGS]
+    return [*places, folder / "qrels" / f"{split}.tsv"]

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ OPTIONS = (
     "code_prefix", "white_space", "similarity", "lower_case", "query_adapter", "code_adapter",
     "licence",
 )  # fmt: skip
+TRAINED = "encoder.json"  # by which a folder that `cosqa train` has written says how it is read
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 _NO_CONTENT = {
     "trainer_state.json", "training_args.bin", "optimizer.bin", "scheduler.bin",
-    "all_results.json", "train_results.json", "eval_results.json",
+    "all_results.json", "train_results.json", "eval_results.json", "training.json",
 }  # fmt: skip
 
 
@@ -76,7 +78,11 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
         "licence": options.get("licence", "unknown"),
         "source": str(folder),
     }
-    spec, kind = described(folder, identity, options)
+    if (folder / TRAINED).is_file() and not options.keys() - {"licence"}:
+        # By name, since training stands above the encoders.
+        spec, kind = import_module("tasks.training.encoder").reading_of(folder, identity)
+    else:
+        spec, kind = described(folder, identity, options)
     return CheckpointEncoder(spec=spec, kind=kind, folder=folder)
 
 
@@ -177,7 +183,7 @@ def _file_digest(file: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001
 
 
 def _existing(folder: Path, name: str) -> Path:
-    if not (folder / "config.json").is_file() and not (folder / MODULES).is_file():
+    if not any((folder / name).is_file() for name in ("config.json", MODULES, TRAINED)):
         problem = "has no config.json" if folder.is_dir() else "does not exist"
         if (folder / CODEXGLUE).is_file():
             raise EncoderError(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.batches import batched
@@ -78,6 +79,10 @@ class TextTokenizer:
             prepared, add_special_tokens=False, truncation=True, max_length=text_length
         )
         return [self._before + ids + self._after or [self.padding] for ids in encoded]
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer's files into a folder."""
+        self._tokenizer.save_pretrained(folder)
 
     def _ids(self, texts: Sequence[str], **options: Any) -> list[TokenIds]:  # noqa: ANN401
         if not texts:

@@ -1,7 +1,7 @@
 """The base of encoders over Hugging Face checkpoints."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
@@ -106,6 +106,8 @@ class TransformerEncoder:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
             or fetched from the hub.
         spec: Another specification than that of the class.
+        trainable: Whether its weights are to be trained: then they are computed by layers that have
+            gradients.
 
     Raises:
         EncoderError: The checkpoint cannot be loaded, or not computed in its dtype here.
@@ -113,7 +115,13 @@ class TransformerEncoder:
 
     spec: TransformerSpec
 
-    def __init__(self, checkpoint: Path | None = None, spec: TransformerSpec | None = None) -> None:
+    def __init__(
+        self,
+        checkpoint: Path | None = None,
+        spec: TransformerSpec | None = None,
+        *,
+        trainable: bool = False,
+    ) -> None:
         import torch  # noqa: PLC0415 - heavy libraries load when used
         from transformers import AutoTokenizer  # noqa: PLC0415
 
@@ -141,7 +149,13 @@ class TransformerEncoder:
         self._tokenizer = TextTokenizer(tokenizer, self.spec)
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
-        lay_out(self._model, self.spec.dtype, self._device)
+        if not trainable:
+            lay_out(self._model, self.spec.dtype, self._device)
+
+    @property
+    def model(self) -> Any:  # noqa: ANN401 - a torch module
+        """The transformer, a module of torch."""
+        return self._model
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
@@ -173,6 +187,34 @@ class TransformerEncoder:
         self._check(vectors, distinct)
         row_of = {text: row for row, text in enumerate(distinct)}
         return vectors[[row_of[text] for text in texts]]
+
+    def features(self, texts: Sequence[str], kind: Kind) -> "dict[str, torch.Tensor]":
+        """Return token ids and attention mask of texts, padded to one length, on the CPU."""
+        return self._padded(self._tokenizer.tokenise(texts, kind))
+
+    def forward(self, features: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+        """Return (texts, dimension) vectors, as they are, not of unit length.
+
+        Raises:
+            EncoderError: They have another length than stated.
+        """
+        mask = features["attention_mask"]
+        output = self._model(input_ids=features["input_ids"], attention_mask=mask)
+        pooled = self._projections(self._pool(output, mask))
+        if self.spec.truncated:
+            pooled = pooled[:, : self.spec.dimension]
+        if pooled.shape[1] != self.spec.dimension:
+            raise EncoderError(
+                f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
+                f"specification says {self.spec.dimension}: the checkpoint is of another model"
+            )
+        vectors: torch.Tensor = pooled.float()
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and tokenizer into a folder."""
+        self._model.save_pretrained(folder)
+        self._tokenizer.save(folder)
 
     def _own_folder(self) -> Path | None:
         """Return the folder of the class's own checkpoint, None where the hub has it.
@@ -215,8 +257,14 @@ class TransformerEncoder:
 
     def _embed(self, token_ids: Sequence[Sequence[int]]) -> "torch.Tensor":
         """Return (batch, dimension) vectors of one batch."""
-        import torch  # noqa: PLC0415
         from torch.nn.functional import normalize  # noqa: PLC0415
+
+        padded = self._padded(token_ids)
+        vectors = self.forward({name: rows.to(self._device) for name, rows in padded.items()})
+        return normalize(vectors, dim=1) if self.spec.similarity == "cosine" else vectors
+
+    def _padded(self, token_ids: Sequence[Sequence[int]]) -> "dict[str, torch.Tensor]":
+        import torch  # noqa: PLC0415
         from torch.nn.utils.rnn import pad_sequence  # noqa: PLC0415
 
         lengths = torch.tensor([len(ids) for ids in token_ids])
@@ -224,19 +272,9 @@ class TransformerEncoder:
             [torch.tensor(ids) for ids in token_ids],
             batch_first=True,
             padding_value=self._tokenizer.padding,
-        ).to(self._device)
-        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).long().to(self._device)
-        output = self._model(input_ids=padded, attention_mask=mask)
-        pooled = self._projections(self._pool(output, mask))
-        if self.spec.truncated:
-            pooled = pooled[:, : self.spec.dimension]
-        if pooled.shape[1] != self.spec.dimension:
-            raise EncoderError(
-                f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
-                f"specification says {self.spec.dimension}: the checkpoint is of another model"
-            )
-        pooled = pooled.float()
-        return normalize(pooled, dim=1) if self.spec.similarity == "cosine" else pooled
+        )
+        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).long()
+        return {"input_ids": padded, "attention_mask": mask}
 
     def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
         wrong = of_wrong_length(vectors, self.spec.similarity)

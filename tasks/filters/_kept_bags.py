@@ -39,8 +39,8 @@ class KeptBags:
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def has_near(self, bag: Mapping[str, int]) -> bool:
-        """Return whether a bag that was added is near to this one."""
+    def near(self, bag: Mapping[str, int]) -> Integers:
+        """Return which of the bags that were added, counted from 0, are near to this one."""
         numbers, times = self._numbered(bag)
         total = int(times.sum())
         rows = self._index.rows(self._rarest(numbers))
@@ -50,7 +50,7 @@ class KeptBags:
         least, most = self._bounds(total, self._of_multisets)
         totals = _view(self._totals)[rows]
         rows = np.unique(rows[(totals >= least) & (totals <= most)])
-        return bool(len(rows)) and self._any_near(rows, numbers, times)
+        return self._near(rows, numbers, times) if len(rows) else rows
 
     def add(self, bag: Mapping[str, int]) -> None:
         """Keep a bag."""
@@ -85,7 +85,7 @@ class KeptBags:
         some, of = similarity
         return -(size * -some // of), size * of // some
 
-    def _any_near(self, rows: Integers, numbers: Integers, times: Integers) -> bool:
+    def _near(self, rows: Integers, numbers: Integers, times: Integers) -> Integers:
         sizes = _view(self._sizes)[rows]
         starts = np.cumsum(sizes) - sizes
         places = np.repeat(_view(self._starts)[rows] - starts, sizes) + np.arange(sizes.sum())
@@ -99,7 +99,7 @@ class KeptBags:
         either = len(numbers) + sizes - shared
         union = times.sum() + _view(self._totals)[rows] - often
         near = _reach(shared, either, self._of_sets) & _reach(often, union, self._of_multisets)
-        return bool(near.any())
+        return rows[near]
 
     def _order_anew(self) -> None:
         """Count which identifiers are rare, and index all bags by the rarest of theirs."""

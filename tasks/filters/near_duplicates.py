@@ -13,6 +13,7 @@ Every pair that can be near is compared, so that nothing is dropped or kept by a
 import keyword
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 from tasks.filters._kept_bags import KeptBags
@@ -42,10 +43,36 @@ class NearDuplicates:
         bag = identifiers(function.code.text)
         if bag.total() < FEWEST_IDENTIFIERS:
             return None
-        if self._kept.has_near(bag):
+        if len(self._kept.near(bag)):
             return NEAR
         self._kept.add(bag)
         return None
+
+
+def clusters(texts: Sequence[str]) -> list[int]:
+    """Return the cluster of each text: that of all it is equal or nearly equal to, and of theirs.
+
+    A cluster is called by the place of its first text.
+    """
+    bags, places = KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY), list[int]()
+    parents, first = list(range(len(texts))), dict[str, int]()
+
+    def root(place: int) -> int:
+        while parents[place] != place:
+            parents[place] = place = parents[parents[place]]
+        return place
+
+    for place, text in enumerate(texts):
+        alike = [first.setdefault(text, place)]
+        bag = identifiers(text)
+        if alike[0] == place and bag.total() >= FEWEST_IDENTIFIERS:
+            alike += [places[row] for row in bags.near(bag).tolist()]
+            bags.add(bag)
+            places.append(place)
+        together = sorted({root(place), *map(root, alike)})
+        for other in together[1:]:
+            parents[other] = together[0]
+    return [root(place) for place in range(len(texts))]
 
 
 def identifiers(text: str) -> Counter[str]:

@@ -166,7 +166,7 @@ class _Pool:
     ) -> None:
         self._encoder = encoder
         self._ray = ray_settings
-        self._workers = workers = workers_for(encoder, _live_nodes(), texts, settings)
+        self._workers = workers = workers_for(encoder, live_nodes(), texts, settings)
         # Another process knows the registered names, but not those that stand for references.
         known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
         remote: Any = ray.remote(Embedder)
@@ -240,7 +240,7 @@ class _Pool:
             EncoderUnavailableError: No node has so much, nor can any join.
         """
         free = ray.available_resources()  # type: ignore[no-untyped-call]
-        nodes = _live_nodes()
+        nodes = live_nodes()
         said = (
             f"no worker with encoder {self._encoder!r} has answered within "
             f"{self._ray.placement_timeout_s:g} s: each needs {self._workers.needs} on one node, "
@@ -279,7 +279,8 @@ class _Pool:
         return EncoderError(told)
 
 
-def _live_nodes() -> list[Node]:
+def live_nodes() -> list[Node]:
+    """Return the live nodes of the cluster."""
     return [
         Node(int(node["Resources"].get("CPU", 0)), float(node["Resources"].get("GPU", 0)))
         for node in ray.nodes()  # type: ignore[no-untyped-call]

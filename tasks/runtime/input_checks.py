@@ -10,7 +10,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from infra.errors import EncoderError, SettingsError, SourceError
+from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
+from infra.registry import unknown_name
 from infra.settings import EncoderSettings, SearchSettings, Settings, SourceSettings
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
@@ -24,6 +25,9 @@ from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.sources import Parts, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
+from tasks.training.encoder import check_trainable
+from tasks.training.models import models
+from tasks.training.recipes import RECIPES
 
 _DATA_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
@@ -136,8 +140,11 @@ def with_named_encoders(settings: Settings) -> Settings:
     if repeated:
         raise SettingsError(f"search.encoders has {repeated!r} twice: leave one out")
     methods = tuple(renamed(method, name_of) for method in settings.evaluation.methods)
+    base = settings.training.base
+    base = encoders.adopt(base) if encoders.has(base) else base
     return settings.model_copy(
         update={
+            "training": settings.training.model_copy(update={"base": base}),
             "search": settings.search.model_copy(update={"encoders": names}),
             "evaluation": settings.evaluation.model_copy(update={"methods": methods}),
         }
@@ -189,6 +196,33 @@ def check_estimate_input(
             raise SourceError(f"{path} cannot be read: there is no such file or folder")
     if judged:
         check_folder(judged)
+
+
+def check_training_input(settings: Settings, data: Path, test: Path | None) -> None:
+    """Check base, recipe, methods to compare with, and that data and test are there.
+
+    Raises:
+        UnknownNameError: There is no such base, recipe or method.
+        EncoderError: The base has no checkpoint here and is published nowhere.
+        SettingsError: The base cannot be fine-tuned.
+        SourceError: There is nothing at a path, or the test is no benchmark.
+    """
+    base, recipe = settings.training.base, settings.training.recipe
+    if base not in models.names():
+        check_checkpoint(base, settings.encoder)
+        check_trainable(base, encoders.get(base))
+    if recipe and recipe not in RECIPES:
+        raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
+    for name in chain.from_iterable(map(components, settings.evaluation.methods)):
+        if encoders.has(name):
+            check_checkpoint(name, settings.encoder)
+    for metric in settings.evaluation.metrics:
+        Variant.parse(metric)
+    _check_path(data)
+    if not data.exists():
+        raise SourceError(f"{printable(data)} cannot be read: there is no such file or folder")
+    if test:
+        check_folder(test)
 
 
 def encoders_to_estimate(settings: Settings) -> list[str]:

@@ -24,6 +24,7 @@ from tasks.runtime.input_checks import (
     check_estimate_input,
     check_pipeline_input,
     check_study_data,
+    check_training_input,
     with_named_encoders,
 )
 from tasks.runtime.progress import show_progress_in
@@ -281,6 +282,26 @@ def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Rea
     """
     settings = _loaded(settings)
     check_study_data(settings, data)
+    return Ready(settings, _opened(settings.store))
+
+
+def check_training(settings: Settings | None, data: Path, test: Path | None) -> Ready:
+    """Check and return the inputs of a flow that trains a model.
+
+    Args:
+        settings: The flow's settings; None reads them from file and environment.
+        data: What it is trained on.
+        test: A benchmark to test on.
+
+    Raises:
+        UnknownNameError: There is no such base or method.
+        SettingsError: The base cannot be fine-tuned, or there is no such recipe.
+        SourceError: There is nothing at a path.
+        StoreError: The store cannot be opened.
+    """
+    settings = _loaded(settings)
+    check_training_input(settings, data, test)
+    check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 
 

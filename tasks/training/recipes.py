@@ -9,7 +9,7 @@ from pydantic import Field
 from infra.records import Record
 from tasks.encoders import Similarity
 
-Loss = Literal["softmax", "hardest-margin", "random-margin"]
+Loss = Literal["softmax", "hardest-margin", "random-margin", "none"]
 
 
 class Recipe(Record):
@@ -20,7 +20,8 @@ class Recipe(Record):
         source: Where it is published.
         loss: ``softmax``: cross-entropy of each query's own code among all codes of the batch;
             ``hardest-margin``: the own code must be nearer than the nearest other one of the batch,
-            by ``margin``; ``random-margin``: nearer than one that is drawn from the batch.
+            by ``margin``; ``random-margin``: nearer than another one of the batch, which is
+            shuffled; ``none``: the model is made of the pairs at once.
         similarity: By which the loss compares query and code, and later whoever ranks by the model.
         scale: What similarities are multiplied by in ``softmax``.
         margin: Of the two margin losses.
@@ -29,6 +30,7 @@ class Recipe(Record):
         learning_rate: Of AdamW (without weight decay), at its highest.
         warm_up: Share of the steps in which the learning rate rises from 0.
         schedule: Whether it then falls to 0, ``linear``, or stays, ``constant``.
+        pooling: How a transformer's tokens become a vector; None: as its base's do.
         query_length: Tokens of a query.
         code_length: Tokens of a code.
         metric: Of the dev queries after each epoch; the weights of the best epoch are kept.
@@ -50,6 +52,7 @@ class Recipe(Record):
     learning_rate: float = Field(gt=0)
     warm_up: float = Field(0.0, ge=0, le=1)
     schedule: Literal["linear", "constant"] = "linear"
+    pooling: Literal["mean", "first", "pooler", "last"] | None = None
     query_length: int = Field(128, ge=4)
     code_length: int = Field(256, ge=4)
     metric: Literal["NDCG@10", "MRR"] = "NDCG@10"
@@ -75,6 +78,7 @@ _CODEXGLUE = Recipe(
     batch_size=32,
     learning_rate=5e-5,
     warm_up=0.1,
+    pooling="pooler",
     query_length=256,
     metric="MRR",
     dev_codes="own",

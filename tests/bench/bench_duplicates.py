@@ -59,7 +59,7 @@ class Ours:
 
     def is_near(self, bag: Counter[str]) -> bool:
         """See ``Finder``."""
-        near = self._kept.has_near(bag)
+        near = len(self._kept.near(bag)) > 0
         if not near:
             self._kept.add(bag)
         return near

@@ -1,0 +1,55 @@
+"""The train flow: an encoder is fine-tuned, or a model trained, and compared with its base."""
+
+from pathlib import Path
+
+from prefect import flow
+
+from flows.runtime.parameters import FlowSettings
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from tasks.encoders import encoders
+from tasks.stages.leaderboard import write_leaderboard
+from tasks.stages.preflight import check_training
+from tasks.stages.scoring import open_benchmark, score_method
+from tasks.stages.train import (
+    PAGE,
+    TEST,
+    TrainingInput,
+    WrittenTraining,
+    train_encoder,
+    write_training,
+)
+
+
+@flow(name="train", flow_run_name="train on {data.stem}", task_runner=SIDE_BY_SIDE)
+def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -> WrittenTraining:
+    """Train a model, and compare it with its base and with other methods on test queries.
+
+    Args:
+        data: What it is trained on: a benchmark or pairs, split or not.
+        test: Folder of a benchmark to test on; None takes the data's own test queries.
+        settings: The settings, of which `training` says what is trained, and evaluation.methods
+            what it is compared with besides; None reads them from file and environment.
+    """
+    ready = check_training(settings, data, test)
+    database, chosen = ready.database, ready.settings
+    inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
+    made = train_encoder(database, inputs, chosen, return_state=True)
+    trained = made.result()
+    encoders.adopt(trained.reference)
+    benchmark = open_benchmark(database, test or trained.folder / TEST)
+    base = [chosen.training.base] if inputs.is_fine_tuning else []
+    methods = dict.fromkeys([*base, trained.name, *chosen.evaluation.methods])
+    scored = [
+        score_method.submit(
+            database, benchmark, method, chosen, wait_for=[made], return_state=False
+        )
+        for method in methods
+    ]
+    runs = results_of(scored)
+    board = write_leaderboard(database, benchmark, runs, chosen, wait_for=scored, return_state=True)
+    write_training(trained, benchmark, runs, chosen, wait_for=[board])
+    return WrittenTraining(
+        encoder=trained,
+        page=trained.folder / PAGE,
+        leaderboard=board.result().folder / "leaderboard.html",
+    )

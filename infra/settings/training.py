@@ -1,0 +1,52 @@
+"""The section of the settings on training."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from infra.settings.section import Section
+
+
+class TrainingSettings(Section):
+    """What `cosqa train` trains, and how. What is not given is the recipe's."""
+
+    base: str = Field(
+        "minilm",
+        description="Encoder that is fine-tuned, or model that is trained from nothing.",
+    )
+    recipe: str = Field(
+        "",
+        description="How it is trained; none given takes that of a model trained from nothing, "
+        "else cosqa-plus.",
+    )
+    name: str = Field(
+        "",
+        description="Name of the encoder that comes out; none given joins those of base and data.",
+    )
+    epochs: int | None = Field(None, ge=1, description="Times that all pairs are gone through.")
+    batch_size: int | None = Field(None, ge=2, description="Pairs in a step.")
+    learning_rate: float | None = Field(None, gt=0, description="Highest learning rate.")
+    seed: int | None = Field(
+        None, ge=0, description="Seed of the weights, the order of the pairs and dropout."
+    )
+    split: str = Field(
+        "8:1:1",
+        pattern=r"^[1-9][0-9]{0,2}:[1-9][0-9]{0,2}:[1-9][0-9]{0,2}$",
+        description="Ratio of training, dev and test queries of data that is not split.",
+    )
+    split_by: Literal["query", "repository"] = Field(
+        "query",
+        description="What the split keeps together, beside queries of equal or nearly equal code: "
+        "a query, or all code of a repository (of installed code: of a package).",
+    )
+    overlap: Literal["refuse", "drop"] = Field(
+        "refuse",
+        description="Training pairs whose query is a dev or a test query too: refuse the data, or "
+        "leave these pairs out.",
+    )
+    checkpoint_minutes: float = Field(
+        10.0,
+        gt=0,
+        description="Minutes between checkpoints, from which a killed run goes on; there is one "
+        "after each epoch besides.",
+    )

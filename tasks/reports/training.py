@@ -1,0 +1,185 @@
+"""The report of a training: what by, the curves of loss and dev score, the gain on test queries."""
+
+from collections.abc import Iterator, Sequence
+from math import nan
+
+import numpy as np
+
+from infra.records import Record
+from tasks.reports.charts import STYLES, Line, lines, steps
+from tasks.reports.document import Block, Chart, Document, Facts, Paragraph, Section, Table
+from tasks.reports.leaderboard import MethodScores
+from tasks.reports.text import count, duration
+from tasks.statistics.intervals import Interval, bootstrap_interval
+from tasks.training.data import Leakage
+from tasks.training.encoder import Description
+from tasks.training.job import History
+
+GAINED = ("NDCG@10", "MRR", "Recall@10")
+
+
+class Gain(Record):
+    """How much the encoder is better than another method on the same queries.
+
+    Attributes:
+        metric: The metric.
+        method: The other method.
+        before: Its mean.
+        after: The encoder's.
+        difference: Mean of the differences of each query, with a bootstrap interval over queries.
+    """
+
+    metric: str
+    method: str
+    before: float
+    after: float
+    difference: Interval
+
+
+class TrainingReport(Record):
+    """A training.
+
+    Attributes:
+        name: The encoder that came out.
+        description: How it is read, and what it was trained by.
+        pairs: Training pairs.
+        dev_queries: Queries that chose the epoch.
+        dev_codes: Codes among which they were ranked, where the recipe takes all.
+        leakage: What of the test was seen in training.
+        history: Losses, dev scores, time.
+        gains: Over other methods on the test queries; none before it was tested.
+    """
+
+    name: str
+    description: Description
+    pairs: int
+    dev_queries: int
+    dev_codes: int
+    leakage: Leakage
+    history: History
+    gains: tuple[Gain, ...] = ()
+
+
+def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
+    """Return what a method gains over each other one, by query.
+
+    Args:
+        name: The method.
+        scores: The values of all methods.
+    """
+    own = next(each for each in scores if each.method == name)
+    gains = []
+    for other in scores:
+        for metric in GAINED if other is not own else ():
+            queries = sorted(own.values[metric])
+            after = np.array([own.values[metric][query] for query in queries])
+            before = np.array([other.values[metric].get(query, nan) for query in queries])
+            gains.append(
+                Gain(
+                    metric=metric,
+                    method=other.method,
+                    before=float(before.mean()),
+                    after=float(after.mean()),
+                    difference=bootstrap_interval(after - before),
+                )
+            )
+    return tuple(gains)
+
+
+def gains_table(report: TrainingReport) -> Table:
+    """Return the encoder's scores beside those of the others."""
+    rows = [
+        [
+            gain.method, gain.metric, f"{gain.before:.4f}", f"{gain.after:.4f}",
+            f"{gain.difference.mean:+.4f}",
+            f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}",
+        ]
+        for gain in report.gains
+    ]  # fmt: skip
+    header = ["method", "metric", "its mean", report.name, "difference", "95% interval"]
+    return Table(header, rows, text_columns=2, empty="It was not tested.")
+
+
+def training_document(report: TrainingReport) -> Document:
+    """Return the report as a document."""
+    told, recipe = report.description, report.description.recipe
+    leak = report.leakage
+    return Document(
+        kind="Training",
+        title=f"Training: {report.name}",
+        lead=[Paragraph(f"{recipe.name} on {told.data}: {count(report.pairs)} pairs")],
+        sections=[
+            Section("gain", "On test queries", [gains_table(report), _about_gains(report)]),
+            Section("curves", "While it was trained", list(_curves(report.history))),
+            Section(
+                "by",
+                "What it was trained by",
+                [
+                    Facts(
+                        {
+                            "base": " ".join(told.base.values()) or f"{told.kind}, from nothing",
+                            "recipe": f"{recipe.name} ({recipe.source})",
+                            "loss": f"{recipe.loss} over {recipe.similarity}",
+                            "epochs, pairs in a step": f"{recipe.epochs}, {recipe.batch_size}",
+                            "learning rate": f"{recipe.learning_rate:g}, {recipe.schedule}, "
+                            f"warm-up {recipe.warm_up:.0%}",
+                            "seed": str(recipe.seed),
+                            "recipe's hash": told.recipe_hash,
+                            "data": f"{told.data} ({told.data_fingerprint[:12]})",
+                            "licences of base and data": ", ".join(told.licences) or "unknown",
+                            "time": f"{duration(report.history.seconds)}, "
+                            f"{count(report.history.steps)} steps, on {report.history.device}",
+                        }
+                    )
+                ],
+            ),
+            Section(
+                "leakage",
+                "What of the test was seen in training",
+                [
+                    Table(
+                        ["", "test queries"],
+                        [
+                            ["all with a right code", count(leak.queries)],
+                            ["of the text of a training query", count(leak.same_query)],
+                            ["with a right code of a training pair", count(leak.same_code)],
+                            ["with one equal or nearly equal to such", count(leak.near_code)],
+                        ],
+                    ),
+                    f"{count(leak.dropped)} training pairs of dev or test queries were left out.",
+                ],
+            ),
+        ],
+    )
+
+
+def _about_gains(report: TrainingReport) -> str:
+    dev = report.history
+    return (
+        f"Differences are of the same queries, with intervals by the bootstrap over queries. The "
+        f"weights are those of epoch {dev.best_epoch:g}, the best by {dev.metric} of "
+        f"{count(report.dev_queries)} dev queries; none was a test query."
+    )
+
+
+def _curves(history: History) -> Iterator[Block]:
+    before = [(0.0, history.before)]
+    rows = [[f"{epoch:g}", f"{score:.4f}"] for epoch, score in [*before, *history.scores]]
+    yield Table(["epoch", f"dev {history.metric}"], rows, text_columns=0)
+    if not history.scores or not history.losses:
+        return
+    epochs = history.scores[-1][0]
+    score = Line([*before, *history.scores], f"dev {history.metric}", STYLES[0])
+    across = [(tick, f"{tick:g}") for tick in steps(0, epochs, 6)]
+    up = [(tick / 5, f"{tick / 5:g}") for tick in range(6)]
+    alt = f"dev {history.metric} after each epoch, as in the table"
+    yield Chart(f"Dev {history.metric} by epoch", lines(alt, [score], across, up))
+    highest = max(loss for _, loss in history.losses)
+    each = history.losses[-1][0] / epochs
+    loss = Line([(step / each, loss) for step, loss in history.losses], "loss", STYLES[1])
+    rises = steps(0, highest, 4)
+    told = f"loss, from {history.losses[0][1]:.3f} to {history.losses[-1][1]:.3f}"
+    yield Chart(
+        "Loss by epoch",
+        lines(told, [loss], across, [(rise, f"{rise:g}") for rise in rises], highest=rises[-1]),
+    )

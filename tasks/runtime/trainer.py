@@ -1,0 +1,89 @@
+"""A Ray actor that trains one model, on a GPU where there is one."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from infra.errors import CosqaError, EncoderUnavailableError, TrainingError
+from tasks.runtime.embedder import live_nodes
+from tasks.runtime.progress import raise_if_stopped
+from tasks.training.job import History, TrainingJob, TrainingProgress
+
+_POLL_S = 1.0  # between looks whether the run was stopped
+
+
+class _Worker:
+    """Trains a model in a process of its own.
+
+    Args:
+        threads: Number of cores to use.
+        gpus: How many GPUs it holds; without one it sees none.
+    """
+
+    def __init__(self, threads: int, gpus: int) -> None:
+        if not gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        self._threads = threads
+
+    def train(self, job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
+        """Yield the progress, at the end the history; the model is saved in the folder then."""
+        import torch  # noqa: PLC0415 - heavy, and needed on workers only
+
+        from tasks.training.trainer import progress_of_training  # noqa: PLC0415
+
+        torch.set_num_threads(self._threads)
+        yield from progress_of_training(job, folder)
+
+
+def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
+    """Yield the progress of a training on Ray, at the end its history.
+
+    Where the worker dies, another run of the same job goes on from its last checkpoint.
+
+    Args:
+        job: What to train. Its folder and ``folder`` are on storage that all nodes mount.
+        folder: An empty folder, in which the model is saved.
+
+    Raises:
+        EncoderUnavailableError: The worker died.
+        CosqaError: What the training itself raises.
+    """
+    nodes = live_nodes()
+    gpus = int(any(node.gpus >= 1 for node in nodes))
+    cores = max(node.cores for node in nodes)
+    remote: Any = ray.remote(_Worker)
+    worker = remote.options(num_gpus=gpus, num_cpus=0 if gpus else cores).remote(cores, gpus)
+    try:
+        yield from _told(worker.train.options(num_returns="streaming").remote(job, folder))
+    except RayTaskError as error:
+        if isinstance(error.cause, CosqaError):
+            raise error.cause from error
+        failure = f"the training failed on its worker: {error}"
+        if "out of memory" in failure:
+            failure += "\na smaller --batch-size needs less memory"
+        raise TrainingError(failure) from error
+    except RayError as error:
+        cause = str(error).partition("\n")[0].rstrip(".")
+        raise EncoderUnavailableError(
+            f"the worker that trains has died: {cause}; what it has saved is kept, and the same "
+            "command goes on from there; a smaller --batch-size needs less memory"
+        ) from error
+    finally:
+        ray.kill(worker)
+
+
+def _told(stream: Any) -> Iterator[TrainingProgress | History]:  # noqa: ANN401 - Ray's own type
+    """Yield what a worker tells; where it is silent, look whether the run was stopped."""
+    while True:
+        ready, _ = ray.wait([stream], timeout=_POLL_S)
+        raise_if_stopped()
+        if not ready:
+            continue
+        try:
+            yield ray.get(next(stream))
+        except StopIteration:
+            return

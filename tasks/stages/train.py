@@ -1,0 +1,334 @@
+"""The stages of training: data is read, a model is trained on Ray, its gain is reported.
+
+What comes out is a folder below ``encoders/`` beside the benchmarks: the model, how it is read and
+was trained (``encoder.json``), curves and figures (``training.json``), the test queries as a BEIR
+folder (``test/``), and the report.
+"""
+
+import re
+import shutil
+from functools import cached_property
+from pathlib import Path
+
+from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
+
+from infra.atomic import atomic_write
+from infra.errors import SettingsError
+from infra.identity import digest
+from infra.locks import locked
+from infra.outputs import write_outputs
+from infra.ray import ensure_ray
+from infra.records import Record
+from infra.settings import Settings
+from infra.settings.training import TrainingSettings
+from infra.store import Database
+from tasks.benchmarks.beir import write_beir
+from tasks.benchmarks.benchmark import qrels_of
+from tasks.benchmarks.folder import atomic_folder
+from tasks.encoders import EncoderClass, encoders
+from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
+from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.training import Gain, TrainingReport, gains_of, training_document
+from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
+from tasks.runtime.progress import progress
+from tasks.runtime.run_events import artifact_key
+from tasks.runtime.trainer import train_on_ray
+from tasks.stages.leaderboard import compared_methods, read_rankings
+from tasks.stages.scoring import OpenBenchmark, Run
+from tasks.training.data import TrainingData, read_training_data
+from tasks.training.encoder import (
+    IDENTITY,
+    TRANSFORMER,
+    Description,
+    check_trainable,
+    read_description,
+    write_description,
+)
+from tasks.training.job import History, TrainingJob
+from tasks.training.models import models
+from tasks.training.recipes import RECIPES, Recipe
+
+PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
+_VERSION = "1"  # to be raised when the same recipe and data are to give other weights
+_USUAL = "cosqa-plus"
+_CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
+
+
+class TrainingInput:
+    """What is trained on what, read once, on demand.
+
+    Only paths and settings are pickled, so that it can be a parameter of tasks.
+
+    Args:
+        path: What `tasks.training.data.read_training_data` reads.
+        test: A benchmark to test on in place of the data's own test queries.
+        settings: Base, recipe and split.
+    """
+
+    def __init__(self, path: Path, test: Path | None, settings: TrainingSettings) -> None:
+        self.path = path
+        self.test = test
+        self.settings = settings
+
+    def __reduce__(
+        self,
+    ) -> tuple[type["TrainingInput"], tuple[Path, Path | None, TrainingSettings]]:
+        return TrainingInput, (self.path, self.test, self.settings)
+
+    @cached_property
+    def data(self) -> TrainingData:
+        """The data, split."""
+        return read_training_data(self.path, self.settings, self.test)
+
+    @property
+    def is_fine_tuning(self) -> bool:
+        """Whether the base is an encoder, rather than a model that begins with nothing."""
+        return self.settings.base not in models.names()
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe, with what the settings change of it."""
+        name, base = self.settings.recipe, self.settings.base
+        named = name or (_USUAL if self.is_fine_tuning else "")
+        recipe = RECIPES[named] if named else models.get(base).recipe
+        given = {key: getattr(self.settings, key) for key in _CHANGED}
+        return recipe.model_copy(
+            update={key: value for key, value in given.items() if value is not None}
+        )
+
+    @cached_property
+    def base(self) -> EncoderClass | str:
+        """The encoder that is fine-tuned, read as the recipe has it, or the model's name.
+
+        Raises:
+            UnknownNameError: There is no such encoder.
+            SettingsError: It cannot be fine-tuned.
+        """
+        if not self.is_fine_tuning:
+            return self.settings.base
+        found = encoders.get(self.settings.base)
+        spec = check_trainable(self.settings.base, found)
+        changed = spec.model_copy(update=self._reading(spec))
+        if isinstance(found, CheckpointEncoder):
+            return CheckpointEncoder(changed, found.kind, found.folder)
+        return SpecifiedEncoder(changed, getattr(found, "kind", found))  # type: ignore[arg-type]
+
+    def _reading(self, spec: TransformerSpec) -> dict[str, object]:
+        recipe = self.recipe
+        return {
+            "similarity": recipe.similarity,
+            "pooling": recipe.pooling or spec.pooling,
+            "white_space": "collapsed",
+            "query_length": min(spec.max_length, recipe.query_length),
+            "code_length": min(spec.max_length, recipe.code_length),
+        }
+
+    @property
+    def name(self) -> str:
+        """The name of the encoder that comes out."""
+        base = (
+            encoders.get(self.settings.base).spec.name
+            if self.is_fine_tuning
+            else self.settings.base
+        )
+        name = self.settings.name or f"{base}-{self.data.name}"
+        return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:100]
+
+    @property
+    def identity(self) -> str:
+        """Digest of all that the weights depend on."""
+        base = self.settings.base
+        if self.is_fine_tuning:
+            base = encoders.get(base).spec.key
+        recipe = self.recipe.model_dump_json()
+        return digest("train", _VERSION, base, recipe, self.data.fingerprint)
+
+
+class TrainedEncoder(Record):
+    """A trained encoder.
+
+    Attributes:
+        name: Its name.
+        folder: Its folder.
+    """
+
+    name: str
+    folder: Path
+
+    @property
+    def reference(self) -> str:
+        """By which other commands name it."""
+        return f"checkpoint:{self.name}={self.folder}"
+
+
+class WrittenTraining(Record):
+    """A written report.
+
+    Attributes:
+        encoder: What was trained.
+        page: The report.
+        leaderboard: The page of all methods.
+    """
+
+    encoder: TrainedEncoder
+    page: Path
+    leaderboard: Path
+
+
+def _folder(inputs: TrainingInput, settings: Settings) -> Path:
+    return settings.publish.folder.resolve() / "encoders" / inputs.name
+
+
+def _is_trained(p: Parameters) -> bool:
+    folder = _folder(p.inputs, p.settings)
+    is_there = (folder / TRAINED).is_file() and (folder / FIGURES).is_file()
+    return is_there and read_description(folder).recipe_hash == p.inputs.identity
+
+
+@stage(
+    "train",
+    "train {inputs.settings.base}",
+    key=lambda p: digest(
+        "train", p.database.store_id, p.inputs.identity, str(_folder(p.inputs, p.settings))
+    ),
+    is_valid=_is_trained,
+    retries=VECTORS_AWAY,
+)
+def train_encoder(database: Database, inputs: TrainingInput, settings: Settings) -> TrainedEncoder:  # noqa: ARG001 - of the key
+    """Train the model, unless its folder has it.
+
+    A run that was killed left checkpoints beside the folder, from which this one goes on.
+
+    Raises:
+        SettingsError: The folder holds another training, or another run trains it.
+        SourceError: The data cannot be read.
+        EncoderError: The base cannot be loaded.
+        TrainingError: The weights are no numbers any more.
+        DiskFullError: The disk is full; the last checkpoint is whole.
+    """
+    folder = _folder(inputs, settings)
+    if (folder / TRAINED).is_file() and read_description(folder).recipe_hash != inputs.identity:
+        raise SettingsError(
+            f"{folder} holds an encoder of another base, recipe or data: give --name, or move the "
+            "folder away"
+        )
+    work = folder.with_name(f".{folder.name}.{inputs.identity[:12]}")
+    try:
+        with locked(work.with_suffix(".lock"), wait=False):
+            history = _trained(inputs, work, settings)
+            _keep(inputs, work, folder, history)
+    except BlockingIOError:
+        raise SettingsError(
+            f"another run trains {folder.name}: wait for it, or give --name"
+        ) from None
+    work.with_suffix(".lock").unlink(missing_ok=True)
+    return TrainedEncoder(name=folder.name, folder=folder)
+
+
+def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
+    """Train by steps that the log and the Prefect UI show; the model lies in ``work/model``."""
+    data, recipe, logger = inputs.data, inputs.recipe, get_run_logger()
+    logger.info("%s", sizes_of(data))
+    model = work / "model"
+    shutil.rmtree(model, ignore_errors=True)
+    model.mkdir(parents=True)
+    minutes = settings.training.checkpoint_minutes
+    job = TrainingJob(inputs.base, recipe, data.train, data.dev, work, minutes)
+    steps = -(-len(data.train) // recipe.batch_size) * recipe.epochs
+    ensure_ray(settings.ray)
+    with progress(artifact_key("train", inputs.name), "training steps", steps) as bar:
+        for told in train_on_ray(job, model):
+            if isinstance(told, History):
+                return told
+            if told.loss is not None:
+                bar.note = f"loss {told.loss:.4f}"
+            if told.score is not None:
+                logger.info("epoch %.0f: dev %s %.4f", told.epoch, recipe.metric, told.score)
+            bar.advance(told.step - bar.done)
+    raise AssertionError("a training ends with its history")
+
+
+def _keep(inputs: TrainingInput, work: Path, folder: Path, history: History) -> None:
+    """Put the model, what it was trained by and its test queries in the place of the folder."""
+    data, base = inputs.data, inputs.base
+    spec = None if isinstance(base, str) else base.spec
+    licences = {*data.licences, *([spec.licence] if spec else [])}
+    like = getattr(getattr(base, "kind", None), "spec", None)
+    description = Description(
+        kind=TRANSFORMER if spec else str(base),
+        like=like.name if like else "",
+        reading=spec.model_dump(mode="json", exclude=IDENTITY) if spec else {},
+        dimension=history.dimension,
+        recipe=inputs.recipe,
+        recipe_hash=inputs.identity,
+        base={"name": spec.name, "model": spec.model, "revision": spec.revision} if spec else {},
+        data=data.name,
+        data_fingerprint=data.fingerprint,
+        licences=tuple(sorted(licences)),
+    )
+    report = TrainingReport(
+        name=folder.name, description=description, pairs=len(data.train),
+        dev_queries=len(qrels_of(data.dev.labels)), dev_codes=len(data.dev.codes),
+        leakage=data.leakage, history=history,
+    )  # fmt: skip
+
+    def own(written: Path) -> list[str]:
+        files = written.rglob("*") if (written / TRAINED).is_file() else ()
+        return [str(file.relative_to(written)) for file in files]
+
+    with atomic_folder(folder, own) as partial:
+        shutil.copytree(work / "model", partial, dirs_exist_ok=True)
+        write_description(partial, description)
+        write_beir(data.test, partial / TEST)
+        (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
+    shutil.rmtree(work)
+
+
+def sizes_of(data: TrainingData) -> str:
+    """Return what is trained on, chosen by and tested on, in words."""
+    leak = data.leakage
+    dropped = f"; {leak.dropped:,} training pairs of their queries left out" if leak.dropped else ""
+    return (
+        f"{data.name}: {len(data.train):,} training pairs, {len(data.dev.queries):,} dev and "
+        f"{leak.queries:,} test queries over {len(data.test.codes):,} codes; of the test queries "
+        f"{leak.same_query:,} are training queries too, {leak.same_code:,} have a right code that "
+        f"was trained on, {leak.near_code:,} one that is nearly equal to such{dropped}"
+    )
+
+
+@stage("write-training", "report on {trained.name}")
+def write_training(
+    trained: TrainedEncoder, benchmark: OpenBenchmark, runs: list[Run], settings: Settings
+) -> TrainingReport:
+    """Write the report beside the encoder: what it was trained by, curves, gains with intervals.
+
+    Args:
+        trained: The encoder.
+        benchmark: What it was tested on.
+        runs: The rankings of the base, where one was fine-tuned, of the encoder, and of others.
+        settings: The metrics.
+
+    Raises:
+        DiskFullError: The disk is full; an older report is as it was.
+    """
+    qrels = qrels_of(benchmark.content.labels)
+    _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
+    report = read_training(trained.folder)
+    gains: tuple[Gain, ...] = gains_of(trained.name, scores)
+    report = report.model_copy(update={"gains": gains})
+    document = training_document(report)
+    text = markdown_page(document)
+    with atomic_write(trained.folder / FIGURES) as file:
+        file.write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
+    write_outputs(trained.folder, {PAGE: html_page(document), TABLES: text})
+    create_markdown_artifact(
+        text, key=artifact_key("training", trained.name), description=trained.name
+    )
+    return report
+
+
+def read_training(folder: Path) -> TrainingReport:
+    """Return the report in a trained folder."""
+    return TrainingReport.model_validate_json((folder / FIGURES).read_text("utf-8"))

@@ -1,0 +1,416 @@
+"""Training of one model, by sentence-transformers' trainer.
+
+The trainer, its losses, schedule, checkpoints and resumption are the library's; what is here joins
+them to this project's encoders, data and metrics. A run leaves checkpoints in its folder after each
+epoch and every few minutes; another run over the same folder goes on from the last whole one, and
+ends with the same weights.
+"""
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset, disable_progress_bars
+from safetensors.torch import load_model, save_model
+from sentence_transformers import (
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from sentence_transformers.base.evaluation import BaseEvaluator
+from sentence_transformers.base.modules import InputModule
+from sentence_transformers.sentence_transformer.data_collator import (
+    SentenceTransformerDataCollator,
+)
+from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+from sentence_transformers.util import cos_sim, dot_score
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
+
+from infra.disk import OTHER_OUTPUT, free_bytes, space_on
+from infra.errors import TrainingError
+from tasks.benchmarks.benchmark import Benchmark, qrels_of
+from tasks.benchmarks.pairs import Pairs
+from tasks.encoders import Kind, Vectors
+from tasks.metrics import evaluate, mean
+from tasks.ranking.dense import rank_vectors
+from tasks.search.pairs import in_memory
+from tasks.training.encoder import embed
+from tasks.training.job import History, TrainingJob, TrainingProgress
+from tasks.training.models import models
+from tasks.training.models._joint import JointModel
+from tasks.training.recipes import Recipe
+
+_STATE = "trainer_state.json"  # written last into a checkpoint: one without it is not whole
+_WEIGHTS = "model.safetensors"
+_DEPTH = 1_000  # of the dev rankings, as the authors of CoSQA+ have it
+_LOGS_AN_EPOCH = 20
+_SPARE_BYTES = 1 << 20
+
+
+class FineTuned(nn.Module):
+    """A transformer encoder as a module that is trained."""
+
+    def __init__(self, encoder: Any) -> None:  # noqa: ANN401 - a TransformerEncoder
+        super().__init__()
+        self.transformer = encoder.model
+        self._encoder = encoder
+        self.dimension: int = encoder.spec.dimension
+
+    def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
+        """Return the tokens of texts."""
+        found: dict[str, Tensor] = self._encoder.features(texts, kind)
+        return found
+
+    def forward(self, features: dict[str, Tensor], kind: Kind) -> Tensor:  # noqa: ARG002 - one for both
+        """Return the vectors."""
+        vectors: Tensor = self._encoder.forward(features)
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write weights, configuration and tokenizer into a folder."""
+        self._encoder.save(folder)
+
+
+class _Tower(InputModule):
+    """A model as the one module of a SentenceTransformer."""
+
+    def __init__(self, model: FineTuned | JointModel) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.model = model
+
+    def preprocess(
+        self,
+        inputs: Sequence[Any],
+        prompt: str | None = None,  # noqa: ARG002 - specifications have prefixes
+        **more: Any,  # noqa: ANN401 - the library's
+    ) -> dict[str, Tensor | Any]:
+        features = self.model.features(inputs, more["task"])
+        # By this name the trainer tells one column's features from the other's.
+        return {"input_ids": next(iter(features.values())), **features}
+
+    def forward(self, features: dict[str, Any], **_: object) -> dict[str, Any]:
+        tensors = {name: each for name, each in features.items() if isinstance(each, Tensor)}
+        return {"sentence_embedding": self.model(tensors, features["task"])}
+
+    def get_embedding_dimension(self) -> int:
+        return self.model.dimension
+
+    def save(self, output_path: str, *_: object, **__: object) -> None:
+        raise NotImplementedError(output_path)  # the trainer below saves the weights alone
+
+
+class _MarginLoss(nn.Module):
+    """The own code must be nearer than another one of the batch, by a margin.
+
+    The other one is the nearest (Husain et al. 2019, for the neural bag of words) or the next in
+    the batch, whose order is random (Cambronero et al. 2019, UNIF; Gu et al. 2018, DeepCS).
+    """
+
+    def __init__(self, model: SentenceTransformer, recipe: Recipe) -> None:
+        super().__init__()
+        self.model = model
+        self._recipe = recipe
+
+    def forward(self, features: Sequence[dict[str, Any]], labels: Tensor | None) -> Tensor:  # noqa: ARG002
+        queries, codes = (self.model(each)["sentence_embedding"] for each in features)
+        if self._recipe.similarity == "cosine":
+            queries, codes = normalize(queries, dim=1), normalize(codes, dim=1)
+        similar: Tensor = queries @ codes.T
+        if self._recipe.loss == "hardest-margin":
+            own = torch.eye(len(similar), dtype=torch.bool, device=similar.device)
+            # Half-spaces apart are apart enough, as in the published code.
+            other = similar.masked_fill(own, -torch.inf).relu().amax(dim=1)
+        else:
+            other = similar.roll(-1, dims=1).diagonal()
+        return (self._recipe.margin - similar.diagonal() + other).relu().mean()
+
+
+class _DevScore(BaseEvaluator):
+    """Ranks the dev queries over their code base."""
+
+    def __init__(self, model: FineTuned | JointModel, dev: Benchmark, recipe: Recipe) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.primary_metric = recipe.metric
+        self._model = model
+        self._recipe = recipe
+        self._qrels = qrels_of(dev.labels)
+        self._queries = [each for each in dev.queries if each.query_id in self._qrels]
+        own = {label.code_id for label in dev.labels if label.relevance > 0}
+        codes = (code for code in dev.codes if recipe.dev_codes == "all" or code.code_id in own)
+        self._codes = sorted(codes, key=lambda code: code.code_id)
+
+    def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:  # noqa: ANN401
+        """Return the metric's mean over the queries."""
+        model.eval()
+        queries = self._vectors([each.text for each in self._queries], "query", model.device)
+        codes = self._vectors([each.text for each in self._codes], "code", model.device)
+        rankings = rank_vectors(
+            {"dev": queries},
+            in_memory({"dev": codes}),
+            [each.query_id for each in self._queries],
+            [each.code_id for each in self._codes],
+            _DEPTH,
+        )
+        values = evaluate(rankings, self._qrels, [self._recipe.metric])[self._recipe.metric]
+        return {self._recipe.metric: mean(values.values())}
+
+    def _vectors(self, texts: Sequence[str], kind: Kind, device: torch.device) -> Vectors:
+        vectors = embed(self._model, texts, kind, self._recipe.similarity, device)
+        if not np.isfinite(vectors).all():
+            raise TrainingError(
+                "the weights are no numbers any more: take a lower --learning-rate or another base"
+            )
+        return vectors
+
+
+class _Watch(TrainerCallback):
+    """Tells of the progress, and asks for a checkpoint every few minutes."""
+
+    def __init__(self, job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> None:
+        self._tell = tell
+        self._every_s = 60 * job.checkpoint_minutes
+        self._metric = f"eval_{job.recipe.metric}"
+        self._saved = time.monotonic()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401, ARG002
+        told = logs or {}
+        if "loss" in told or self._metric in told:
+            self._tell(
+                TrainingProgress(
+                    step=state.global_step,
+                    steps=state.max_steps,
+                    epoch=state.epoch or 0.0,
+                    loss=told.get("loss"),
+                    score=told.get(self._metric),
+                )
+            )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        if time.monotonic() - self._saved >= self._every_s:
+            control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        self._saved = time.monotonic()
+
+
+class _Trainer(SentenceTransformerTrainer):
+    """The library's trainer, whose checkpoints hold the weights alone, and are whole.
+
+    Attributes:
+        module: What is trained.
+    """
+
+    module: nn.Module
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ANN401, ARG002
+        folder = Path(output_dir or str(self.args.output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        save_model(self.module, str(folder / _WEIGHTS))
+
+    def _load_from_checkpoint(self, checkpoint_path: str, *_: Any) -> None:  # noqa: ANN401
+        load_model(self.module, str(Path(checkpoint_path) / _WEIGHTS))
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:  # noqa: ANN401
+        folder = Path(str(self.args.output_dir))
+        try:
+            with space_on(folder, OTHER_OUTPUT):
+                super()._save_checkpoint(model, trial)
+        except Exception as error:
+            shutil.rmtree(folder / f"checkpoint-{self.state.global_step}", ignore_errors=True)
+            # torch says of a full disk that its writer failed, and no more.
+            if isinstance(error, RuntimeError) and free_bytes(folder) < _SPARE_BYTES:
+                with space_on(folder, OTHER_OUTPUT):
+                    raise OSError(28, str(error)) from error
+            raise
+
+
+def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[Any, History]:
+    """Return the trained model with the weights of its best epoch, and how that came about.
+
+    Args:
+        job: What to train. Where its folder has checkpoints of the same job, it goes on from the
+            last whole one.
+        tell: Is told of the progress.
+
+    Raises:
+        EncoderError: The base cannot be loaded.
+        TrainingError: The weights are no numbers any more.
+        DiskFullError: A checkpoint cannot be written; the one before it is whole.
+    """
+    started = time.monotonic()
+    model = _model_of(job)
+    disable_progress_bars()
+    job.folder.mkdir(parents=True, exist_ok=True)
+    tower = SentenceTransformer(modules=[_Tower(model)])
+    dev = _DevScore(model, job.dev, job.recipe)
+    before = dev(tower)[job.recipe.metric]
+    if job.recipe.loss == "none":
+        return model, _history(job, model, [], before, started)
+    trainer = _trainer(job, tower, dev, _Watch(job, tell))
+    trainer.module = model
+    last = last_checkpoint(job.folder)
+    trainer.train(resume_from_checkpoint=str(last) if last else None)
+    state = trainer.state
+    if best := state.best_model_checkpoint:
+        load_model(model, job.folder / Path(best).name / _WEIGHTS)
+    return model, _history(job, model, state.log_history, before, started)
+
+
+def progress_of_training(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
+    """Yield the progress of a training, at the end its history; the model is saved then.
+
+    Args:
+        job: What to train.
+        folder: Where the model is saved.
+
+    Raises:
+        CosqaError: What `train` raises.
+    """
+    told: SimpleQueue[TrainingProgress | None] = SimpleQueue()
+
+    def work() -> History:
+        try:
+            model, history = train(job, told.put)
+            with space_on(folder, OTHER_OUTPUT):
+                model.save(folder)
+            return history
+        finally:
+            told.put(None)
+
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(work)
+        while (progress := told.get()) is not None:
+            yield progress
+        yield done.result()
+
+
+def _model_of(job: TrainingJob) -> FineTuned | JointModel:
+    if isinstance(job.base, str):
+        made: JointModel = models.get(job.base).of(job.pairs.queries, job.pairs.codes, job.recipe)
+        return made
+    kind: Any = getattr(job.base, "kind", job.base)
+    folder = getattr(job.base, "folder", None)
+    return FineTuned(kind(folder, job.base.spec, trainable=True))
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the last whole checkpoint of a folder; those that are not whole are removed."""
+    whole = []
+    for found in folder.glob("checkpoint-*"):
+        if (found / _STATE).is_file():
+            whole.append(found)
+        else:
+            shutil.rmtree(found, ignore_errors=True)
+    return max(whole, key=lambda found: int(found.name.rpartition("-")[2]), default=None)
+
+
+def _trainer(
+    job: TrainingJob, tower: SentenceTransformer, dev: _DevScore, watch: _Watch
+) -> _Trainer:
+    recipe = job.recipe
+    pairs = with_names_as_queries(job.pairs, recipe)
+    an_epoch = -(-len(pairs) // recipe.batch_size)
+    arguments = SentenceTransformerTrainingArguments(
+        output_dir=str(job.folder),
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        learning_rate=recipe.learning_rate,
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        lr_scheduler_type="linear" if recipe.schedule == "linear" else "constant_with_warmup",
+        warmup_steps=int(recipe.warm_up * an_epoch * recipe.epochs),
+        seed=recipe.seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=2,  # the last one, and the best
+        metric_for_best_model=recipe.metric,
+        greater_is_better=True,
+        logging_steps=max(1, an_epoch // _LOGS_AN_EPOCH),
+        dataloader_pin_memory=tower.device.type == "cuda",
+        disable_tqdm=True,
+        report_to=[],
+    )
+    loss: nn.Module
+    if recipe.loss == "softmax":
+        similarity = cos_sim if recipe.similarity == "cosine" else dot_score
+        loss = MultipleNegativesRankingLoss(tower, scale=recipe.scale, similarity_fct=similarity)
+    else:
+        loss = _MarginLoss(tower, recipe)
+    trainer = _Trainer(
+        model=tower,
+        args=arguments,
+        train_dataset=Dataset.from_dict({"query": [*pairs.queries], "code": [*pairs.codes]}),
+        loss=loss,
+        evaluator=dev,
+        data_collator=SentenceTransformerDataCollator(
+            tower.preprocess, router_mapping={"query": "query", "code": "code"}
+        ),
+        callbacks=[
+            watch,
+            *([EarlyStoppingCallback(recipe.patience)] if recipe.patience else []),
+        ],
+    )
+    for needless in (PrinterCallback, trainer.model_card_callback_class):
+        trainer.remove_callback(needless)
+    return trainer
+
+
+_DEFINED = re.compile(r"\b(?:def|class)\s+([^\W\d]\w*)")
+_FEWEST_OF_NAME = 12  # characters, as in CodeSearchNet's code
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def with_names_as_queries(pairs: Pairs, recipe: Recipe) -> Pairs:
+    """Return pairs of which some have the function's name, masked in the code, as their query.
+
+    Source: Husain et al. 2019, and the challenge's code: one in ten, of at least 12 characters.
+    """
+    if not recipe.names_as_queries:
+        return pairs
+    drawn = torch.rand(len(pairs), generator=torch.Generator().manual_seed(recipe.seed))
+    chosen = (drawn < recipe.names_as_queries).tolist()
+    changed = [
+        _named(query, code) if is_chosen else (query, code)
+        for query, code, is_chosen in zip(pairs.queries, pairs.codes, chosen, strict=True)
+    ]
+    queries, codes = zip(*changed, strict=True)
+    return Pairs(pairs.name, queries, codes, pairs.left_out, pairs.fingerprint)
+
+
+def _named(query: str, code: str) -> tuple[str, str]:
+    found = _DEFINED.search(code)
+    if found is None or len(name := found.group(1)) < _FEWEST_OF_NAME:
+        return query, code
+    words = " ".join(_WORDS.findall(name)).lower()
+    return (words, re.sub(rf"\b{re.escape(name)}\b", "_", code)) if words else (query, code)
+
+
+def _history(
+    job: TrainingJob,
+    model: FineTuned | JointModel,
+    log: Sequence[dict[str, Any]],
+    before: float,
+    started: float,
+) -> History:
+    metric = f"eval_{job.recipe.metric}"
+    scores = tuple((entry["epoch"], entry[metric]) for entry in log if metric in entry)
+    return History(
+        metric=job.recipe.metric,
+        before=before,
+        losses=tuple((entry["step"], entry["loss"]) for entry in log if "loss" in entry),
+        scores=scores,
+        best_epoch=max(scores, key=lambda each: each[1])[0] if scores else 0.0,
+        steps=max((entry["step"] for entry in log), default=0),
+        dimension=model.dimension,
+        seconds=time.monotonic() - started,
+        device=str(next(model.parameters()).device),
+    )
