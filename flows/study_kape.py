@@ -17,8 +17,9 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenK
     """Compute Tables 1 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
 
     Args:
-        data: Name of a data set → folder with its training pairs (train, train.jsonl) and its test
-            pairs (test, test.jsonl), as jsonl of query and code or as CodeSearchNet publishes them.
+        data: Name of a data set → folder with its training pairs (train, train.jsonl), its test
+            pairs (test, test.jsonl) and maybe validation pairs (valid, valid.jsonl), as jsonl of
+            query and code or as CodeSearchNet publishes them.
         settings: The settings, of which search.encoders are studied; None reads them from file and
             environment.
     """

@@ -136,11 +136,24 @@ class NearestPair(Record):
     similarity: float
 
 
+class ValidationFigures(Record):
+    """Table 2's validation column: each query ranked among all codes of the validation pairs.
+
+    Attributes:
+        queries: Validation pairs.
+        truth: Measure → mean over the queries.
+    """
+
+    queries: int
+    truth: dict[str, float]
+
+
 class StudyFigures(Record):
     """All figures of one model on one training and test set.
 
     Attributes:
         training: Training pairs.
+        validation: None where there are no validation pairs.
         queries: Test queries.
         parts: All test queries, then the similar and the different half; without the halves where
             there is but one query.
@@ -157,6 +170,7 @@ class StudyFigures(Record):
     """
 
     training: int
+    validation: ValidationFigures | None
     queries: int
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]
