@@ -11,13 +11,14 @@ from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
-from infra.store.figures import GroupMean, PairEffort, ProgramCounts, recipes_behind
+from infra.store.figures import GroupMean, PairCounts, PairEffort, ProgramCounts, recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe, model_of
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
+from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.labels import (
     agreement_of_rounds,
     current_labels,
@@ -47,6 +48,9 @@ _NO_BENCHMARK = Missing(
 )
 _UNLABELLED = Missing(
     reason="the agents have labelled none of the candidates: run `cosqa annotate`"
+)
+_UNJUDGED_PAIRS = Missing(
+    reason="the agents have labelled none of CoSQA's own pairs: annotate a search over its codes"
 )
 _NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 
@@ -99,6 +103,7 @@ def gather_evidence(
         ),
         overlaps=_overlaps(overlaps),
         ranks=agents.ranks,
+        mismatches=_mismatches(database, source, current),
         benchmark=benchmark_facts(Path(published.folder)) if published else _NO_BENCHMARK,
         programs=agents.programs,
         efforts=agents.efforts,
@@ -167,6 +172,23 @@ def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
         encoder: Mean(value=value, n=overlaps.queries)
         for encoder, value in overlaps.by_encoder.items()
     }
+
+
+def _mismatches(
+    database: Database, source: CollectedSource, current: CurrentLabels | None
+) -> dict[str, Mean | Missing] | Missing:
+    """Return the share of CoSQA's own pairs that do not match, by its annotators and the agents."""
+    came = [each.name for each in source.collections]
+    by_people = figures.count_source_pairs(database, came, PAIR_LABELS)
+    if not by_people.labelled:
+        return Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
+    judged = figures.count_source_pairs(database, came, PAIR_LABELS, current) if current else None
+    agents = _mismatch(judged) if judged and judged.labelled else _UNJUDGED_PAIRS
+    return {"CoSQA's annotators": _mismatch(by_people), "agents": agents}
+
+
+def _mismatch(counts: PairCounts) -> Mean:
+    return Mean(value=1 - counts.matches / counts.labelled, n=counts.labelled)
 
 
 class _Agents(NamedTuple):
