@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -286,39 +285,6 @@ class GroupMean(Record):
     matches: int
     value: float
     queries: int
-
-
-class PairCounts(Record):
-    """Labelled pairs, and how many of them match."""
-
-    labelled: int
-    matches: int
-
-
-def count_source_pairs(
-    database: Database, collections: Sequence[str], origin: str, labels: CurrentLabels | None = None
-) -> PairCounts:
-    """Return the pairs that came with labels of an origin: how many match by these labels.
-
-    Args:
-        database: The store.
-        collections: With which they came; a pair of several counts once.
-        origin: Of their labels.
-        labels: Counts those pairs alone that the agents have labelled, by the agents' labels.
-    """
-    came = (
-        "SELECT query_id, code_id, max(relevance) AS relevance FROM source_labels "
-        "WHERE list_contains($collections, collection) AND origin = $origin GROUP BY ALL"
-    )
-    if labels:
-        came = f"SELECT * FROM standing SEMI JOIN ({came}) USING (query_id, code_id)"  # noqa: S608 - literals only
-    with database.transaction() as tx, standing(tx, labels) if labels else nullcontext():
-        rows = tx.dicts(
-            "SELECT count(relevance) AS labelled, "  # noqa: S608 - literals only
-            f"count(*) FILTER (relevance > 0) AS matches FROM ({came})",
-            {"collections": list(collections), "origin": origin},
-        )
-    return PairCounts.model_validate(rows[0])
 
 
 def count_by_rank(

@@ -136,24 +136,13 @@ class NearestPair(Record):
     similarity: float
 
 
-class ValidationFigures(Record):
-    """Table 2's validation column: each query ranked among all codes of the validation pairs.
-
-    Attributes:
-        queries: Validation pairs.
-        truth: Measure → mean over the queries.
-    """
-
-    queries: int
-    truth: dict[str, float]
-
-
 class StudyFigures(Record):
     """All figures of one model on one training and test set.
 
     Attributes:
         training: Training pairs.
-        validation: None where there are no validation pairs.
+        validation: Validation pairs.
+        validation_truth: Measure → mean over these, each ranked among their codes.
         queries: Test queries.
         parts: All test queries, then the similar and the different half; without the halves where
             there is but one query.
@@ -170,7 +159,8 @@ class StudyFigures(Record):
     """
 
     training: int
-    validation: ValidationFigures | None
+    validation: int
+    validation_truth: dict[str, float]
     queries: int
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]

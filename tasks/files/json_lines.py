@@ -5,13 +5,13 @@ Where it says so, a file may be one JSON array of such objects, too.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from infra.errors import SourceError
 from infra.records import Query
-from tasks.files.json_text import decode_items, decode_json
+from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text_lines
 
 
@@ -66,7 +66,7 @@ def read_items(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
     """Yield the lines of a file as `read_lines` does, or the items of its JSON array.
 
     Args:
-        file: As for `read_text_lines`; the text of an array is read as a whole.
+        file: As for `read_text_lines`; an array is read as a whole.
         model: The model of a line or an item.
 
     Raises:
@@ -77,7 +77,8 @@ def read_items(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
         yield from read_lines(file, model)
         return
     text = "\n".join(text for _, text in read_text_lines(file))
-    for number, item in enumerate(decode_items(text, printable(file)), 1):
+    items = decode_json(text, printable(file))
+    for number, item in enumerate(cast("list[object]", items), 1):
         place = f"{printable(file)}, item {number}"
         yield Line(place, validated(place, item, model))
 

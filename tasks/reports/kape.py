@@ -160,9 +160,8 @@ def data_table(report: KapeReport) -> Table:
         studied = report.of(name)[0]
         both = studied.data.overlap
         figures, left_out = studied.figures, sum(studied.data.left_out.values())
-        validation = f"{figures.validation.queries:,}" if figures.validation else NONE
-        counts = (figures.queries, both.queries, both.pairs, left_out)
-        rows.append((name, f"{figures.training:,}", validation, *(f"{n:,}" for n in counts)))
+        sizes = (figures.training, figures.validation, figures.queries, both.queries, both.pairs)
+        rows.append((name, *(f"{number:,}" for number in (*sizes, left_out))))
     return Table(
         caption="Data sets",
         header=("data set", *paper.PAIRS, "test queries in training",
@@ -178,12 +177,9 @@ def truth_table(report: KapeReport) -> Table:
         caption="Truth: means over the queries, each ranked among all codes of its set",
         header=("data set, method", f"{MRR}, validation", *measures),
         rows=tuple(
-            (
-                _place(each),
-                score(each.figures.validation.truth[MRR] if each.figures.validation else None),
-                *(score(each.figures.whole.truth[name]) for name in measures),
-            )
+            (_place(each), *map(score, (each.figures.validation_truth.get(MRR), *truth.values())))
             for each in report.studied
+            for truth in [each.figures.whole.truth]
         ),
     )
 
@@ -395,12 +391,9 @@ def _data(report: KapeReport) -> Iterator[Block]:
         "estimates from the training set look better than they are for new queries."
     )
     yield truth_table(report)
-    without = [name for name in report.names if report.of(name)[0].figures.validation is None]
+    without = ", ".join(n for n in report.names if not report.of(n)[0].figures.validation)
     if without:
-        yield (
-            f"{MRR}, validation: not computed, because {', '.join(without)} has no validation "
-            "pairs: put them into a folder valid or a file valid.jsonl beside the test pairs."
-        )
+        yield f"{MRR}, validation: not computed, because {without} has no pairs in a part “valid”."
     yield _published(2)
     yield table3(report)
     yield "The paper's Table 3."

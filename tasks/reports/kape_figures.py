@@ -1,6 +1,6 @@
 """All figures of the study, ours and published, as one long Arrow table."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import pyarrow as pa
@@ -33,10 +33,11 @@ SCHEMA = pa.schema(
     }
 )
 _OURS, _PAPER = "computed", "KAPE"
-_VALIDATION = "truth of validation"
 _NEIGHBOURS = ("fewest neighbours", "mean neighbours")
 
 Row = dict[str, object]
+
+_VALID: Row = {"figure": "truth of validation"}
 
 
 def figures_table(report: KapeReport) -> pa.Table:
@@ -56,9 +57,8 @@ def _of_method(studied: StudiedMethod) -> Iterator[Row]:
     for part in figures.parts:
         for row in _of_part(part):
             yield common | {"part": part.part} | row
-    validation = figures.validation.truth if figures.validation else {}
     of_whole = chain(
-        _truth(_VALIDATION, validation),
+        (_VALID | {"metric": name, "value": n} for name, n in figures.validation_truth.items()),
         _neighbours_used(figures.neighbours, "kape"),
         _neighbours_used(figures.neighbours_as_printed, "kape-printed"),
         _errors("ranked in sample", figures.ranked_in_sample),
@@ -69,13 +69,9 @@ def _of_method(studied: StudiedMethod) -> Iterator[Row]:
         yield common | {"part": "all"} | row
 
 
-def _truth(figure: str, means: Mapping[str, float]) -> Iterator[Row]:
-    for measure, value in means.items():
-        yield {"figure": figure, "metric": measure, "value": value}
-
-
 def _of_part(part: PartFigures) -> Iterator[Row]:
-    yield from _truth("truth", part.truth)
+    for measure, value in part.truth.items():
+        yield {"figure": "truth", "metric": measure, "value": value}
     for weighting, by_measure in part.kape.items():
         for measure, values in by_measure.items():
             yield from _by_k(values, weighting=weighting, metric=measure)
@@ -160,7 +156,6 @@ def _of_data(paper: PublishedTables) -> Iterator[tuple[str, str, Iterable[Row]]]
 def _of_models(paper: PublishedTables) -> Iterator[tuple[str, str, Iterable[Row]]]:
     """Yield data set, model and rows of the tables by model: 2 and 5."""
     for model, data, (valid, test) in cells_of(paper.table2):
-        rows = (("truth", test), (_VALIDATION, valid))
-        yield data, model, [{"figure": figure, "value": value} for figure, value in rows]
+        yield data, model, [{"figure": "truth", "value": test}, _VALID | {"value": valid}]
     for model, data, row in cells_of(paper.table5):
         yield data, model, _by_k(row.values)

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tasks.studies import Evidence, Figure, Missing, Study, have, studies
+from tasks.studies import Evidence, Figure, Study, have, studies
+
+_MISSING = "missing: the agents have labelled none of these pairs"
 
 
 @studies.register("mismatched-pairs")
@@ -21,9 +23,7 @@ class MismatchedPairs(Study):
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the share by each who labelled them."""
-        return [
-            Figure(row=row, column="share", value=None, note=f"missing: {share.reason}")
-            if isinstance(share, Missing)
-            else Figure(row=row, column="share", value=share.value, n=share.n)
-            for row, share in have(evidence.mismatches).items()
-        ]
+        by = have(evidence.mismatches)
+        rows = [Figure(row=who, column="share", **share.model_dump()) for who, share in by.items()]
+        missing = Figure(row="agents", column="share", value=None, note=_MISSING)
+        return rows if "agents" in by else [*rows, missing]

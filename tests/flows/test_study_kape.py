@@ -168,12 +168,11 @@ def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
     world: Path,
 ) -> None:
     without = read_kape_report(run(world).folder).studied[0].figures
-    assert without.validation is None
+    assert (without.validation, without.validation_truth) == (0, {})
     pairs_file(world / "docs" / "valid.jsonl", TEST)
     figures = read_kape_report(run(world).folder).studied[0].figures
-    assert figures.validation
-    assert figures.validation.queries == len(TEST)
-    assert figures.validation.truth == figures.whole.truth, "they are the test pairs"
+    assert figures.validation == len(TEST)
+    assert figures.validation_truth == figures.whole.truth, "they are the test pairs"
     (world / "docs" / "valid").mkdir()
     with pytest.raises(SourceError, match=r"has valid and valid\.jsonl: move all but one away"):
         run(world)

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
@@ -11,7 +14,8 @@ from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
-from infra.store.figures import GroupMean, PairCounts, PairEffort, ProgramCounts, recipes_behind
+from infra.store.evidence import decide_labels
+from infra.store.figures import GroupMean, PairEffort, ProgramCounts, recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe, model_of
 from tasks.benchmarks import read_manifest
@@ -48,9 +52,6 @@ _NO_BENCHMARK = Missing(
 )
 _UNLABELLED = Missing(
     reason="the agents have labelled none of the candidates: run `cosqa annotate`"
-)
-_UNJUDGED_PAIRS = Missing(
-    reason="the agents have labelled none of CoSQA's own pairs: annotate a search over its codes"
 )
 _NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 
@@ -176,19 +177,19 @@ def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
 
 def _mismatches(
     database: Database, source: CollectedSource, current: CurrentLabels | None
-) -> dict[str, Mean | Missing] | Missing:
-    """Return the share of CoSQA's own pairs that do not match, by its annotators and the agents."""
-    came = [each.name for each in source.collections]
-    by_people = figures.count_source_pairs(database, came, PAIR_LABELS)
-    if not by_people.labelled:
-        return Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
-    judged = figures.count_source_pairs(database, came, PAIR_LABELS, current) if current else None
-    agents = _mismatch(judged) if judged and judged.labelled else _UNJUDGED_PAIRS
-    return {"CoSQA's annotators": _mismatch(by_people), "agents": agents}
-
-
-def _mismatch(counts: PairCounts) -> Mean:
-    return Mean(value=1 - counts.matches / counts.labelled, n=counts.labelled)
+) -> dict[str, Mean] | Missing:
+    """Return the share of CoSQA's own pairs that do not match, by all who have labelled any."""
+    names = [collection.name for collection in source.collections]
+    own = pa.concat_tables(corpus.label_columns(database, name, PAIR_LABELS) for name in names)
+    labels, keys = {"CoSQA's annotators": own}, ["query_id", "code_id"]
+    if current:
+        found = decide_labels(database, current).labels
+        labels["agents"] = found.join(own.select(keys), keys, join_type="left semi")
+    return {
+        who: Mean(value=pc.mean(pc.equal(table["relevance"], 0)).as_py(), n=len(table))
+        for who, table in labels.items()
+        if len(table)
+    } or Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
 
 
 class _Agents(NamedTuple):

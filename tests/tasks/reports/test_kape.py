@@ -48,20 +48,20 @@ def test_sizes_and_mrr_of_validation_stand_beside_those_of_the_test_pairs() -> N
     report = kape_report("docs")
     assert tables.data_table(report).rows[0][:4] == ("docs", "300", "40", "81")
     figures = report.studied[0].figures
-    assert figures.validation
     row = tables.truth_table(report).rows[0]
     assert row[1:3] == (
-        f"{figures.validation.truth['MRR']:.4f}", f"{figures.whole.truth['MRR']:.4f}",
+        f"{figures.validation_truth['MRR']:.4f}", f"{figures.whole.truth['MRR']:.4f}",
     )  # fmt: skip
     page = html_page(kape_document(report))
     assert all(size in page for size in ("48,791", "2,209", "2,279")), "the published ones, Ruby"
     assert "not computed, because" not in page
     alone = report.studied[0].model_copy(
-        update={"figures": figures.model_copy(update={"validation": None})}
+        update={"figures": figures.model_copy(update={"validation": 0, "validation_truth": {}})}
     )
     without = build_kape_report([alone], "now")
-    assert tables.data_table(without).rows[0][2] == tables.truth_table(without).rows[0][1] == NONE
-    assert "not computed, because docs has no validation pairs" in markdown_page(
+    assert tables.data_table(without).rows[0][2] == "0"
+    assert tables.truth_table(without).rows[0][1] == NONE
+    assert "not computed, because docs has no pairs in a part" in markdown_page(
         kape_document(without)
     )
 

@@ -80,12 +80,6 @@ def test_files_of_either_version_give_queries_codes_and_labels(
     assert {label.origin for label in collected.labels} == {"published:cosqa-plus"}
 
 
-def test_the_pairs_labelled_1_do_where_the_others_are_not_there(folder: Path) -> None:
-    (folder / PAIRS).unlink()
-    (folder / "test_agent_pairs_true.json").write_text(json.dumps([pair(8, 1, 1)]))
-    assert relevances(read(folder)) == {("halve it", Code.of(HALVE).text): 1.0}
-
-
 def test_what_is_equal_is_merged_and_filters_take_labels_along(folder: Path) -> None:
     (folder / QUERY).write_text(json.dumps(queries("double it", "double  it")))
     collected = read(folder, filters="parseable")
@@ -119,7 +113,9 @@ def test_a_changed_file_is_named_with_its_place(
 
 def test_missing_files_and_those_of_two_versions_are_named(folder: Path) -> None:
     (folder / PAIRS).unlink()
-    with pytest.raises(SourceError, match=r"has none of test_agent_pairs.json, .*: copy it from"):
+    with pytest.raises(
+        SourceError, match=r"has no \*_pairs.json: put the files of one version there"
+    ):
         read(folder)
     (folder / "final_augment_codebase.json").write_text("[]")
     with pytest.raises(SourceError, match=r"has final_augment_codebase.json and test_agent_codeb"):
