@@ -17,8 +17,8 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenK
     """Compute Tables 1 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
 
     Args:
-        data: Name of a data set → folder with its training pairs (train, train.jsonl) and its test
-            pairs (test, test.jsonl), as jsonl of query and code or as CodeSearchNet publishes them.
+        data: Name of a data set → folder with pairs to train (train, train.jsonl), to test by, and
+            maybe to validate by (valid), as jsonl of query and code or as CodeSearchNet's files.
         settings: The settings, of which search.encoders are studied; None reads them from file and
             environment.
     """

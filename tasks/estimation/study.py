@@ -36,6 +36,7 @@ from tasks.estimators import (
     Ranks,
     estimators,
     measure_named,
+    ranks_among,
 )
 from tasks.estimators.kape import KAPE, WEIGHTINGS, Kept, Weighting, kept_neighbours
 from tasks.estimators.kape_printed import kept_as_printed
@@ -50,7 +51,10 @@ Done = Callable[[int], object]
 
 
 def study_figures(
-    training: PairVectors, test: PairVectors, done: Done = lambda _: None
+    training: PairVectors,
+    test: PairVectors,
+    done: Done = lambda _: None,
+    validation: PairVectors | None = None,
 ) -> StudyFigures:
     """Return all figures of a model.
 
@@ -61,6 +65,7 @@ def study_figures(
         training: Vectors of the pairs that the model was trained on.
         test: Vectors of the test pairs, whose codes are known.
         done: Called with 1 after each of `study_steps` steps.
+        validation: Vectors of the pairs by which the model was chosen, if they are known.
 
     Raises:
         EstimationError: There are no training or no test pairs, or the vectors do not fit.
@@ -81,6 +86,8 @@ def study_figures(
     by_query = KAPE().estimate(data, budget=1, seed=0).by_row("MRR")
     return StudyFigures(
         training=len(training),
+        validation=len(validation) if validation else 0,
+        validation_truth=_means(ranks_among(validation)) if validation else {},
         queries=len(test),
         parts=tuple(parts),
         neighbours=tuple(neighbours_used(nearest, _KS)),
@@ -102,6 +109,11 @@ def study_figures(
             measure_named("MRR")(ranks),
         ),
     )
+
+
+def _means(ranks: Ranks) -> dict[str, float]:
+    """Return measure → mean."""
+    return {name: float(measure_named(name)(ranks).mean()) for name in MEASURES}
 
 
 def study_steps(queries: int) -> int:
@@ -135,7 +147,7 @@ def _halves(similarity: Values) -> Iterator[tuple[Part, Rows]]:
 def _part(
     part: Part, data: EstimationData, ranks: Ranks, similarity: Values, done: Done
 ) -> PartFigures:
-    truth = {name: float(measure_named(name)(ranks).mean()) for name in MEASURES}
+    truth = _means(ranks)
     kape = {weighting: _kape(data, weighting) for weighting in WEIGHTINGS}
     done(1)
     return PartFigures(

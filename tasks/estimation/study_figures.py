@@ -141,6 +141,8 @@ class StudyFigures(Record):
 
     Attributes:
         training: Training pairs.
+        validation: Validation pairs.
+        validation_truth: Measure → mean over these, each ranked among their codes.
         queries: Test queries.
         parts: All test queries, then the similar and the different half; without the halves where
             there is but one query.
@@ -157,6 +159,8 @@ class StudyFigures(Record):
     """
 
     training: int
+    validation: int
+    validation_truth: dict[str, float]
     queries: int
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]

@@ -93,7 +93,7 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
         return model.model_validate(value)
     except ValidationError as error:
         wrong = "; ".join(_problem(item["loc"], item["msg"]) for item in error.errors())
-        known = ", ".join(model.model_fields)
+        known = ", ".join(field.alias or name for name, field in model.model_fields.items())
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
 
 

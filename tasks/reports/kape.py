@@ -159,26 +159,27 @@ def data_table(report: KapeReport) -> Table:
     for name in report.names:
         studied = report.of(name)[0]
         both = studied.data.overlap
-        sizes = (studied.figures.training, studied.figures.queries, both.queries, both.pairs)
-        left_out = sum(studied.data.left_out.values())
+        figures, left_out = studied.figures, sum(studied.data.left_out.values())
+        sizes = (figures.training, figures.validation, figures.queries, both.queries, both.pairs)
         rows.append((name, *(f"{number:,}" for number in (*sizes, left_out))))
     return Table(
         caption="Data sets",
-        header=("data set", "training pairs", "test pairs", "test queries in training",
+        header=("data set", *paper.PAIRS, "test queries in training",
                 "test pairs in training", "left out, no pair"),
         rows=rows,
     )  # fmt: skip
 
 
 def truth_table(report: KapeReport) -> Table:
-    """Return the truth of all measures (Table 2's test column)."""
+    """Return the truth of all measures (Table 2), the MRR of the validation pairs first."""
     measures = tuple(report.studied[0].figures.whole.truth) if report.studied else ()
     return Table(
-        caption="Truth: means over the test queries, each ranked among all test codes",
-        header=("data set, method", *measures),
+        caption="Truth: means over the queries, each ranked among all codes of its set",
+        header=("data set, method", f"{MRR}, validation", *measures),
         rows=tuple(
-            (_place(each), *(score(each.figures.whole.truth[name]) for name in measures))
+            (_place(each), *map(score, (each.figures.validation_truth.get(MRR), *truth.values())))
             for each in report.studied
+            for truth in [each.figures.whole.truth]
         ),
     )
 
@@ -390,6 +391,9 @@ def _data(report: KapeReport) -> Iterator[Block]:
         "estimates from the training set look better than they are for new queries."
     )
     yield truth_table(report)
+    without = ", ".join(n for n in report.names if not report.of(n)[0].figures.validation)
+    if without:
+        yield f"{MRR}, validation: not computed, because {without} has no pairs in a part “valid”."
     yield _published(2)
     yield table3(report)
     yield "The paper's Table 3."

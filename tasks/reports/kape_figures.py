@@ -37,6 +37,8 @@ _NEIGHBOURS = ("fewest neighbours", "mean neighbours")
 
 Row = dict[str, object]
 
+_VALID: Row = {"figure": "truth of validation"}
+
 
 def figures_table(report: KapeReport) -> pa.Table:
     """Return a table of `SCHEMA`: a row for each figure, ``origin`` saying whose it is.
@@ -56,6 +58,7 @@ def _of_method(studied: StudiedMethod) -> Iterator[Row]:
         for row in _of_part(part):
             yield common | {"part": part.part} | row
     of_whole = chain(
+        (_VALID | {"metric": name, "value": n} for name, n in figures.validation_truth.items()),
         _neighbours_used(figures.neighbours, "kape"),
         _neighbours_used(figures.neighbours_as_printed, "kape-printed"),
         _errors("ranked in sample", figures.ranked_in_sample),
@@ -152,7 +155,7 @@ def _of_data(paper: PublishedTables) -> Iterator[tuple[str, str, Iterable[Row]]]
 
 def _of_models(paper: PublishedTables) -> Iterator[tuple[str, str, Iterable[Row]]]:
     """Yield data set, model and rows of the tables by model: 2 and 5."""
-    for model, data, (_, test) in cells_of(paper.table2):
-        yield data, model, [{"figure": "truth", "value": test}]
+    for model, data, (valid, test) in cells_of(paper.table2):
+        yield data, model, [{"figure": "truth", "value": test}, _VALID | {"value": valid}]
     for model, data, row in cells_of(paper.table5):
         yield data, model, _by_k(row.values)

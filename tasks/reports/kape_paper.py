@@ -16,6 +16,7 @@ from tasks.reports.text import NONE
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
+PAIRS = ("training pairs", "validation pairs", "test pairs")
 _FILE = Path(__file__).with_suffix(".toml")
 
 Cell = TypeVar("Cell")
@@ -50,6 +51,7 @@ class PublishedTables(Record):
     Attributes:
         title: Of the paper.
         budgets: Of Table 4, in per cent of the test queries.
+        sizes: Data set → training, validation and test pairs.
         table2: Model → data set → MRR on its validation and on its test set.
         table3: Estimator → facts.
         table4: Data set → model → estimator → estimates at the budgets, or a single one.
@@ -61,6 +63,7 @@ class PublishedTables(Record):
 
     title: str
     budgets: tuple[int, ...]
+    sizes: dict[str, tuple[int, int, int]]
     table2: dict[str, dict[str, tuple[float, float]]]
     table3: dict[str, PublishedFacts]
     table4: dict[str, dict[str, dict[str, Values]]]
@@ -132,7 +135,7 @@ def weighting_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]
 
 
 def published() -> dict[int, list[Table]]:
-    """Return the paper's Tables 2 and 4 to 7 by their numbers."""
+    """Return the paper's Tables 2 and 4 to 7 by their numbers, the sizes of its data with 2."""
     paper = published_tables()
     truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
 
@@ -143,6 +146,7 @@ def published() -> dict[int, list[Table]]:
         (model, *(f"{score(valid)} / {score(test)}" for valid, test in by_data.values()))
         for model, by_data in paper.table2.items()
     ]
+    sizes = [(name, *(f"{each:,}" for each in three)) for name, three in paper.sizes.items()]
     by_k = [
         (f"{name}, {model}", (truth[name, model], *row.values, row.mean, row.deviation))
         for model, name, row in cells_of(paper.table5)
@@ -152,7 +156,10 @@ def published() -> dict[int, list[Table]]:
     header = ("model", *next(iter(paper.table2.values())))
     beside = "KAPE, beside Table 6: test queries by the number of neighbours used, k = 10"
     return {
-        2: [Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets")],
+        2: [
+            Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
+            Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
+        ],
         4: [budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)],
         5: [k_table("KAPE, Table 5: MRR by k", by_k)],
         6: [

@@ -16,7 +16,7 @@ from infra.settings import EncoderSettings, SearchSettings, Settings, SourceSett
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
-from tasks.benchmarks.pair_splits import split_path
+from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
 from tasks.estimators import measure_named
@@ -283,7 +283,7 @@ def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
         UnknownNameError: There is no such encoder.
         EncoderError: An encoder has no checkpoint here and is published nowhere.
         SettingsError: There is no data set, or its name is not fit for a file's.
-        SourceError: A folder is missing, or has no training or no test pairs.
+        SourceError: A folder is missing, or has no training or no test pairs, or a split twice.
     """
     for encoder in settings.search.encoders:
         check_checkpoint(encoder, settings.encoder)
@@ -298,6 +298,7 @@ def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
         _check_path(folder)
         split_path(folder, "train")
         split_path(folder, "test")
+        find_split(folder, "valid")
 
 
 def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:

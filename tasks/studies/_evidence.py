@@ -131,6 +131,7 @@ class Evidence:
         collection: The collection's sizes.
         overlaps: Encoder → share of its top k that the ensemble's top k has too.
         ranks: Labels by the rank of the candidate.
+        mismatches: Who labelled any of CoSQA's own pairs → share of these without a match.
         benchmark: The published benchmark.
         programs: The agents' test programs.
         efforts: ``clear``, ``unclear``, ``by claims`` and ``all`` pairs → time and cost.
@@ -146,6 +147,7 @@ class Evidence:
     collection: CollectionFacts | Missing = _NOT_GIVEN
     overlaps: Mapping[str, Mean] | Missing = _NOT_GIVEN
     ranks: Sequence[RankFacts] | Missing = _NOT_GIVEN
+    mismatches: Mapping[str, Mean] | Missing = _NOT_GIVEN
     benchmark: BenchmarkFacts | Missing = _NOT_GIVEN
     programs: ProgramFacts | Missing = _NOT_GIVEN
     efforts: Mapping[str, Effort] | Missing = _NOT_GIVEN

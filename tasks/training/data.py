@@ -18,7 +18,7 @@ from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark
-from tasks.benchmarks.pair_splits import PairSplit, has_part, split_path
+from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
 from tasks.benchmarks.pairs import NO_MATCH, Pairs, benchmark_at, read_pairs
 from tasks.benchmarks.splits import SPLITS, count_matches, split_queries
 from tasks.files.text import printable
@@ -88,7 +88,7 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
             dev or test query and that is to be refused.
         PublishError: A file of an export is missing or changed.
     """
-    if has_part(path, "train"):
+    if path.is_dir() and find_split(path, "train"):
         parts = _given_parts(path, settings, has_test=test is None)
     else:
         whole = benchmark_at(path) or _as_benchmark(read_pairs(path))
@@ -126,7 +126,7 @@ def _given_parts(
     train = _part(folder, "train")
     test = _part(folder, "test") if has_test else None
     dev_names: tuple[PairSplit, ...] = ("dev", "valid")
-    dev_name = next((name for name in dev_names if has_part(folder, name)), None)
+    dev_name = next((name for name in dev_names if find_split(folder, name)), None)
     if dev_name:
         return train, _part(folder, dev_name), test
     parts = _parts_of(train, settings.model_copy(update={"split": _DEV_OF_TRAINING}))

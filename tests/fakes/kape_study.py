@@ -21,7 +21,7 @@ def _figures(noise: float) -> StudyFigures:
         queries = topics[places] + 0.5 * generator.normal(size=(number, 16))
         return PairVectors(queries, queries + noise * generator.normal(size=(number, 16)))
 
-    return study_figures(pairs(300), pairs(81))
+    return study_figures(pairs(300), pairs(81), validation=pairs(40))
 
 
 def studied_method(name: str, method: str, noise: float = 1.0) -> StudiedMethod:

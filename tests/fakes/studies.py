@@ -92,6 +92,10 @@ def full_evidence(folder: Path) -> Evidence:
         ranks=[
             RankFacts(rank=rank, labelled=40, matches=round(20 / rank)) for rank in range(1, 21)
         ],
+        mismatches={
+            "CoSQA's annotators": Mean(value=0.48, n=604),
+            "agents": Mean(value=0.5, n=20),
+        },
         benchmark=BenchmarkFacts(
             pairs=800,
             codes=500,

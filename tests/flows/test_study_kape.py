@@ -164,6 +164,20 @@ def test_changed_pairs_are_studied_anew(world: Path) -> None:
     assert len(stored(world)) == 2
 
 
+def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
+    world: Path,
+) -> None:
+    without = read_kape_report(run(world).folder).studied[0].figures
+    assert (without.validation, without.validation_truth) == (0, {})
+    pairs_file(world / "docs" / "valid.jsonl", TEST)
+    figures = read_kape_report(run(world).folder).studied[0].figures
+    assert figures.validation == len(TEST)
+    assert figures.validation_truth == figures.whole.truth, "they are the test pairs"
+    (world / "docs" / "valid").mkdir()
+    with pytest.raises(SourceError, match=r"has valid and valid\.jsonl: move all but one away"):
+        run(world)
+
+
 def test_figures_in_the_form_of_another_release_are_computed_anew(world: Path) -> None:
     first = read_kape_report(run(world).folder).studied
     with open_store(world).transaction() as tx:

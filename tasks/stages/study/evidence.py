@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
@@ -11,6 +14,7 @@ from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
+from infra.store.evidence import decide_labels
 from infra.store.figures import GroupMean, PairEffort, ProgramCounts, recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe, model_of
@@ -18,6 +22,7 @@ from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
+from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.labels import (
     agreement_of_rounds,
     current_labels,
@@ -99,6 +104,7 @@ def gather_evidence(
         ),
         overlaps=_overlaps(overlaps),
         ranks=agents.ranks,
+        mismatches=_mismatches(database, source, current),
         benchmark=benchmark_facts(Path(published.folder)) if published else _NO_BENCHMARK,
         programs=agents.programs,
         efforts=agents.efforts,
@@ -167,6 +173,23 @@ def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
         encoder: Mean(value=value, n=overlaps.queries)
         for encoder, value in overlaps.by_encoder.items()
     }
+
+
+def _mismatches(
+    database: Database, source: CollectedSource, current: CurrentLabels | None
+) -> dict[str, Mean] | Missing:
+    """Return the share of CoSQA's own pairs that do not match, by all who have labelled any."""
+    names = [collection.name for collection in source.collections]
+    own = pa.concat_tables(corpus.label_columns(database, name, PAIR_LABELS) for name in names)
+    labels, keys = {"CoSQA's annotators": own}, ["query_id", "code_id"]
+    if current:
+        found = decide_labels(database, current).labels
+        labels["agents"] = found.join(own.select(keys), keys, join_type="left semi")
+    return {
+        who: Mean(value=pc.mean(pc.equal(table["relevance"], 0)).as_py(), n=len(table))
+        for who, table in labels.items()
+        if len(table)
+    } or Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
 
 
 class _Agents(NamedTuple):

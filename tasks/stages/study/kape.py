@@ -14,7 +14,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import StoredEstimation
-from tasks.benchmarks.pair_splits import split_path
+from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.encoders import encoders
 from tasks.estimation.overlap import overlap
@@ -26,17 +26,17 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
 KIND = "study kape"
-_VERSION = "3"  # raised when the same pairs and vectors would give other figures
+_VERSION = "4"  # raised when the same pairs and vectors would give other figures
 
 
 class StudyData:
-    """Training and test pairs, which are read from their folder once, on demand.
+    """Training, validation and test pairs, read from their folder once, on demand.
 
     Only name and folder are pickled, so that it can be a parameter of tasks.
 
     Args:
         name: What the data set is called in tables.
-        folder: With the training and the test pairs.
+        folder: With the training and the test pairs, and maybe validation pairs.
     """
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -64,6 +64,16 @@ class StudyData:
         """
         return read_pairs(split_path(self.folder, "test"))
 
+    @cached_property
+    def validation(self) -> Pairs | None:
+        """The pairs by which the epoch of a model was chosen; None where the folder has none.
+
+        Raises:
+            SourceError: They hold no pair, or a file is malformed.
+        """
+        place = find_split(self.folder, "valid")
+        return read_pairs(place) if place else None
+
 
 class StudyReference(Record):
     """Reference to the stored figures of a method on a data set."""
@@ -74,7 +84,8 @@ class StudyReference(Record):
 
 
 def _estimation_id(data: StudyData, method: str) -> str:
-    pairs = digest(data.training.fingerprint, data.test.fingerprint)
+    validation = data.validation.fingerprint if data.validation else ""
+    pairs = digest(data.training.fingerprint, validation, data.test.fingerprint)
     return digest(
         KIND, _VERSION, pairs, encoders.get(method).spec.key, digest_of_set(rival_names())
     )
@@ -140,6 +151,7 @@ def load_studied(
 def _computed(database: Database, data: StudyData, method: str, settings: Settings) -> StudyFigures:
     texts = TextVectors(data.name, database, settings.encoder, settings.ray)
     training, test = (texts.load_pairs(method, pairs) for pairs in (data.training, data.test))
+    validation = texts.load_pairs(method, data.validation) if data.validation else None
     get_run_logger().info(
         "%s: %s training pairs, %s test pairs", data.name, f"{len(training):,}", f"{len(test):,}"
     )
@@ -148,7 +160,7 @@ def _computed(database: Database, data: StudyData, method: str, settings: Settin
         "steps of the study",
         study_steps(len(test)),
     ) as bar:
-        return study_figures(training, test, bar.advance)
+        return study_figures(training, test, bar.advance, validation)
 
 
 def _described(data: StudyData) -> StudiedData:

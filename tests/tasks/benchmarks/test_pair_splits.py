@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from tasks.benchmarks.pair_splits import split_path
+from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.benchmarks.pairs import read_pairs
 
 LINE = json.dumps({"docstring_tokens": ["sort", "a", "list"], "code_tokens": ["def", "f"]}) + "\n"
@@ -49,6 +49,7 @@ def test_what_is_missing_or_there_twice_is_said_with_the_way_out(tmp_path: Path)
         split_path(tmp_path / "absent", "train")
     with pytest.raises(SourceError, match=r"has no test pairs: put them into a folder test or a"):
         split_path(tmp_path, "test")
+    assert find_split(tmp_path, "valid") is None
     published(tmp_path)
     (tmp_path / "train.jsonl").write_text(LINE)
     with pytest.raises(SourceError, match=r"has train and train\.jsonl: move all but one away"):

@@ -44,6 +44,28 @@ def test_errors_and_shares_of_labels_are_those_of_the_figures() -> None:
     assert tables._percent(None) == "never"
 
 
+def test_sizes_and_mrr_of_validation_stand_beside_those_of_the_test_pairs() -> None:
+    report = kape_report("docs")
+    assert tables.data_table(report).rows[0][:4] == ("docs", "300", "40", "81")
+    figures = report.studied[0].figures
+    row = tables.truth_table(report).rows[0]
+    assert row[1:3] == (
+        f"{figures.validation_truth['MRR']:.4f}", f"{figures.whole.truth['MRR']:.4f}",
+    )  # fmt: skip
+    page = html_page(kape_document(report))
+    assert all(size in page for size in ("48,791", "2,209", "2,279")), "the published ones, Ruby"
+    assert "not computed, because" not in page
+    alone = report.studied[0].model_copy(
+        update={"figures": figures.model_copy(update={"validation": 0, "validation_truth": {}})}
+    )
+    without = build_kape_report([alone], "now")
+    assert tables.data_table(without).rows[0][2] == "0"
+    assert tables.truth_table(without).rows[0][1] == NONE
+    assert "not computed, because docs has no pairs in a part" in markdown_page(
+        kape_document(without)
+    )
+
+
 def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
     studied = kape_report().studied[0]
     table = tables.table4(studied, studied.figures.whole, "MRR")
@@ -92,7 +114,7 @@ def test_each_estimator_is_drawn_at_every_budget_in_a_style_of_its_own() -> None
 def test_the_long_table_has_ours_and_the_published_figures() -> None:
     rows = figures_table(kape_report()).to_pylist()
     theirs = [row for row in rows if row["origin"] == "KAPE"]
-    assert len(theirs) == 18 + 2 * (6 * 12 + 1) + 180 + 18 * 16 + 3 * 40
+    assert len(theirs) == 2 * 18 + 2 * (6 * 12 + 1) + 180 + 18 * 16 + 3 * 40
     assert {row["metric"] for row in theirs if "neighbours" not in row["figure"]} == {"MRR"}
     ours = [row for row in rows if row["origin"] == "computed"]
     key = ("data", "method", "part", "figure", "estimator", "weighting", "k", "budget", "metric")

@@ -58,6 +58,13 @@ def test_tables_2_to_6_have_the_same_models_and_data_sets() -> None:
         assert all(0.4 < score < 0.9 for score in scores), model
 
 
+def test_table_2_has_the_sizes_of_its_data_sets() -> None:
+    assert set(PAPER.sizes) == {name for _, name in ROWS}
+    assert all(train > valid and train > test for train, valid, test in PAPER.sizes.values())
+    go = PAPER.used["Go"]["GraphCodeBERT"]
+    assert sum(go.values()) == PAPER.sizes["Go"][2], "each test query of Go is counted"
+
+
 def test_the_queries_of_go_have_the_mean_of_table_6() -> None:
     used, row = PAPER.used["Go"]["GraphCodeBERT"], PAPER.table6["Go"]["GraphCodeBERT"]
     mean = sum(number * queries for number, queries in used.items()) / sum(used.values())
@@ -88,7 +95,7 @@ def test_the_page_of_all_studies_has_the_same_truth_and_estimates() -> None:
 
 def test_the_published_tables_are_whole() -> None:
     tables = [table for tables in published().values() for table in tables]
-    assert len(tables) == 9
+    assert len(tables) == 10
     for table in tables:
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}

@@ -87,6 +87,19 @@ def test_the_papers_encoders_are_read_as_the_authors_scoring_reads_them(preset: 
         assert published_name(spec.name)[1] == ""
 
 
+def test_published_labels_are_scored_as_those_of_the_agents_are() -> None:
+    published = load_settings(preset="cosqa-plus-v2-published")
+    assert published.evaluation == chosen().evaluation
+    assert not published.annotation.agents
+    assert published.publish.include_unlicensed
+    given = published.model_copy(
+        update={"evaluation": published.evaluation.model_copy(update={"methods": ("minilm",)})}
+    )
+    (asked,) = missing_requirements(given, judging=False)
+    assert "source cosqa-plus needs 'path'" in asked
+    assert asked.endswith(load_preset("cosqa-plus-v2-published").published["cosqa-plus"])
+
+
 def test_e5_is_scored_with_and_without_prefixes() -> None:
     specs = [encoders.get(name).spec for name in chosen().evaluation.methods if "e5-" in name]
     prefixes = [

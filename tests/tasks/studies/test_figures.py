@@ -20,6 +20,10 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
         ("dropped: not testable", "items"): (4_000, None),
     },
     "overlap": {("unixcoder", "overlap"): (0.5, 40), ("codet5p", "overlap"): (0.125, 40)},
+    "mismatched-pairs": {
+        ("CoSQA's annotators", "share"): (0.48, 604),
+        ("agents", "share"): (0.5, 20),
+    },
     "matches-by-rank": {("rank 1", "share"): (0.5, 40), ("rank 2", "share"): (0.25, 40)},
     # 10 queries have no match, 15 one, 9 two, none three, 6 four: 40 in all.
     "matches-of-queries": {
@@ -153,6 +157,14 @@ def test_a_benchmark_without_programs_says_so_in_their_rows_alone(tmp_path: Path
     figures = computed("size", without)
     assert figures["pairs", "benchmark"].value == 800
     assert figures["share of programs that run", "benchmark"].note == "none was run"
+
+
+def test_pairs_that_nobody_judged_are_missing_in_their_row_alone(tmp_path: Path) -> None:
+    shares = {"CoSQA's annotators": Mean(value=0.5, n=2)}
+    figures = computed("mismatched-pairs", replace(full_evidence(tmp_path), mismatches=shares))
+    assert figures["CoSQA's annotators", "share"].value == 0.5
+    assert figures["agents", "share"].value is None
+    assert figures["agents", "share"].note.startswith("missing: ")
 
 
 def test_alpha_needs_two_methods_with_all_four_groups(tmp_path: Path) -> None:

@@ -47,6 +47,10 @@ def test_pairs_are_queries_times_candidates_and_generated_codes() -> None:
     assert without / queries == pytest.approx(share, abs=5e-5)
 
 
+def test_half_of_cosqas_pairs_do_not_match_by_the_strict_guideline() -> None:
+    assert value("mismatched-pairs", "agents", "share", paper="v1") == 0.51
+
+
 def test_the_cost_of_all_pairs_is_that_of_one_times_their_number() -> None:
     pairs = value("size", "pairs", "benchmark", paper="v2")
     each, total = (value("effort", "all", column) for column in ("dollars of a pair", "dollars"))

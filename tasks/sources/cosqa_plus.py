@@ -1,0 +1,143 @@
+"""The source of CoSQA+: its published queries, codes, and labels of their pairs.
+
+Source: "CoSQA+" (arXiv 2406.11589), whose authors publish JSON arrays of items with ``query-idx``
+and ``query``, with ``code-idx`` and ``code``, and with both indices and a ``label``: of the second
+version, labelled by its agents, ``test_agent_{query,codebase,pairs}.json``; of the first, labelled
+by Claude 3 Sonnet, ``query.json`` and ``gpt4o_augment_{codebase,query_code_pairs}.json``. The keys
+are printed for the first version; the authors' scoring reads them from the second's.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import BaseModel, Field
+
+from infra.collected import Item, Streamed
+from infra.errors import SourceError
+from infra.identity import mark
+from infra.ids import CodeId
+from infra.records import Label, Query, SourceInfo
+from tasks.corpus.merging import Merged
+from tasks.corpus.parsed_code import parse_function
+from tasks.files.json_lines import read_items
+from tasks.files.text import printable, require_folder, state_of
+from tasks.filters import FilterChain
+from tasks.sources import SourceOptions, sources
+
+LABELS = "published:cosqa-plus"
+
+_VERSION = "1"  # to be raised when the same files are to give other records
+_FILES = ("*query.json", "*_codebase.json", "*_pairs.json")
+_TAKEN = "the index {} is taken already: copy the file again"
+_INFO = SourceInfo(
+    name="cosqa-plus",
+    licence="of each function's repository",
+    revision="published files",
+    location="https://github.com/DeepSoftwareAnalytics/CoSQA_Plus",
+)
+
+
+class _Query(BaseModel):
+    index: int = Field(alias="query-idx")
+    text: str = Field(alias="query", pattern=r"\S")
+
+
+class _Code(BaseModel):
+    index: int = Field(alias="code-idx")
+    text: str = Field(alias="code", pattern=r"\S")
+
+
+class _Pair(BaseModel):
+    query: int = Field(alias="query-idx")
+    code: int = Field(alias="code-idx")
+    label: int = Field(ge=0, le=1)
+
+
+class CosqaPlusOptions(SourceOptions):
+    """The options of source cosqa-plus."""
+
+    path: Path = Field(description="a folder with the published files of one version of CoSQA+")
+
+
+@sources.register("cosqa-plus")
+class CosqaPlusSource:
+    """CoSQA+'s published files.
+
+    Args:
+        collection: Name of the collection.
+        options: The folder and the filters.
+
+    Raises:
+        SourceError: There is no such folder.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = CosqaPlusOptions
+
+    def __init__(self, collection: str, options: CosqaPlusOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._folder = require_folder(options.path)
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a query, two functions and two labels as the second version has them."""
+        query = {"query-idx": 0, "query": "python double a number"}
+        codes = [{"code-idx": n, "code": f"def f(x):\n    return {n} * x\n"} for n in (1, 2)]
+        pairs = [{**query, **code, "label": n} for n, code in enumerate(codes)]
+        for name, items in {"query": [query], "codebase": codes, "pairs": pairs}.items():
+            (folder / f"test_agent_{name}.json").write_text(json.dumps(items), encoding="utf-8")
+        return {"path": folder}
+
+    def inputs(self) -> list[Path]:
+        """Return the files of queries, codes and pairs.
+
+        Raises:
+            SourceError: One is missing, or the folder has those of several versions.
+        """
+        found = [sorted(self._folder.glob(pattern)) for pattern in _FILES]
+        for pattern, files in zip(_FILES, found, strict=True):
+            if len(files) != 1:
+                names = " and ".join(file.name for file in files) or f"no {pattern}"
+                raise SourceError(
+                    f"{printable(self._folder)} has {names}: put the files of one version there"
+                )
+        return [file for files in found for file in files]
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files' names, sizes and times, and of filters that are set."""
+        chosen = (self._name, *self._options.filters)
+        return mark("cosqa-plus", _VERSION, state_of(self.inputs()), *chosen)
+
+    def read(self) -> dict[str, Streamed]:
+        """Return the queries, codes and labels; each file is read when its items are asked for.
+
+        Raises:
+            SourceError: A file is missing, truncated or not as it was published.
+        """
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(_INFO, self._items(merged, *self.inputs()))}
+
+    def _items(self, merged: Merged, queries: Path, codes: Path, pairs: Path) -> Iterator[Item]:
+        asked: dict[int, Query] = {}
+        for place, query in read_items(queries, _Query):
+            if query.index in asked:
+                raise SourceError(f"{place}: {_TAKEN.format(query.index)}")
+            asked[query.index] = Query.of(query.text, Path(place).name)
+            yield from merged.queries([asked[query.index]])
+        known: dict[int, CodeId] = {}
+        for place, code in read_items(codes, _Code):
+            if code.index in known:
+                raise SourceError(f"{place}: {_TAKEN.format(code.index)}")
+            function = parse_function(code.text, Path(place).name)
+            known[code.index] = function.code.code_id
+            yield from merged.codes([function])
+        labels = []
+        for place, pair in read_items(pairs, _Pair):
+            if pair.query not in asked or pair.code not in known:
+                wrong = f"there is no query {pair.query} or no code {pair.code}"
+                raise SourceError(f"{place}: {wrong}: take all files from one publication")
+            ids = {"query_id": asked[pair.query].query_id, "code_id": known[pair.code]}
+            labels.append(Label(**ids, origin=LABELS, relevance=pair.label))
+        yield from merged.labels(labels)
