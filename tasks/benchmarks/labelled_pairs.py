@@ -1,8 +1,8 @@
 """Pairs of query and code with a true label and annotators' labels, read from a file.
 
 The file is JSON Lines, or a JSON array as CoSQA publishes its pairs. Each item has ``query`` (or
-``doc``), ``code`` and ``label``, and may have ``language``, and ``labels``: the name of an annotator,
-or of a group, to their label (0, 1, or null where they were undecided).
+``doc``), ``code`` and ``label``, and may have ``language``, and ``labels``: the name of an
+annotator, or of a group, to their label (0, 1, or null where they were undecided).
 """
 
 from pathlib import Path

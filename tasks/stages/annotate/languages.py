@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from infra.errors import SettingsError
 from infra.languages import languages
 
-
 _WITHOUT_AGENTS = (
     "collect none of it, or leave the agents out (COSQA_ANNOTATION__AGENTS=false), so that the "
     "source's own labels are all"
