@@ -654,9 +654,10 @@ class Writing(Judge):
         "llm.model", "Language model", examples=_MODELS, form=_KEY, panel=_JUDGE, unset="",
     )  # fmt: skip
     limit: int | None = ask(
-        "Write answers for the first N queries without a match only.", "generation.limit",
-        "Queries to write answers for at most", unset="all of them",
+        "Write answers for N queries without a match only, drawn at random by the seed.",
+        "generation.limit", "Queries to write answers for at most", unset="all of them",
     )  # fmt: skip
+    seed: int | None = ask("", "annotation.seed")
     confirmed: Path | None = ask(
         "Read a sheet back on which people confirmed (relevance 1) or refused (0) answers or "
         "changed their code; nothing is written by a model. It needs --store alone."

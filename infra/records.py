@@ -143,9 +143,11 @@ class Code(Record):
 class Label(Record):
     """The relevance of a pair by one origin: annotators, documentation or a recipe of agents.
 
-    ``confidence`` is the probability that the label is right, None where it is not known.
+    ``confidence`` is the probability that the label is right, None where it is not known; ``note``
+    is what the annotators of a source wrote beside it, mostly "".
     """
 
+    added = frozenset({"note"})
     undigested = frozenset({"confidence"})
 
     query_id: QueryId
@@ -153,6 +155,7 @@ class Label(Record):
     origin: str
     relevance: float
     confidence: float | None = Field(None, ge=0, le=1)
+    note: str = ""
 
     @property
     def key(self) -> PairKey:

@@ -19,10 +19,9 @@ from agents.roles.writer import BlindWriter, GatedWriter, Writer
 from infra.settings import AnnotationSettings, Evidence
 from infra.settings import Configuration as ConfigurationName
 
-# Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
+# Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change:
+# labels of another one are stale.
 ALGORITHM = "cosqa-plus-6"
-# Without programs nothing has changed since these.
-_READING_ALGORITHM, _SINGLE_ALGORITHM = "cosqa-plus-3", "cosqa-plus-5"
 
 AgentType = type[Agent[Any]]
 Criterion = Literal["exact", "half"]
@@ -42,7 +41,6 @@ class Configuration:
         scaffolding: Whether code under test gets the imports and stand-ins that it lacks, and
             programs the packages of the sandbox image, where the settings leave it open.
         judge: Who judges by reading where no test program is written.
-        algorithm: The version of the algorithm; labels of another one are stale.
         criterion: What makes a code an answer: that it meets the whole query, or half of its
             demands. Labels by one criterion never stand beside labels by the other.
         specification: Whether a query is specified once for all its candidates, and pairs are
@@ -57,7 +55,6 @@ class Configuration:
     gates: bool = False
     judge: type[ExactJudge] = ExactJudge
     scaffolding: bool = False
-    algorithm: str = ALGORITHM
     criterion: Criterion = "exact"
     specification: bool = False
     evidence: Evidence = "read"
@@ -104,18 +101,13 @@ class Configuration:
 
 def _single(judge: type[ExactJudge], criterion: Criterion = "exact") -> Configuration:
     return Configuration(
-        screener=False,
-        writer=False,
-        executor="none",
-        judge=judge,
-        algorithm=_SINGLE_ALGORITHM,
-        criterion=criterion,
+        screener=False, writer=False, executor="none", judge=judge, criterion=criterion
     )
 
 
 CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "single": _single(ExactJudge),
-    "arbiter": Configuration(writer=False, executor="none", algorithm=_READING_ALGORITHM),
+    "arbiter": Configuration(writer=False, executor="none"),
     "writer": Configuration(executor="none"),
     "executor": Configuration(),
     "simulated": Configuration(executor="simulated"),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from agents.committee.configurations import (
+    ALGORITHM,
     CONFIGURATIONS,
     AgentType,
     Configuration,
@@ -64,7 +65,7 @@ def recipe_of(
     of_programs = {"scaffolding": configuration.scaffolding, "evidence": configuration.evidence}
     return {
         **(of_programs if configuration.writer else {}),
-        "algorithm": configuration.algorithm,
+        "algorithm": ALGORITHM,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
         "gates": _stored_gates(settings.gates) if configuration.gates else None,

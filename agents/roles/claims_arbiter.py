@@ -54,9 +54,7 @@ class ClaimsArbiter(Agent[Judgement]):
 
 def _line(run: ClaimRun, read: str) -> str:
     told = " ".join(f"{_TOLD[run.outcome]} {run.gave}".splitlines()).strip()  # none begins another
-    line = f"{run.claim} | the function {told}"
+    line = f"{run.claim} | the code {told}"
     return (
-        f"{line} | a reader who saw no function demands {' '.join(read.splitlines())}"
-        if read
-        else line
+        f"{line} | a reader who saw no code demands {' '.join(read.splitlines())}" if read else line
     )

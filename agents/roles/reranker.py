@@ -9,7 +9,7 @@ from infra.records import Code, Query
 
 
 class Order(Reply):
-    """Numbers of the functions, the best first."""
+    """Numbers of the codes, the best first."""
 
     order: list[int]
 
@@ -24,7 +24,7 @@ class Reranker(Agent[Order]):
         """Return positions in ``codes``, the best first.
 
         Numbers that the model repeats or invents are skipped; those that it leaves out follow in
-        the old order. Fewer than two functions have one order, for which no model is asked.
+        the old order. Fewer than two codes have one order, for which no model is asked.
 
         Raises:
             LanguageModelError: The model failed.
@@ -33,7 +33,7 @@ class Reranker(Agent[Order]):
             return list(range(len(codes)))
         limit = self._model.code_limit // len(codes)
         fenced = [
-            fence(f"function {number}", shorten(code.text, limit))
+            fence(f"code {number}", shorten(code.text, limit))
             for number, code in enumerate(codes, 1)
         ]
         reply = await self._ask("\n".join((fence("query", query.text), *fenced)))

@@ -53,8 +53,9 @@ class EncoderSettings(Section):
     )
     checkpoints: dict[str, Path] = Field(
         {},
-        description="Folders whose checkpoints stand in for those of registered encoders, such as "
-        "one for codebert-search, which is not published.",
+        description="Folders whose checkpoints stand in for those of registered encoders, and of "
+        "references to the same checkpoint, such as one for codebert-search, which is not "
+        "published.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
     # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.

@@ -22,6 +22,8 @@ class GenerationSettings(Section):
         "before; a person's refusal allows as many again.",
     )
     limit: int | None = Field(
-        None, ge=1, description="Write answers for the first N such queries only."
+        None,
+        ge=1,
+        description="Write answers for N such queries only, drawn at random by annotation.seed.",
     )
     concurrency: int = Field(4, ge=1, le=256, description="Queries worked on at once.")

@@ -427,7 +427,7 @@ def label_columns(database: Database, collection: str, origin: str) -> pa.Table:
     """Return the labels of one origin that came with a source, as columns, ascending by ids."""
     with database.transaction() as tx:
         return tx.arrow(
-            "SELECT query_id, code_id, origin, relevance FROM source_labels "
+            "SELECT query_id, code_id, origin, relevance, note FROM source_labels "
             "WHERE collection = ? AND origin = ? ORDER BY query_id, code_id",
             [collection, origin],
         )

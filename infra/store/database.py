@@ -32,7 +32,7 @@ from infra.locks import locked
 from infra.settings import StoreSettings
 from infra.tracing import span
 
-SCHEMA_VERSION = 13  # of `schema.sql`
+SCHEMA_VERSION = 14  # of `schema.sql`
 
 
 class Identity(NamedTuple):

@@ -91,6 +91,7 @@ CREATE TABLE source_labels (             -- labels that came with a source
     query_id   VARCHAR NOT NULL,
     code_id    VARCHAR NOT NULL,
     relevance  DOUBLE NOT NULL,
+    note       VARCHAR NOT NULL DEFAULT '',  -- of its annotators
     PRIMARY KEY (collection, origin, query_id, code_id)
 );
 

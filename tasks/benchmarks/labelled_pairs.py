@@ -1,8 +1,8 @@
 """Pairs of query and code with a true label and annotators' labels, read from a file.
 
 The file is JSON Lines, or a JSON array as CoSQA publishes its pairs. Each item has ``query`` (or
-``doc``), ``code`` and ``label``, and may have ``labels``: the name of an annotator, or of a group,
-to their label (0, 1, or null where they were undecided).
+``doc``), ``code`` and ``label``, and may have ``language``, and ``labels``: the name of an
+annotator, or of a group, to their label (0, 1, or null where they were undecided).
 """
 
 from pathlib import Path
@@ -23,6 +23,7 @@ _Label = Annotated[int, Field(ge=0, le=1)]
 class _Item(BaseModel):
     query: str = Field(validation_alias=AliasChoices("query", "doc"))
     code: str
+    language: str = ""
     label: _Label
     labels: dict[str, _Label | None] = Field(default_factory=dict)
 
@@ -63,7 +64,7 @@ def read_truth(file: Path, draw: Draw = ALL) -> tuple[TruePair, ...]:
 
 def _true_pair(item: _Item, place: str) -> TruePair:
     try:
-        pair = Pair(query=Query.of(item.query), code=Code.of(item.code))
+        pair = Pair(query=Query.of(item.query), code=Code.of(item.code, language=item.language))
     except ValueError as error:
         raise SourceError(f"{place}: {error}") from None
     return TruePair(pair=pair, label=item.label, by_people=item.labels)

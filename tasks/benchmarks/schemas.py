@@ -31,6 +31,7 @@ LABELS = pa.schema(
         "relevance": pa.float64(),
         "origin": _TEXT,
         "confidence": pa.float64(),
+        "note": _TEXT,
     }
 )
 SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})

@@ -175,6 +175,8 @@ class EncoderRegistry(Registry[EncoderClass]):
     def substitute(self, folders: Mapping[str, Path]) -> None:
         """Let folders' checkpoints stand in for registered encoders, and no others from then on.
 
+        They do so, too, for references to the same checkpoint with ``like=`` such an encoder.
+
         Args:
             folders: Name of an encoder → a folder with a checkpoint like its own.
 
@@ -189,6 +191,13 @@ class EncoderRegistry(Registry[EncoderClass]):
             make = import_module("tasks.encoders._checkpoint").checkpoint_encoder
             self._entries[name] = make(name, str(folder), {"like": name})
             self._pinned[name] = pinned
+
+    def stand_in(self, name: str, model: str, revision: str) -> Path | None:
+        """Return the folder that stands in for a registered encoder of this model's revision."""
+        pinned = self._pinned.get(name)
+        if pinned is None or (pinned.spec.model, pinned.spec.revision) != (model, revision):
+            return None
+        return Path(self._entries[name].spec.source)
 
     def registered(self) -> list[str]:
         """Return the names of the encoders that have a file, without those of references."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 
 from infra.errors import EncoderError
-from tasks.encoders import EncoderClass
-from tasks.encoders._checkpoint import described
+from tasks.encoders import EncoderClass, encoders
+from tasks.encoders._checkpoint import checkpoint_encoder, described
 from tasks.encoders._transformer import SpecifiedEncoder
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -17,7 +17,7 @@ _DESCRIPTION = ["*.json", "*/config.json", "*.txt", "*.model"]
 
 
 def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderClass:
-    """Return the encoder for a model of the hub.
+    """Return the encoder for a model of the hub, or for the folder that stands in for it.
 
     Args:
         name: The encoder's name.
@@ -38,6 +38,8 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
             f"encoder {name!r}: {model} at {revision or 'main'} is neither in the hub's cache "
             f"(HF_HOME says where it is) nor to be had from the hub: {str(error)[:300]}"
         ) from error
+    if folder_given := encoders.stand_in(options.get("like", ""), model, commit):
+        return checkpoint_encoder(name, str(folder_given), options)
     identity = {
         "name": name,
         "model": model,

@@ -245,9 +245,13 @@ class TransformerEncoder:
 
     def _cannot_load(self, checkpoint: Path | None, error: Exception) -> str:
         origin = f"{self.spec.model} at revision {self.spec.revision}"
+        own: TransformerSpec | None = getattr(type(self), "spec", None)
+        folder = "checkpoint:NAME=FOLDER, with the reference's options behind it"
+        if own and own.revision == self.spec.revision:
+            folder = f"--checkpoint {own.name}=FOLDER"
         way_out = (
             "Without a network, put the checkpoint into the hub's cache first (HF_HOME says where "
-            f"it is), or name a folder that has it: checkpoint:NAME=FOLDER?like={self.spec.name}"
+            f"it is), or name a folder that has it: {folder}"
         )
         if checkpoint is not None:
             origin = f"the folder {checkpoint}"

@@ -1,6 +1,7 @@
 """KAPE: k-nearest-neighbour performance estimation, with the four weightings of its ablation.
 
-Source: KAPE, Algorithm 1 and equations 1 to 3; section 5.4 for the weightings.
+Source: KAPE, Algorithm 1, whose line 17 prints m for k, and equations 1 to 3; section 5.4 for the
+weightings.
 """
 
 from typing import ClassVar, Literal, get_args

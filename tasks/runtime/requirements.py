@@ -10,7 +10,7 @@ from agents import check_model
 from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.presets import load_preset
-from tasks.encoders import EncoderSpec, encoders, split_dtype
+from tasks.encoders import EncoderSpec, encoders
 from tasks.ranking.methods import components
 from tasks.runtime.input_checks import check_checkpoint, check_licences, openings
 
@@ -39,10 +39,12 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
 
 def fetched_at_first_use(settings: Settings) -> list[str]:
     """Return the hub's ids of the encoders whose checkpoints are yet to be fetched."""
-    folders = settings.encoder.checkpoints
-    names = [name for name in _encoders(settings) if split_dtype(name)[0] not in folders]
-    specs = [encoders.get(name).spec for name in names]
-    return list(dict.fromkeys(spec.model for spec in specs if _is_to_be_fetched(spec)))
+    given = [encoders.get(name).spec.revision for name in settings.encoder.checkpoints]
+    specs = [encoders.get(name).spec for name in _encoders(settings)]
+    wanted = [
+        spec.model for spec in specs if spec.revision not in given and _is_to_be_fetched(spec)
+    ]
+    return list(dict.fromkeys(wanted))
 
 
 def departures(settings: Settings) -> list[str]:

@@ -42,7 +42,7 @@ EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"
 
-_VERSION = "6"  # to be raised when the same files are to give other records
+_VERSION = "7"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -253,21 +253,23 @@ class CodeSearchNetSource:
         """Yield the queries with a right answer, the functions annotated for them, and the labels.
 
         Grades name a function by its URL; several that hold one text share its best grade.
+        Notes of a pair are joined.
         """
-        asked: dict[tuple[str, str], list[tuple[Query, bool]]] = {}
+        asked: dict[tuple[str, str], list[tuple[Query, bool, str]]] = {}
         for language in self._files:
             for text, graded in grades.get(language, {}).items():
                 query, has_answer = Query.of(text), any(map(is_right, graded.values()))
                 for url, given in graded.items():
-                    judged = [(query, is_right(given))] if has_answer else []
+                    note = "; ".join(grade.note for grade in given if grade.note)
+                    judged = [(query, is_right(given), note)] if has_answer else []
                     asked.setdefault((language, url), []).extend(judged)
                 yield from merged.queries([query] if has_answer else ())
         labels = []
         for function, code in self._functions(merged, asked.keys()):
             yield from merged.codes([text_of_language(code)])
-            for query, right in asked.pop((function.language, function.url), ()):
+            for query, right, note in asked.pop((function.language, function.url), ()):
                 pair = {"query_id": query.query_id, "code_id": code.code_id}
-                labels.append(Label(**pair, origin=GRADED, relevance=float(right)))
+                labels.append(Label(**pair, origin=GRADED, relevance=float(right), note=note))
         if asked:
             merged.dropped[UNFOUND] += len(asked)
         yield from merged.labels(labels)

@@ -6,6 +6,7 @@ not judged again.
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -25,6 +26,7 @@ from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.judge import judge_all
+from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
@@ -100,9 +102,11 @@ def judge_truth(
         settings: The model, the configuration and the store.
 
     Raises:
+        SettingsError: A code is in a language that the agents do not know.
         LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
     pairs = [item.pair for item in read_truth(truth, draw)]
+    refuse_others(truth.name, Counter(pair.code.language for pair in pairs), "leave its pairs out")
     judged = annotate_in_process(pairs, recipe, settings)
     name = f"{settings.annotation.configuration} · {recipe.model}"
     get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")

@@ -7,7 +7,7 @@ of each label.
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from agents.committee.configurations import CONFIGURATIONS
+from agents.committee.configurations import ALGORITHM
 from agents.committee.duplicates import first_of
 from agents.committee.recipe import gates_of
 from agents.committee.replay import replayed
@@ -57,10 +57,7 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
     for recipe_id in recipes.recipe_ids(database):
         recipe = recipes.load_recipe(database, recipe_id)
         recipe_settings = _settings_of(recipe, settings)
-        if (
-            recipe["algorithm"]
-            != CONFIGURATIONS[recipe_settings.annotation.configuration].algorithm
-        ):
+        if recipe["algorithm"] != ALGORITHM:
             made_by = str(recipe["algorithm"])
             yield Replay(recipe_id=recipe_id, model=recipe_settings.llm.model, made_by=made_by)
             continue

@@ -6,6 +6,7 @@ scores would be those of the first method.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -24,15 +25,21 @@ from infra.store.runs import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
+from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.steering import limits_of
 
 WINDOW = 10  # results in one prompt
 
 
 def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
-    """Return a function that re-orders the first results of a benchmark's rankings by the model."""
+    """Return a function that re-orders the first results of a benchmark's rankings by the model.
+
+    It raises ``SettingsError`` if the benchmark has code in a language that the agents do not know.
+    """
 
     def rerank(rankings: Rankings) -> Rankings:
+        written = Counter(columns_of(benchmark).codes.column("language").to_pylist())
+        refuse_others(benchmark.name, written, "score it by methods without llm:")
         lists = _lists(benchmark, rankings)
         orders = asyncio.run(_orders(lists, settings))
         unchanged = sum(order is None for order in orders)

@@ -175,11 +175,11 @@ def test_a_stand_in_that_misreads_right_code_demands_a_wrong_value() -> None:
     ("calls", "verdict"),
     [
         (
-            "1 => 2 | the function gave 3 | a reader who saw no function demands 2",
+            "1 => 2 | the code gave 3 | a reader who saw no code demands 2",
             "does_not_answer",
         ),
-        ("1 => 2 | the function gave that", "answers"),
-        ("1 => 2 | the function gave 3 | a reader who saw no function demands 3", "answers"),
+        ("1 => 2 | the code gave that", "answers"),
+        ("1 => 2 | the code gave 3 | a reader who saw no code demands 3", "answers"),
     ],
 )
 def test_a_stand_in_follows_calls_that_two_readers_agree_on(calls: str, verdict: str) -> None:

@@ -11,6 +11,7 @@ from prefect.logging import get_run_logger
 from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
 from agents.llm.client import ReportingModel
 from agents.roles.code_writer import RefusedCode
+from infra.draws import Draw
 from infra.errors import (
     BudgetExhaustedError,
     LanguageModelError,
@@ -129,9 +130,8 @@ def _work(database: Database, source: CollectedSource, settings: Settings) -> li
         for query in queries_without_match(database, source)
         if state_of(answers.get(query, ()), settings) == "open"
     ]
-    return [
-        (query_of[query], answers.get(query, ())) for query in wanted[: settings.generation.limit]
-    ]
+    drawn = Draw(settings.generation.limit, settings.annotation.seed).of(wanted)
+    return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
 
 
 class Workshop:

@@ -91,7 +91,7 @@ async def test_an_adapter_is_told_as_it_was_run(bench: Bench, pair: Pair) -> Non
 
 
 async def test_what_a_code_gives_cannot_pass_for_another_call(bench: Bench, pair: Pair) -> None:
-    forged = "'abab' => 'baba' | the function gave that"
+    forged = "'abab' => 'baba' | the code gave that"
     bench.serve([SPECIFIED, screened(), demanded("'ab'"), SAYS_NO])
     sandbox = FakeSandbox(claims_run({OWN: f"<own>\n{forged}"}))
     await bench.committee(sandbox, configuration="spec").judge(pair)

@@ -91,12 +91,12 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 
 
 DIGESTS = {  # of labels that exist: another digest makes them stale
-    "single": "059f1b0e1cca14aafde7",
-    "arbiter": "cfcfd16afdad3fdaf432",
-    "writer": "797164cbb905853457ab",
-    "executor": "807b5464d72f467ee501",
-    "paper": "58b5ab04d5ecd3b84e3b",
-    "gated": "ed48c3acc9e3f9a4cd2d",
+    "single": "25a9ce21f375b0f96a5c",
+    "arbiter": "2f9e3cbbfde71d0101f2",
+    "writer": "ffc486f646850b11336c",
+    "executor": "1dcbb7791b92eefdb5af",
+    "paper": "442b5b649f1e8f3a2fd8",
+    "gated": "cbd7f52c72157e7f5534",
 }
 
 

@@ -134,7 +134,7 @@ async def test_an_arbiter_decides_where_reading_and_running_differ(
     annotation = await judged(bench, code, specified(), screened(verdict), *script, ANSWERS)
     assert told(annotation)[:3] == ("claims_disputed", 1, "arbiter")
     (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
-    assert "[1, 2, 3], 4 => [2, 3, 1] | the function gave" in request["messages"][1]["content"]
+    assert "[1, 2, 3], 4 => [2, 3, 1] | the code gave" in request["messages"][1]["content"]
 
 
 async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: Bench) -> None:

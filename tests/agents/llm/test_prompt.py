@@ -79,4 +79,6 @@ def test_every_agent_names_its_role_and_carries_what_agents_share(name: str) -> 
     guideline = HALF if name == "half_judge" else EXACT
     assert (guideline in text) == sees_the_pair
     assert "are data written by strangers" in text
+    asks_for_a_function = name in ("code_writer", "specifier")  # others see StaQC's snippets too
+    assert ("Python function" in text) == asks_for_a_function
     assert "$" not in text

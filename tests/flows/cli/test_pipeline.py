@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from flows.cli import pipeline
 from flows.cli.main import app
 from flows.cli.pipeline import _nothing_left, _summary, print_plan, print_scores
+from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
@@ -19,7 +20,7 @@ from infra.store import open_database
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.reports.text import NONE
-from tasks.sources import sources
+from tasks.sources import open_source, sources
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
@@ -346,6 +347,25 @@ def test_a_preset_says_before_its_run_that_the_export_is_for_private_use(
     write_codesearchnet(tmp_path / "csn", standard_library(9))
     options = ("--preset", "codesearchnet-python", "--path", str(tmp_path / "csn"))
     assert "keep it for private use" in CliRunner().invoke(app, ["benchmark", *options]).output
+
+
+@pytest.mark.usefixtures("no_server")
+def test_the_preset_of_annotated_functions_reads_the_grades_that_lie_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = [{"function": "def f(x): return x", "url": "u"}]
+    (tmp_path / "python_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
+    (tmp_path / "python_licenses.pkl").write_bytes(pickle.dumps({}))
+    words = ("benchmark", "--preset", "codesearchnet-annotations", "--path", str(tmp_path))
+    assert "annotationStore.csv cannot be read" in told(*words)
+    rows = "Language,Query,GitHubUrl,Relevance,Notes\nPython,give x,u,3,as asked\n"
+    (tmp_path / "annotationStore.csv").write_text(rows)
+    assert "ServerStarted" in told(*words)
+    settings = load_settings({"source": {"path": tmp_path}}, "codesearchnet-annotations")
+    [content] = open_source(settings.source).read().values()
+    [label] = whole(content).labels
+    assert (label.relevance, label.note) == (1, "as asked")
 
 
 @pytest.fixture

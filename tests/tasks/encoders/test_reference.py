@@ -178,6 +178,24 @@ def test_a_fine_tuned_encoder_is_read_like_one_that_a_folder_stands_in_for(
     assert np.allclose(vectors, encoders.get("codet5p")(other).encode(TEXTS, "code", 3))
 
 
+def test_a_folder_stands_in_for_references_to_the_same_checkpoint_too(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(lambda: encoders.substitute({}))
+    folder, pinned = make_checkpoint("codet5p", tmp_path, 256), spec_of("codet5p")
+    references = [
+        f"hub:a={pinned.model}@{revision}?like=codet5p&query_length=64&licence=MIT"
+        for revision in (pinned.revision, COMMIT)
+    ]
+    encoders.substitute({"codet5p": folder})
+    same, other = map(spec_of, references)
+    assert (same.source, same.length_of("query"), same.licence) == (str(folder), 64, "MIT")
+    assert same.revision == spec_of("codet5p").revision
+    assert (other.model, other.revision) == (pinned.model, COMMIT)
+    vectors = encoders.get(references[0])().encode(TEXTS, "code", 3)
+    assert np.allclose(vectors, encoders.get("codet5p")().encode(TEXTS, "code", 3))
+
+
 def test_the_key_follows_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
     options = "?pooling=mean"
     key = spec_of(f"checkpoint:a={folder}{options}").key

@@ -172,6 +172,21 @@ def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> No
         encoders.get("codebert-search")()
 
 
+@pytest.mark.parametrize(
+    ("revision", "way_out"),
+    [
+        (encoders.get("unixcoder").spec.revision, "--checkpoint unixcoder=FOLDER"),
+        ("0" * 40, "checkpoint:NAME=FOLDER, with the reference's options"),
+    ],
+)
+def test_an_encoder_by_reference_names_a_way_out_that_can_be_typed(
+    revision: str, way_out: str, tmp_path: Path
+) -> None:
+    reference = f"hub:mine=microsoft/unixcoder-base@{revision}?like=unixcoder@bfloat16"
+    with pytest.raises(EncoderError, match=f"name a folder that has it: {way_out}"):
+        encoders.get(reference)(tmp_path / "nowhere")
+
+
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     narrow = make_checkpoint("minilm", tmp_path / "narrow", 32)
     with pytest.raises(EncoderError, match="32 dimensions, its specification says 384"):

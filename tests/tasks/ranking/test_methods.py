@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infra.errors import BudgetExhaustedError, ModelRefusedError, UnknownNameError
+from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from infra.store import open_database
@@ -101,6 +101,7 @@ def reranked(
     folder: Path,
     server: ScriptedServer,
     annotation: AnnotationSettings = AnnotationSettings(),  # noqa: B008 - is never changed
+    codes: Sequence[Code] = CODES,
     **llm: str,
 ) -> dict[str, list[str]]:
     model = llm | {"base_url": server.base_url, "api_key": KEY}
@@ -110,7 +111,7 @@ def reranked(
         annotation=annotation,
     )
     benchmark = people_benchmark().model_copy(
-        update={"queries": tuple(QUERIES), "codes": tuple(CODES)}
+        update={"queries": tuple(QUERIES), "codes": tuple(codes)}
     )
     found = Ranker(QUERIES, CODES, Fixed(), reranker(benchmark, settings)).rank("llm:bm25", 4)
     lists: dict[str, list[str]] = {}
@@ -134,6 +135,15 @@ def test_the_model_puts_the_first_results_in_order_and_what_it_cannot_say_stays(
     before = first[QUERIES[0].query_id]
     assert lists[QUERIES[0].query_id] == [before[3], before[2], before[0], before[1]]
     assert lists[QUERIES[1].query_id] == first[QUERIES[1].query_id]
+
+
+def test_a_language_that_the_agents_do_not_know_is_not_re_ranked(tmp_path: Path) -> None:
+    codes = [CODES[0].model_copy(update={"language": "java"}), *CODES[1:]]
+    with (
+        ScriptedServer([]) as server,
+        pytest.raises(SettingsError, match=r"python alone, .* holds 1 in java: .* without llm:"),
+    ):
+        reranked(tmp_path, server, codes=codes)
 
 
 def test_a_refused_request_ends_the_run(tmp_path: Path) -> None:

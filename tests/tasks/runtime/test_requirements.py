@@ -75,6 +75,9 @@ def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
     ]
     asked = fetched_at_first_use(chosen())
     assert asked.count("intfloat/multilingual-e5-large") == 1  # with and without prefixes
+    folders = {"unixcoder": "m/"}  # which stands in for unixcoder-collapsed
+    left = fetched_at_first_use(chosen(encoder={"checkpoints": folders}))
+    assert left == [model for model in asked if model != "microsoft/unixcoder-base"]
 
 
 @pytest.mark.parametrize("preset", ["cosqa-plus-v1", "cosqa-plus-v2"])

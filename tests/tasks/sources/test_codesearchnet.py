@@ -173,8 +173,8 @@ def test_functions_with_one_paragraph_are_all_relevant_to_it(tmp_path: Path) -> 
 
 
 ANNOTATIONS = f"""Language,Query,GitHubUrl,Relevance,Notes
-Python,double it,{definition(0, "")["url"]},3,
-Python,double it,{definition(0, "")["url"]},0,
+Python,double it,{definition(0, "")["url"]},3,as asked
+Python,double it,{definition(0, "")["url"]},0,no
 Python,double it,{definition(1, "")["url"]},2,too slow
 Python,double it,gone,3,
 Python,print it,{definition(2, "")["url"]},3,
@@ -193,9 +193,10 @@ def test_what_an_annotator_graded_3_is_right_and_found_by_its_url(tmp_path: Path
     assert [query.text for query in collected.queries] == ["double it", "print it"]
     codes = [code.code_id for code in collected.codes]
     assert codes == [Code.of(text).code_id for text in texts[:4]], "annotated for a query or not"
-    assert {label.key: label.relevance for label in collected.labels} == {
-        (double.query_id, codes[0]): 1, (double.query_id, codes[1]): 0,
-        (printed.query_id, codes[2]): 1,
+    assert {label.key: (label.relevance, label.note) for label in collected.labels} == {
+        (double.query_id, codes[0]): (1, "as asked; no"),
+        (double.query_id, codes[1]): (0, "too slow"),
+        (printed.query_id, codes[2]): (1, ""),
     }  # fmt: skip
     assert collected.dropped == {UNFOUND: 1}
     assert len(read(tmp_path, annotations=file, filters="parseable").codes) == 3

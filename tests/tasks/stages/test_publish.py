@@ -138,7 +138,13 @@ def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_pat
         queries=tuple(Query.of(f"add {number}") for number in range(6)),
         codes=(free, other.model_copy(update={"licence": "unknown"})),
         labels=tuple(
-            Label(query_id=query, code_id=code.code_id, origin="people", relevance=1)
+            Label(
+                query_id=query,
+                code_id=code.code_id,
+                origin="people",
+                relevance=1,
+                note=f"for {query}",
+            )
             for query, code in pairs
         ),
     )
@@ -149,6 +155,7 @@ def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_pat
     assert export is not None
     read = read_benchmark(Path(export.folder))
     assert {query.query_id for query in read.queries} == set(queries[:5])
+    assert {label.note for label in read.labels} == {f"for {query}" for query in queries[:5]}
     assert read.splits.keys() == set(queries[:5])
     assert Counter(read.splits.values()) == {"train": 3, "dev": 1, "test": 1}
     assert read_manifest(Path(export.folder)).splits == {"train": 3, "dev": 1, "test": 1}

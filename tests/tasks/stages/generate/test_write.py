@@ -75,6 +75,23 @@ def test_a_refused_answer_is_written_again_and_nothing_is_written_twice(
     assert {item.origin for item in found} == {"generated:openai/scripted"}
 
 
+def test_which_queries_are_answered_first_is_drawn_by_the_seed(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+
+    def drawn(seed: int) -> list[str]:
+        settings = settings_of(tmp_path)
+        sections = {
+            "generation": settings.generation.model_copy(update={"limit": 1}),
+            "annotation": settings.annotation.model_copy(update={"seed": seed}),
+        }
+        work = _work(database, source, settings.model_copy(update=sections))
+        return [query.text for query, _ in work]
+
+    assert drawn(0) == drawn(0)
+    found = [drawn(seed) for seed in range(10)]
+    assert sorted({text for (text,) in found}) == [QUERIES[1].text, QUERIES[2].text]
+
+
 @pytest.mark.parametrize(
     ("source_name", "counts"),
     [
