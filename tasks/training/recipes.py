@@ -9,7 +9,7 @@ from pydantic import Field
 from infra.records import Record
 from tasks.encoders import Similarity
 
-Loss = Literal["softmax", "hardest-margin", "random-margin"]
+Loss = Literal["softmax", "hardest-margin", "random-margin", "none"]
 
 
 class Recipe(Record):

@@ -1,0 +1,60 @@
+import pytest
+
+from tasks.training.models._text import (
+    PADDING,
+    calls,
+    code_tokens,
+    ids,
+    name_words,
+    query_tokens,
+    vocabulary,
+    words,
+)
+
+
+def test_queries_are_lower_cased_and_keep_their_punctuation() -> None:
+    assert query_tokens("How to read_JSON, fast?") == ["how", "to", "read_json", ",", "fast", "?"]
+
+
+def test_code_falls_into_names_numbers_and_operators() -> None:
+    assert code_tokens("x2 **= readFile('a b') // 2 ->[1]") == [
+        "x2", "**=", "readFile", "(", "'", "a", "b", "'", ")", "//", "2", "->", "[", "1", "]",
+    ]  # fmt: skip
+
+
+def test_identifiers_are_split_into_words() -> None:
+    assert words("readJSONFile_2 über HTTP") == ["read", "json", "file", "2", "über", "http"]
+
+
+def test_the_name_is_that_of_the_first_function() -> None:
+    assert name_words("x = 1\nasync def readFile(a):\n  def g(): pass") == ["read", "file"]
+    assert name_words("x = 1") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "called"),
+    [
+        ("f(g(1), o.h())", ["g", "h", "f"]),
+        ("    def m(self):\n        return open(self.p).read()\n", ["open", "read"]),
+        ("(lambda: 1)()\nd['x'](2)", []),
+        ("print 'Python 2'", []),
+    ],
+)
+def test_calls_come_in_the_order_in_which_they_end(code: str, called: list[str]) -> None:
+    assert calls(code) == called
+
+
+def test_pieces_stand_for_a_rare_word_and_unknown_for_a_character_never_seen() -> None:
+    texts = [["reader", "read"]] * 10
+    tokenizer = vocabulary(texts, 8, 100, 10, pieces=True)
+    whole, pieces, unknown, long = ids(tokenizer, [["read"], ["dear"], ["€"], ["read"] * 20])
+    assert len([one for one in whole if one != PADDING]) == 1
+    assert 1 < len([one for one in pieces if one != PADDING]) <= 4
+    assert unknown[0] == ids(tokenizer, [[]])[0][0] == tokenizer.token_to_id("<unk>")
+    assert len(long) == 8
+
+
+def test_whole_words_are_known_from_their_count_on() -> None:
+    tokenizer = vocabulary([["read", "read", "json"]], 8, 100, 2, pieces=False)
+    assert set(tokenizer.get_vocab()) == {"<pad>", "<unk>", "read"}
+    assert ids(tokenizer, [["read", "json"]]) == [[2, 1]]
