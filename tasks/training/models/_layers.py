@@ -21,7 +21,7 @@ from tasks.training.models import JointModel
 from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.recipes import Recipe
 
-_WEIGHTS = "model.safetensors"
+WEIGHTS = "model.safetensors"
 _VOCABULARY_SIZE = 10_000
 
 
@@ -107,12 +107,12 @@ class TokenModel(JointModel):
 
 def save_weights(model: nn.Module, folder: Path) -> None:
     """Write a model's weights into a folder."""
-    save_file(model.state_dict(), folder / _WEIGHTS)
+    save_file(model.state_dict(), folder / WEIGHTS)
 
 
 def load_weights(model: nn.Module, folder: Path) -> None:
     """Read the weights that `save_weights` wrote."""
-    model.load_state_dict(load_file(folder / _WEIGHTS))
+    model.load_state_dict(load_file(folder / WEIGHTS))
 
 
 def read_vocabulary(path: Path) -> Tokenizer:
