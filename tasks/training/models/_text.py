@@ -7,6 +7,7 @@ from textwrap import dedent
 from typing import Any
 
 from tokenizers import Tokenizer, models, trainers
+from tokenizers.pre_tokenizers import ByteLevel
 
 from infra.languages.python.syntax import parse
 
@@ -71,7 +72,8 @@ def vocabulary(
         length: The most ids of a text; what is beyond is cut off.
         size: The most entries.
         min_count: How often an entry must occur.
-        pieces: Whether rarer tokens are cut into pieces by byte-pair encoding, and not unknown.
+        pieces: Whether rarer tokens are cut into pieces, by byte-pair encoding of bytes; else they
+            are unknown.
     """
     limits: dict[str, Any] = {
         "vocab_size": size,
@@ -79,10 +81,10 @@ def vocabulary(
         "special_tokens": _SPECIAL,
     }
     if pieces:
-        end = "</w>"
-        tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN, end_of_word_suffix=end))
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = ByteLevel(use_regex=False)  # a blank marks a token's beginning
         trainer: trainers.Trainer = trainers.BpeTrainer(
-            **limits, end_of_word_suffix=end, limit_alphabet=size // 10, show_progress=False
+            **limits, initial_alphabet=ByteLevel.alphabet(), show_progress=False
         )
     else:
         tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))

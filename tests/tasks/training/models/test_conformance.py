@@ -3,6 +3,7 @@
 Covers `tasks.training.models.*` and `tasks.training.recipes`.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,15 @@ def vectors(model: JointModel, texts: list[str], kind: Kind) -> Tensor:
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Several would wait for each other longer than such small sums take."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +110,16 @@ def test_a_folder_without_a_file_or_with_a_damaged_one_is_refused(
         file.write_bytes(whole)
 
 
-def test_weights_depend_on_the_seed_alone(name: str, model: JointModel) -> None:
+def test_vocabulary_depends_on_the_texts_and_weights_on_the_seed_alone(
+    name: str, model: JointModel
+) -> None:
     torch.rand(3)
     state = torch.get_rng_state()
-    same, other = made(name).state_dict(), made(name, seed=8).state_dict()
+    again = made(name)
+    for kind, texts in BOTH:
+        own_features, features = model.features(texts, kind), again.features(texts, kind)
+        assert all(torch.equal(own_features[key], features[key]) for key in features)
+    same, other = again.state_dict(), made(name, seed=8).state_dict()
     assert torch.equal(torch.get_rng_state(), state)
     own = model.state_dict()
     assert all(torch.equal(own[key], same[key]) for key in own)

@@ -44,14 +44,17 @@ def test_calls_come_in_the_order_in_which_they_end(code: str, called: list[str])
     assert calls(code) == called
 
 
-def test_pieces_stand_for_a_rare_word_and_unknown_for_a_character_never_seen() -> None:
-    texts = [["reader", "read"]] * 10
-    tokenizer = vocabulary(texts, 8, 100, 10, pieces=True)
-    whole, pieces, unknown, long = ids(tokenizer, [["read"], ["dear"], ["€"], ["read"] * 20])
-    assert len([one for one in whole if one != PADDING]) == 1
-    assert 1 < len([one for one in pieces if one != PADDING]) <= 4
-    assert unknown[0] == ids(tokenizer, [[]])[0][0] == tokenizer.token_to_id("<unk>")
-    assert len(long) == 8
+def test_a_rare_word_falls_into_pieces_and_a_foreign_letter_into_bytes() -> None:
+    tokenizer = vocabulary([["reader", "read"]] * 10, 8, 300, 10, pieces=True)
+    found = ids(tokenizer, [["read"], ["dear"], ["€"], ["read"] * 20, []])
+    used = [[tokenizer.id_to_token(one) for one in row if one != PADDING] for row in found]
+    assert used == [
+        ["Ġread"],
+        ["Ġ", "d", "e", "a", "r"],
+        ["Ġ", "â", "Ĥ", "¬"],
+        ["Ġread"] * 8,
+        ["<unk>"],
+    ]
 
 
 def test_whole_words_are_known_from_their_count_on() -> None:
