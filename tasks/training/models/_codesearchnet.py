@@ -6,7 +6,7 @@ tokens and half of pieces of at most 8 characters; here byte-pair encoding learn
 are all filled to the full length, and convolutions see what fills them; here no filling is seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import torch
@@ -22,7 +22,6 @@ from tasks.training.recipes import Recipe
 
 SIZE = 128
 DROPOUT = 0.1
-
 RECIPE = Recipe(
     name="codesearchnet",
     source="Husain et al. 2019, CodeSearchNet, and its code",
@@ -42,81 +41,48 @@ RECIPE = Recipe(
 
 
 class CodeSearchNetModel(TokenModel):
-    """Vectors of tokens, layers over them, and their learned weighted mean, for each side.
+    """Vectors of tokens, layers over them, and their learned weighted mean, for each side."""
 
-    Attributes:
-        table_dropout: Share of the table's numbers that a training step leaves out.
-    """
-
+    recipe = RECIPE
+    dimension = SIZE
     min_count = 10
     pieces = True
-    table_dropout: ClassVar[float] = DROPOUT
+    table_dropout: ClassVar[float] = DROPOUT  # share of a table's numbers left out in a step
 
     def __init__(self, vocabularies: Mapping[str, Tokenizer]) -> None:
         super().__init__(vocabularies)
-        self.sides = nn.ModuleDict({kind: self._side(kind) for kind in self.fields})
+        self.tables, self.layers, self.pools = nn.ParameterDict(), nn.ModuleDict(), nn.ModuleDict()
+        for kind, tokenizer in vocabularies.items():
+            table = torch.empty(tokenizer.get_vocab_size(), SIZE)
+            self.tables[kind] = nn.Parameter(nn.init.xavier_uniform_(table))
+            length = (tokenizer.truncation or {})["max_length"]
+            self.layers[kind] = nn.ModuleList(self.layers_for(length))
+            self.pools[kind] = WeightedMean(SIZE)
 
-    def _side(self, kind: Kind) -> nn.Module:
-        length = (self.vocabularies[kind].truncation or {})["max_length"]
-        return _Side(self.table(kind, SIZE), self.layers(length), self.table_dropout)
-
-    def layers(self, _length: int, /) -> nn.Module:
-        """Return what maps token vectors and their mask to other vectors; by default to the same.
-
-        Args:
-            _length: The most tokens of a text.
-        """
-        return Unchanged()
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return SIZE
+    def layers_for(self, _length: int, /) -> Sequence[nn.Module]:
+        """Return what each maps token vectors and their mask to others, for texts of a length."""
+        return ()
 
     def forward(self, features: Features, kind: Kind) -> Tensor:
         """Return (texts, 128) vectors."""
-        found: Tensor = self.sides[kind](features[kind])
+        mask = features[kind] != PADDING
+        table = dropout(self.tables[kind], self.table_dropout, self.training)
+        vectors = embedding(features[kind], table)
+        for layer in self.layers[kind].children():
+            vectors = layer(vectors, mask)
+        found: Tensor = self.pools[kind](vectors, mask)
         return found
-
-
-class _Side(nn.Module):
-    def __init__(self, table: nn.Embedding, layers: nn.Module, table_dropout: float) -> None:
-        super().__init__()
-        self.table = table
-        nn.init.xavier_uniform_(table.weight)
-        self.layers = layers
-        self.pool = WeightedMean(SIZE)
-        self.table_dropout = table_dropout
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        mask = tokens != PADDING
-        table = dropout(self.table.weight, self.table_dropout, self.training)
-        found: Tensor = self.pool(self.layers(embedding(tokens, table), mask), mask)
-        return found
-
-
-class Unchanged(nn.Module):
-    """Token vectors as they are."""
-
-    def forward(self, vectors: Tensor, _mask: Tensor) -> Tensor:
-        """Return (texts, tokens, 128)."""
-        return vectors
 
 
 class Convolutions(nn.Module):
     """Convolutions with tanh, from the second on added to what they are computed from.
 
-    Args:
-        layers: Their number.
-        width: Tokens that each sees.
-        length: The most tokens of a text, to learn a vector for each place; 0 learns none.
+    With a length, the most tokens of a text, a vector for each place is learned and added first.
     """
 
     def __init__(self, layers: int, width: int, length: int = 0) -> None:
         super().__init__()
-        self.places = nn.Parameter(torch.empty(length, SIZE)) if length else None
-        if self.places is not None:
-            nn.init.trunc_normal_(self.places, std=0.02, a=-0.04, b=0.04)
+        self.places = _places(length) if length else None
         self.layers = nn.ModuleList(nn.Conv1d(SIZE, SIZE, width) for _ in range(layers))
         self.around = ((width - 1) // 2, width // 2)
 
@@ -133,22 +99,17 @@ class Convolutions(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """BERT's layers: 8 heads, 512 hidden units, learned places; no pooling.
-
-    Args:
-        layers: Their number.
-        length: The most tokens of a text.
-    """
+    """BERT's layers: 8 heads, 512 hidden units, learned places; no pooling."""
 
     def __init__(self, layers: int, length: int) -> None:
         super().__init__()
-        self.places = nn.Parameter(torch.empty(length, SIZE))
+        self.places = _places(length)
         self.norm = nn.LayerNorm(SIZE)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(SIZE, 8, 512, DROPOUT, "gelu", batch_first=True)
             for _ in range(layers)
         )
-        for weights in self.parameters():
+        for weights in self.layers.parameters():
             if weights.dim() > 1:
                 nn.init.trunc_normal_(weights, std=0.02, a=-0.04, b=0.04)
 
@@ -159,3 +120,7 @@ class SelfAttention(nn.Module):
         for layer in self.layers:
             vectors = layer(vectors, src_key_padding_mask=~mask)
         return vectors
+
+
+def _places(length: int) -> nn.Parameter:
+    return nn.Parameter(nn.init.trunc_normal_(torch.empty(length, SIZE), std=0.02, a=-0.04, b=0.04))

@@ -5,38 +5,32 @@ from collections.abc import Sequence
 from itertools import chain
 
 from gensim.models import FastText
-from gensim.models.fasttext import FastTextKeyedVectors
+from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
 
 SIZE = 100
-EPOCHS = 5
-LEARNING_RATE = 0.05
-SHORTEST, LONGEST = 3, 6  # letters of an n-gram, the marks at a word's ends among them
-BUCKETS = 200_000  # of n-grams; fastText's 2 million would take 800 MB
-_MIN_COUNT = 5
+_BUCKETS = 200_000  # of n-grams; fastText's 2 million would take 800 MB
 
 
 def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
     """Return vectors of the words of texts, and of their n-grams: skip-gram, fastText's defaults.
 
-    The same texts and seed give the same vectors on the same machine.
-
-    Args:
-        texts: Each as its words; at least one has a word.
-        seed: Of first vectors and of draws.
+    Texts are given as words, at least one in all. The seed is that of first vectors and of draws.
     """
     most = max(Counter(chain.from_iterable(texts)).values())
-    model = FastText(
+    return FastText(
         sentences=texts,
         sg=1,
         vector_size=SIZE,
-        alpha=LEARNING_RATE,
-        epochs=EPOCHS,
-        min_count=min(_MIN_COUNT, most),  # a small corpus has words, too
+        alpha=0.05,
+        epochs=5,
+        min_count=min(5, most),  # a small corpus has words, too
         sample=1e-4,
-        min_n=SHORTEST,
-        max_n=LONGEST,
-        bucket=BUCKETS,
+        bucket=_BUCKETS,
         seed=seed,
         workers=1,  # several would race
-    )
-    return model.wv
+    ).wv
+
+
+def ngrams(word: str) -> list[int]:
+    """Return the rows of ``vectors_ngrams`` whose mean is the vector of a word not kept."""
+    return list(ft_ngram_hashes(word, 3, 6, _BUCKETS))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -22,7 +21,20 @@ from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_
 from tasks.training.recipes import Recipe
 
 WEIGHTS = "model.safetensors"
-_VOCABULARY_SIZE = 10_000
+MARGIN_RECIPE = Recipe(
+    name="kape-appendix",
+    source="Gu et al. 2018, Deep Code Search, and its code; 500 epochs of Guo et al., KAPE",
+    loss="random-margin",
+    margin=0.05,
+    epochs=500,
+    batch_size=128,
+    learning_rate=1e-3,
+    schedule="constant",
+    query_length=30,
+    code_length=100,
+    metric="MRR",
+    dev_codes="own",
+)
 
 
 class TokenModel(JointModel):
@@ -31,7 +43,7 @@ class TokenModel(JointModel):
     Attributes:
         fields: Kind of text → its fields, each with what splits a text into the field's tokens.
         lengths: The most tokens of fields that have not the recipe's length for the kind.
-        min_count: How often a token must occur to be in a vocabulary.
+        min_count: How often a token must occur to be in a vocabulary of at most 10,000.
         pieces: Whether rarer tokens are cut into pieces.
     """
 
@@ -47,21 +59,20 @@ class TokenModel(JointModel):
         super().__init__()
         self.vocabularies = vocabularies
 
+    def table(self, field: str, size: int) -> nn.Embedding:
+        """Return a table with a vector of that size for each entry of a field's vocabulary."""
+        return nn.Embedding(self.vocabularies[field].get_vocab_size(), size, PADDING)
+
     @classmethod
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
         """Return a model with the vocabulary of these texts, and random weights by the seed."""
         texts = {"query": (queries, recipe.query_length), "code": (codes, recipe.code_length)}
-        vocabularies = {
-            field: vocabulary(
-                (split(text) for text in texts[kind][0]),
-                cls.lengths.get(field, texts[kind][1]),
-                _VOCABULARY_SIZE,
-                cls.min_count,
-                pieces=cls.pieces,
-            )
-            for kind, fields in cls.fields.items()
-            for field, split in fields.items()
-        }
+        vocabularies = {}
+        for kind, fields in cls.fields.items():
+            for field, split in fields.items():
+                tokens = (split(text) for text in texts[kind][0])
+                length = cls.lengths.get(field, texts[kind][1])
+                vocabularies[field] = vocabulary(tokens, length, cls.min_count, pieces=cls.pieces)
         return cls._made(vocabularies, recipe.seed)
 
     @classmethod
@@ -79,61 +90,27 @@ class TokenModel(JointModel):
 
     def save(self, folder: Path) -> None:
         """Write ``model.safetensors``, and the vocabulary of each field as ``FIELD.json``."""
-        save_weights(self, folder)
+        save_file(self.state_dict(), folder / WEIGHTS)
         for field, tokenizer in self.vocabularies.items():
             tokenizer.save(str(folder / f"{field}.json"))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote.
-
-        Raises:
-            EncoderError: A file lacks or is damaged.
-        """
+        """Return the model that `save` wrote, or raise `EncoderError`."""
         with reading(folder):
-            vocabularies = {
-                field: read_vocabulary(folder / f"{field}.json")
-                for fields in cls.fields.values()
-                for field in fields
-            }
-            model = cls._made(vocabularies, 0)
-            load_weights(model, folder)
+            fields = [field for fields in cls.fields.values() for field in fields]
+            read = [Tokenizer.from_file(str(folder / f"{field}.json")) for field in fields]
+            model = cls._made(dict(zip(fields, read, strict=True)), 0)
+            model.load_state_dict(load_file(folder / WEIGHTS))
         return model
-
-    def table(self, field: str, size: int) -> nn.Embedding:
-        """Return a table with a vector of that size for each entry of a field's vocabulary."""
-        return nn.Embedding(self.vocabularies[field].get_vocab_size(), size, PADDING)
-
-
-def save_weights(model: nn.Module, folder: Path) -> None:
-    """Write a model's weights into a folder."""
-    save_file(model.state_dict(), folder / WEIGHTS)
-
-
-def load_weights(model: nn.Module, folder: Path) -> None:
-    """Read the weights that `save_weights` wrote."""
-    model.load_state_dict(load_file(folder / WEIGHTS))
-
-
-def read_vocabulary(path: Path) -> Tokenizer:
-    """Return a vocabulary from its file.
-
-    Raises:
-        ValueError: It is damaged.
-    """
-    text = path.read_text("utf-8")
-    try:
-        return Tokenizer.from_str(text)
-    except Exception as error:  # tokenizers raises no narrower one
-        raise ValueError(f"{path.name}: {error}") from error
 
 
 @contextmanager
 def reading(folder: Path) -> Iterator[None]:
-    """Say of whatever fails while a model is read that its folder is damaged."""
+    """Raise `EncoderError` for whatever fails while a model is read from a folder."""
     try:
         yield
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except Exception as error:  # tokenizers raises no narrower one
         raise EncoderError(f"{folder} holds no such model, or a damaged one: {error}") from error
 
 
@@ -158,7 +135,7 @@ class BidirectionalLstm(nn.Module):
         between = dropout if layers > 1 else 0.0
         self.forth = nn.LSTM(size, hidden, layers, batch_first=True, dropout=between)
         self.back = nn.LSTM(size, hidden, layers, batch_first=True, dropout=between)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = dropout
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Return (texts, tokens, 2 x hidden)."""
@@ -166,8 +143,8 @@ class BidirectionalLstm(nn.Module):
         turned = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places).unsqueeze(2)
         back, _ = self.back(vectors.take_along_dim(turned, 1))
         forth, _ = self.forth(vectors)
-        found: Tensor = self.dropout(torch.cat([forth, back.take_along_dim(turned, 1)], 2))
-        return found
+        both = torch.cat([forth, back.take_along_dim(turned, 1)], 2)
+        return nn.functional.dropout(both, self.dropout, self.training)
 
 
 def attended(vectors: Tensor, scores: Tensor, mask: Tensor) -> Tensor:

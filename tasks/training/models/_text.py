@@ -37,8 +37,11 @@ def code_tokens(code: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return words in lower case, identifiers split: ``readJSONFile_2`` → read, json, file, 2."""
-    return [word.lower() for word in _WORD.findall(text)]
+    """Return words in lower case, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
+
+    A text without a word is the word `UNKNOWN`.
+    """
+    return [word.lower() for word in _WORD.findall(text)] or [UNKNOWN]
 
 
 def name_words(code: str) -> list[str]:
@@ -63,32 +66,26 @@ def calls(code: str) -> list[str]:
 
 
 def vocabulary(
-    texts: Iterable[list[str]], length: int, size: int, min_count: int, *, pieces: bool
+    texts: Iterable[list[str]], length: int, min_count: int, *, pieces: bool
 ) -> Tokenizer:
-    """Return the vocabulary of texts, which are given as tokens.
+    """Return the vocabulary of texts: at most 10,000 entries.
 
     Args:
-        texts: What it is learned from.
+        texts: What it is learned from, as tokens.
         length: The most ids of a text; what is beyond is cut off.
-        size: The most entries.
         min_count: How often an entry must occur.
         pieces: Whether rarer tokens are cut into pieces, by byte-pair encoding of bytes; else they
             are unknown.
     """
-    limits: dict[str, Any] = {
-        "vocab_size": size,
-        "min_frequency": min_count,
-        "special_tokens": _SPECIAL,
-    }
+    how: Any = {"vocab_size": 10_000, "min_frequency": min_count, "special_tokens": _SPECIAL}
+    how["show_progress"] = False
     if pieces:
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = ByteLevel(use_regex=False)  # a blank marks a token's beginning
-        trainer: trainers.Trainer = trainers.BpeTrainer(
-            **limits, initial_alphabet=ByteLevel.alphabet(), show_progress=False
-        )
+        trainer: Any = trainers.BpeTrainer(**how, initial_alphabet=ByteLevel.alphabet())
     else:
         tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
-        trainer = trainers.WordLevelTrainer(**limits, show_progress=False)
+        trainer = trainers.WordLevelTrainer(**how)
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.enable_truncation(length)
     tokenizer.enable_padding(pad_id=PADDING, pad_token=_SPECIAL[PADDING])

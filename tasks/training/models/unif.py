@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from tasks.encoders import Kind
 from tasks.training.models import Features, models
 from tasks.training.models._fasttext import SIZE, fasttext
-from tasks.training.models._layers import TokenModel, attended
+from tasks.training.models._layers import MARGIN_RECIPE, TokenModel, attended
 from tasks.training.models._text import PADDING, words
 from tasks.training.recipes import Recipe
 
@@ -23,26 +23,13 @@ class Unif(TokenModel):
     learned one. Each side has its table.
     """
 
-    recipe: ClassVar[Recipe] = Recipe(
-        name="unif",
-        source="Cambronero et al. 2019, UNIF; margin, batch and rate of Gu et al. 2018; 500 "
-        "epochs of Guo et al., KAPE",
-        loss="random-margin",
-        margin=0.05,
-        epochs=500,
-        batch_size=128,
-        learning_rate=1e-3,
-        schedule="constant",
-        query_length=30,
-        metric="MRR",
-        dev_codes="own",
-    )
+    recipe = MARGIN_RECIPE
+    dimension = SIZE
     fields: ClassVar = {"query": {"query": words}, "code": {"code": words}}
 
     def __init__(self, vocabularies: Mapping[str, Tokenizer]) -> None:
         super().__init__(vocabularies)
-        self.query = self.table("query", SIZE)
-        self.code = self.table("code", SIZE)
+        self.query, self.code = self.table("query", SIZE), self.table("code", SIZE)
         self.attention = nn.Linear(SIZE, 1, bias=False)
 
     @classmethod
@@ -51,26 +38,14 @@ class Unif(TokenModel):
         model = super().of(queries, codes, recipe)
         found = fasttext([words(text) for text in (*queries, *codes)], recipe.seed)
         for side, table in (("query", model.query), ("code", model.code)):
-            known = model.vocabularies[side].get_vocab()
-            rows = torch.stack(
-                [torch.tensor(found[word]) for word in sorted(known, key=known.__getitem__)]
-            )
-            table.weight.data.copy_(rows)
+            for word, row in model.vocabularies[side].get_vocab().items():
+                table.weight.data[row] = torch.tensor(found[word])
         return model
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return SIZE
 
     def forward(self, features: Features, kind: Kind) -> Tensor:
         """Return (texts, 100) vectors."""
-        tokens = features[kind]
-        mask = tokens != PADDING
+        mask = features[kind] != PADDING
         if kind == "query":
-            vectors = self.query(tokens)
-            scores = torch.zeros_like(mask, dtype=vectors.dtype)
-        else:
-            vectors = self.code(tokens)
-            scores = self.attention(vectors).squeeze(2)
-        return attended(vectors, scores, mask)
+            return attended(self.query(features[kind]), 0.0 * mask, mask)
+        vectors = self.code(features[kind])
+        return attended(vectors, self.attention(vectors).squeeze(2), mask)

@@ -27,7 +27,7 @@ def test_the_bag_is_the_maximum_over_words_and_the_fusion_lies_within_tanh() -> 
     made = model()
     with torch.no_grad():
         features = made.features([CODE], "code")
-        pooled = made._pooled("code", features)
+        pooled = made._pooled("code", features["code"])
         each = torch.tanh(made.bag(made.tables["code"](features["code"][0])))
         torch.testing.assert_close(pooled[0], torch.tanh(each.max(0).values))
         assert made(features, "code").abs().max() < 1

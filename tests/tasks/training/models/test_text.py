@@ -45,7 +45,7 @@ def test_calls_come_in_the_order_in_which_they_end(code: str, called: list[str])
 
 
 def test_a_rare_word_falls_into_pieces_and_a_foreign_letter_into_bytes() -> None:
-    tokenizer = vocabulary([["reader", "read"]] * 10, 8, 300, 10, pieces=True)
+    tokenizer = vocabulary([["reader", "read"]] * 10, 8, 10, pieces=True)
     found = ids(tokenizer, [["read"], ["dear"], ["€"], ["read"] * 20, []])
     used = [[tokenizer.id_to_token(one) for one in row if one != PADDING] for row in found]
     assert used == [
@@ -58,6 +58,6 @@ def test_a_rare_word_falls_into_pieces_and_a_foreign_letter_into_bytes() -> None
 
 
 def test_whole_words_are_known_from_their_count_on() -> None:
-    tokenizer = vocabulary([["read", "read", "json"]], 8, 100, 2, pieces=False)
+    tokenizer = vocabulary([["read", "read", "json"]], 8, 2, pieces=False)
     assert set(tokenizer.get_vocab()) == {"<pad>", "<unk>", "read"}
     assert ids(tokenizer, [["read", "json"]]) == [[2, 1]]
