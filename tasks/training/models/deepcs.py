@@ -58,7 +58,6 @@ class DeepCs(TokenModel):
     def _pooled(self, field: str, tokens: Tensor) -> Tensor:
         mask = tokens != PADDING
         vectors = dropout(self.tables[field](tokens), _DROPOUT, self.training)
-        read = (
-            torch.tanh(self.bag(vectors)) if field == "code" else self.lstms[field](vectors, mask)
-        )
+        is_bag = field == "code"
+        read = torch.tanh(self.bag(vectors)) if is_bag else self.lstms[field](vectors, mask)
         return torch.tanh(max_pooled(read, mask))
