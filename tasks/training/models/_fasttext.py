@@ -1,0 +1,36 @@
+"""fastText vectors (Bojanowski et al. 2017), learned from a corpus and nothing else."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+
+from gensim.models import FastText
+from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
+
+SIZE = 100
+_BUCKETS = 200_000  # of n-grams; fastText's 2 million would take 800 MB
+
+
+def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
+    """Return vectors of the words of texts, and of their n-grams: skip-gram, fastText's defaults.
+
+    Texts are given as words, at least one in all. The seed is that of first vectors and of draws.
+    """
+    most = max(Counter(chain.from_iterable(texts)).values())
+    return FastText(
+        sentences=texts,
+        sg=1,
+        vector_size=SIZE,
+        alpha=0.05,
+        epochs=5,
+        min_count=min(5, most),  # a small corpus has words, too
+        sample=1e-4,
+        bucket=_BUCKETS,
+        seed=seed,
+        workers=1,  # several would race
+    ).wv
+
+
+def ngrams(word: str) -> list[int]:
+    """Return the rows of ``vectors_ngrams`` whose mean is the vector of a word not kept."""
+    return list(ft_ngram_hashes(word, 3, 6, _BUCKETS))

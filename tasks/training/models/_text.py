@@ -1,0 +1,98 @@
+"""Tokens of queries and of Python code, and vocabularies that turn them into ids."""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from textwrap import dedent
+from typing import Any
+
+from tokenizers import Tokenizer, models, trainers
+from tokenizers.pre_tokenizers import ByteLevel
+
+from infra.languages.python.syntax import parse
+
+Split = Callable[[str], list[str]]  # text → its tokens
+
+PADDING = 0  # id of what fills texts to one length
+UNKNOWN = "<unk>"  # the token of an empty text; its id stands for tokens without one
+_SPECIAL = ["<pad>", UNKNOWN]
+_QUERY = re.compile(r"\w+|[^\w\s]")
+_CODE = re.compile(r"\w+|(?:\*\*|//|>>|<<|[-+*/%@&|^!=<>:])=|\*\*|//|>>|<<|->|[^\w\s]")
+_WORD = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_a-z]?[a-z]+|\d+")
+_NAME = re.compile(r"\bdef\s+(\w+)")
+
+
+def query_tokens(query: str) -> list[str]:
+    """Return a query's words in lower case, and its punctuation marks."""
+    return _QUERY.findall(query.lower())
+
+
+def code_tokens(code: str) -> list[str]:
+    """Return names, numbers and operators of Python code; those within literals and comments too.
+
+    CodeSearchNet's lexer takes a literal for one token and leaves out comments; this one reads
+    code that is no valid Python, too.
+    """
+    return _CODE.findall(code)
+
+
+def words(text: str) -> list[str]:
+    """Return words in lower case, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
+
+    A text without a word is the word `UNKNOWN`.
+    """
+    return [word.lower() for word in _WORD.findall(text)] or [UNKNOWN]
+
+
+def name_words(code: str) -> list[str]:
+    """Return the words of the name of the first function that Python code defines."""
+    found = _NAME.search(code)
+    return words(found[1]) if found else []
+
+
+def calls(code: str) -> list[str]:
+    """Return the names that Python code calls, inner calls first, without what is before a dot.
+
+    Code that is no valid Python calls nothing.
+    """
+    try:
+        tree = parse(dedent(code))
+    except SyntaxError:
+        return []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    found.sort(key=lambda call: (call.end_lineno, call.end_col_offset))
+    names = (getattr(call.func, "attr", getattr(call.func, "id", None)) for call in found)
+    return [name for name in names if name]
+
+
+def vocabulary(
+    texts: Iterable[list[str]], length: int, min_count: int, *, pieces: bool
+) -> Tokenizer:
+    """Return the vocabulary of texts: at most 10,000 entries.
+
+    Args:
+        texts: What it is learned from, as tokens.
+        length: The most ids of a text; what is beyond is cut off.
+        min_count: How often an entry must occur.
+        pieces: Whether rarer tokens are cut into pieces, by byte-pair encoding of bytes; else they
+            are unknown.
+    """
+    how: Any = {"vocab_size": 10_000, "min_frequency": min_count, "special_tokens": _SPECIAL}
+    how["show_progress"] = False
+    if pieces:
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = ByteLevel(use_regex=False)  # a blank marks a token's beginning
+        trainer: Any = trainers.BpeTrainer(**how, initial_alphabet=ByteLevel.alphabet())
+    else:
+        tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
+        trainer = trainers.WordLevelTrainer(**how)
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.enable_truncation(length)
+    tokenizer.enable_padding(pad_id=PADDING, pad_token=_SPECIAL[PADDING])
+    return tokenizer
+
+
+def ids(tokenizer: Tokenizer, texts: Sequence[list[str]]) -> list[list[int]]:
+    """Return ids of texts that are given as tokens, filled to one length of at least 1."""
+    tokens = [text or [UNKNOWN] for text in texts]
+    return [one.ids for one in tokenizer.encode_batch(tokens, is_pretokenized=True)]
