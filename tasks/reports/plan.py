@@ -6,9 +6,9 @@ from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
-from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.document import Document, Listing, Paragraph, Span, Table
 from tasks.reports.text import NONE, UNKNOWN, cost, duration, words
+from tasks.statistics.forecast import Amount, Expected
 
 
 class Cause(Record):

@@ -43,11 +43,11 @@ from infra.settings import (
 )
 from infra.store import Database, open_database
 from infra.store.runs import last_plans, record_plan, writer_lease
-from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.plan import plan_annotation
 from tasks.stages.annotate.run_plan import planned_run
+from tasks.statistics.forecast import Amount, Expected
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 from tests.waiting import until
 

@@ -9,13 +9,16 @@ from infra.machine import usable_cores
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.figures import PathFigures, Prices, path_figures
-from tasks.forecast.effort import BUILT_IN_EFFORT, Cluster, TokenPrice, cost_of_pair
-from tasks.forecast.pairs import (
+from tasks.statistics.forecast import (
     ANY_PATH,
+    BUILT_IN_EFFORT,
+    Cluster,
     Expected,
     History,
     PathEffort,
     Spread,
+    TokenPrice,
+    cost_of_pair,
     expected_effort,
 )
 

@@ -9,13 +9,13 @@ from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, recipes, runs
-from tasks.forecast.pairs import ANY_PATH, Expected, History, sum_of
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
 from tasks.stages.annotate.effort import NOTHING, at_most, expected_of, history_of
 from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 from tasks.stages.annotate.plan import canaries_for
 from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.statistics.forecast import ANY_PATH, Expected, History, sum_of
 
 
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding, pad
 
 from tasks.encoders import Kind
-from tasks.training.models import Features
+from tasks.training.models._joint import Features
 from tasks.training.models._layers import TokenModel, WeightedMean
 from tasks.training.models._text import PADDING
 from tasks.training.recipes import Recipe

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from infra.errors import EncoderError
 from tasks.encoders import Kind
-from tasks.training.models import JointModel
+from tasks.training.models._joint import JointModel
 from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.recipes import Recipe
 

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from tasks.encoders import Kind
-from tasks.training.models import Features, models
+from tasks.training.models import models
+from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, BidirectionalLstm, TokenModel, max_pooled
 from tasks.training.models._text import PADDING, calls, name_words, words
 

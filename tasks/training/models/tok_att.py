@@ -8,7 +8,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from tasks.encoders import Kind
-from tasks.training.models import Features, models
+from tasks.training.models import models
+from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, TokenModel, attended
 from tasks.training.models._text import PADDING, words
 

@@ -32,8 +32,8 @@ from infra.store.runs import (
     writer_lease,
 )
 from infra.summaries import CanaryCounts
-from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
+from tasks.statistics.forecast import Amount, Expected
 
 NOW = datetime.now(UTC)
 JUDGING = JudgingState(

@@ -3,7 +3,6 @@
 from flows.options import Extent
 from infra.ids import RecipeId
 from infra.records import Record
-from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import (
     Cause,
     ReasonPlan,
@@ -16,6 +15,7 @@ from tasks.reports.plan import (
 )
 from tasks.reports.render import markdown_page
 from tasks.reports.text import NONE
+from tasks.statistics.forecast import Amount, Expected
 
 RETRY_ALL = Extent.model_fields["retry_all"]
 EXPECTED = Expected(

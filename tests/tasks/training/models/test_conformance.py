@@ -13,7 +13,8 @@ from torch.nn.functional import cross_entropy, normalize
 
 from infra.errors import EncoderError
 from tasks.encoders import Kind
-from tasks.training.models import JointModel, models
+from tasks.training.models import models
+from tasks.training.models._joint import JointModel
 from tasks.training.recipes import RECIPES
 
 QUERIES = ["read a json file", "sort the list", "add two numbers", "send mail"] * 3
@@ -31,7 +32,8 @@ BOTH: list[tuple[Kind, list[str]]] = [("query", QUERIES), ("code", CODES)]
 def made(name: str, seed: int = 7) -> JointModel:
     kind = models.get(name)
     recipe = kind.recipe.model_copy(update={"seed": seed, "query_length": 6, "code_length": 40})
-    return kind.of(QUERIES, CODES, recipe).eval()
+    model: JointModel = kind.of(QUERIES, CODES, recipe).eval()
+    return model
 
 
 def vectors(model: JointModel, texts: list[str], kind: Kind) -> Tensor:

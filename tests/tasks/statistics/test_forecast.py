@@ -1,19 +1,18 @@
-"""Laws of what a run over so many pairs is expected to take.
-
-Covers `tasks.forecast.effort`.
-"""
+"""Laws of what a run over so many pairs is expected to take."""
 
 import numpy as np
 import pytest
 
-from tasks.forecast.effort import BUILT_IN_EFFORT, Cluster, TokenPrice
-from tasks.forecast.pairs import (
+from tasks.statistics.forecast import (
     ANY_PATH,
+    BUILT_IN_EFFORT,
     Amount,
+    Cluster,
     Expected,
     History,
     PathEffort,
     Spread,
+    TokenPrice,
     _total,
     expected_effort,
     sum_of,
