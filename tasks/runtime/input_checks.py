@@ -19,6 +19,7 @@ from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
+from tasks.encoders._reference import check_name
 from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
@@ -211,6 +212,8 @@ def check_training_input(settings: Settings, data: Path, test: Path | None) -> N
     if base not in models.names():
         check_checkpoint(base, settings.encoder)
         check_trainable(base, encoders.get(base))
+    if name := settings.training.name:
+        check_name(name, f"checkpoint:{name}=FOLDER")
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
     for name in chain.from_iterable(map(components, settings.evaluation.methods)):
