@@ -216,11 +216,8 @@ def check_training_input(settings: Settings, data: Path, test: Path | None) -> N
         check_name(name, f"checkpoint:{name}=FOLDER")
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
-    for name in chain.from_iterable(map(components, settings.evaluation.methods)):
-        if encoders.has(name):
-            check_checkpoint(name, settings.encoder)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
+    if settings.evaluation.methods:
+        _checked_methods(settings)
     _check_path(data)
     if not data.exists():
         raise SourceError(f"{printable(data)} cannot be read: there is no such file or folder")

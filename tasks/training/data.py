@@ -181,7 +181,7 @@ def _parts_of(
 
 def _published(benchmark: Benchmark) -> dict[str, str]:
     """Return query → part as the source is published, where each query has one and all are met."""
-    split = {query.query_id: _NAMES.get(query.split, query.split) for query in benchmark.queries}
+    split = {str(each.query_id): _NAMES.get(each.split, each.split) for each in benchmark.queries}
     return split if set(split.values()) == set(SPLITS) else {}
 
 
