@@ -72,9 +72,7 @@ class TrainingData:
     @property
     def fingerprint(self) -> str:
         """Digest of what is trained and chosen by."""
-        labels = (f"{each.query_id} {each.code_id} {each.relevance}" for each in self.dev.labels)
-        codes = (each.code_id for each in self.dev.codes)
-        return digest("training", self.train.fingerprint, *sorted(labels), *sorted(codes))
+        return digest("training", self.train.fingerprint, *labels_and_codes(self.dev))
 
 
 def read_training_data(path: Path, settings: TrainingSettings, test: Path | None) -> TrainingData:
@@ -282,6 +280,12 @@ def _without_known(
             "heart: give other data or another --test, or leave these pairs out with --overlap drop"
         )
     return Pairs.of(pairs.name, kept, Counter(pairs.left_out)), known
+
+
+def labels_and_codes(benchmark: Benchmark) -> list[str]:
+    """Return in order what scores depend on, since ids are digests of the texts."""
+    labels = (f"{each.query_id} {each.code_id} {each.relevance}" for each in benchmark.labels)
+    return [*sorted(labels), *sorted(code.code_id for code in benchmark.codes)]
 
 
 def _leakage(pairs: Pairs, test: Benchmark, dropped: int) -> Leakage:
