@@ -24,7 +24,7 @@ from infra.settings import Settings
 from infra.settings.training import TrainingSettings
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
-from tasks.benchmarks.benchmark import qrels_of
+from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
@@ -37,7 +37,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.runtime.trainer import train_on_ray
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
-from tasks.training.data import TrainingData, labels_and_codes, read_training_data
+from tasks.training.data import TrainingData, read_training_data
 from tasks.training.encoder import (
     IDENTITY,
     TRANSFORMER,
@@ -129,8 +129,8 @@ class TrainingInput:
 
     @cached_property
     def tested(self) -> str:
-        """Digest of the test queries, their labels and code base."""
-        return digest("test", *labels_and_codes(self.data.test))
+        """Fingerprint of the test queries, their labels and code base."""
+        return benchmark_fingerprint(self.data.test)
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class TrainingInput:
         name = self.settings.name or f"{base}-{self.data.name}"
         return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:100]
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Digest of all that the weights depend on."""
         base = self.settings.base

@@ -8,6 +8,7 @@ known from training all the same is counted (`Leakage`).
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from infra.ids import CodeId, QueryId
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
-from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
 from tasks.benchmarks.pairs import NO_MATCH, Pairs, benchmark_at, read_pairs
 from tasks.benchmarks.splits import SPLITS, count_matches, split_queries
@@ -69,10 +70,10 @@ class TrainingData:
     leakage: Leakage
     licences: tuple[str, ...]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Digest of what is trained and chosen by."""
-        return digest("training", self.train.fingerprint, *labels_and_codes(self.dev))
+        return digest("training", self.train.fingerprint, benchmark_fingerprint(self.dev))
 
 
 def read_training_data(path: Path, settings: TrainingSettings, test: Path | None) -> TrainingData:
@@ -280,12 +281,6 @@ def _without_known(
             "heart: give other data or another --test, or leave these pairs out with --overlap drop"
         )
     return Pairs.of(pairs.name, kept, Counter(pairs.left_out)), known
-
-
-def labels_and_codes(benchmark: Benchmark) -> list[str]:
-    """Return in order what scores depend on, since ids are digests of the texts."""
-    labels = (f"{each.query_id} {each.code_id} {each.relevance}" for each in benchmark.labels)
-    return [*sorted(labels), *sorted(code.code_id for code in benchmark.codes)]
 
 
 def _leakage(pairs: Pairs, test: Benchmark, dropped: int) -> Leakage:

@@ -25,6 +25,7 @@ from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
 from tests.tasks.training.world import rows, write_lines
 
 USUAL = TrainingSettings()
+NAMES = ["train"] * 20 + ["test"] * 10 + ["dev"] * 10  # parts of the leaderboard's forty queries
 
 
 def near(one: str, other: str) -> bool:
@@ -186,8 +187,7 @@ def test_a_dev_part_that_lacks_is_taken_from_training_and_nothing_is_lost(tmp_pa
 
 def test_splits_of_an_export_and_of_a_beir_folder_are_kept(tmp_path: Path) -> None:
     whole = forty_queries()
-    names = ["train"] * 20 + ["test"] * 10 + ["dev"] * 10
-    split = dict(zip((query.query_id for query in whole.queries), names, strict=True))
+    split = dict(zip((query.query_id for query in whole.queries), NAMES, strict=True))
     benchmark = whole.model_copy(update={"splits": split})
     write_benchmark(benchmark, tmp_path / "b")
     expected = [
@@ -310,3 +310,13 @@ def test_the_fingerprint_is_of_all_that_is_trained_and_chosen_by(tmp_path: Path)
         seen.add(read_training_data(tmp_path / "d", USUAL, None).fingerprint)
         write_lines(tmp_path / "d" / f"{name}.jsonl", made[name])
     assert len(seen) == 3
+
+
+def test_the_fingerprint_is_of_a_beir_folders_texts_too(tmp_path: Path) -> None:
+    queries = (query.query_id for query in forty_queries().queries)
+    split = dict(zip(queries, NAMES, strict=True))
+    write_beir(forty_queries().model_copy(update={"splits": split}), tmp_path / "b")
+    first = read_training_data(tmp_path / "b", USUAL, None).fingerprint
+    corpus = tmp_path / "b" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace("return 59", "return 159"))
+    assert read_training_data(tmp_path / "b", USUAL, None).fingerprint != first
