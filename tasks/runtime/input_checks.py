@@ -228,6 +228,8 @@ def _check_training(settings: Settings) -> None:
         check_trainable(base, encoders.get(base))
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
+    if recipe and base in models.names() and models.get(base).recipe.loss == "none":
+        raise SettingsError(f"{base} is made of all pairs at once: leave --recipe {recipe} out")
     if name.lower() in map(str.lower, (*encoders.registered(), *retrievers.names())):
         raise SettingsError(f"--name {name} is that of another method: give another")
 

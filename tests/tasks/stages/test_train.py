@@ -257,6 +257,7 @@ def test_a_full_disk_where_the_model_is_kept_keeps_what_was_trained(
         ({"base": "codebert-search"}, "--base codebert-base --recipe codexglue"),
         ({"base": "codexglue"}, "--base roberta-base --recipe codexglue"),
         ({"base": "cnm"}, "unknown base 'cnm'.*unixcoder.*cnn"),
+        ({"base": "ncs", "recipe": "kape"}, "ncs is made of all pairs at once: leave --recipe"),
         ({"recipe": "cosqa"}, "unknown recipe 'cosqa'.*cosqa-plus"),
         ({"name": "MiniLM"}, "--name MiniLM is that of another method"),
         ({"name": "bm25"}, "--name bm25 is that of another method"),
