@@ -269,7 +269,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "and ends with the same weights.",
         examples=(
             "cosqa train --data cosqa-benchmarks/python-source-documentation",
-            "cosqa train --data jsonl --base codebert-base --recipe codexglue --name my-codebert",
+            "cosqa train --data jsonl --base codebert-base --recipe codexglue --name mine",
             "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
         ),
     ),

@@ -21,6 +21,7 @@ class TrainingSettings(Section):
     )
     name: str = Field(
         "",
+        pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]{0,99})?$",
         description="Name of the encoder that comes out; none given joins those of base and data.",
     )
     epochs: int | None = Field(None, ge=1, description="Times that all pairs are gone through.")

@@ -51,6 +51,7 @@ _TWO_CODEBERTS = (
     "use it, or codebert-base, which is not fine-tuned"
 )
 NOT_PUBLISHED = "not published"  # revision of an encoder without a checkpoint to be had
+_BASES = {"codebert-search": "codebert-base"}  # of such encoders; else roberta-base
 
 
 class EncoderSpec(Record):
@@ -125,6 +126,16 @@ class EncoderClass(Protocol):
             EncoderError: The checkpoint cannot be loaded.
         """
         ...
+
+
+def not_published(name: str) -> str:
+    """Return that an encoder has no published checkpoint, and by which commands one is made."""
+    base = _BASES.get(name, "roberta-base")
+    return (
+        f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER; to make "
+        f"one: cosqa train --data python/final/jsonl --base {base} --recipe codexglue "
+        f"--name my-{base}, then --checkpoint {name}=cosqa-benchmarks/encoders/my-{base}"
+    )
 
 
 class EncoderRegistry(Registry[EncoderClass]):

@@ -292,12 +292,21 @@ class TransformerEncoder:
             )
 
     def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
-        """Return (batch, width) vectors from a model's output."""
+        """Return (batch, width) vectors from a model's output.
+
+        Raises:
+            EncoderError: The pooler's are asked for, and there is none.
+        """
         import torch  # noqa: PLC0415
 
         hidden: torch.Tensor = output.last_hidden_state.float()
         if self.spec.pooling == "pooler":
-            pooled: torch.Tensor = output.pooler_output
+            pooled: torch.Tensor | None = getattr(output, "pooler_output", None)
+            if pooled is None:
+                raise EncoderError(
+                    f"encoder {self.spec.name!r} has no pooler, by which a vector is to be had: "
+                    "take another pooling, in training another recipe"
+                )
             return pooled
         if self.spec.pooling == "first":
             return hidden[:, 0]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from infra.errors import EncoderError
-from tasks.encoders import NOT_PUBLISHED, encoders
+from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
@@ -31,8 +31,4 @@ class CodeBERTSearch(TransformerEncoder):
     )
 
     def _own_folder(self) -> Path:
-        raise EncoderError(
-            "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
-            "CodeSearchNet and give --checkpoint codebert-search=FOLDER; codebert-base is the "
-            "one that is not fine-tuned"
-        )
+        raise EncoderError(not_published("codebert-search"))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from infra.errors import EncoderError
-from tasks.encoders import NOT_PUBLISHED, encoders
+from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
@@ -32,7 +32,4 @@ class CodeXGLUE(TransformerEncoder):
     )
 
     def _own_folder(self) -> Path:
-        raise EncoderError(
-            "codexglue has no published checkpoint: fine-tune a RoBERTa by CodeXGLUE's "
-            "NL-code-search-Adv and give --checkpoint codexglue=FOLDER"
-        )
+        raise EncoderError(not_published("codexglue"))

@@ -47,6 +47,7 @@ class TrainingReport(Record):
         dev_codes: Codes among which they were ranked, where the recipe takes all.
         leakage: What of the test was seen in training.
         history: Losses, dev scores, time.
+        tested: Fingerprint of the test queries, their labels and code base.
         gains: Over other methods on the test queries; none before it was tested.
     """
 
@@ -57,6 +58,7 @@ class TrainingReport(Record):
     dev_codes: int
     leakage: Leakage
     history: History
+    tested: str
     gains: tuple[Gain, ...] = ()
 
 

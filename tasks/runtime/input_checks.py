@@ -18,12 +18,12 @@ from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.corpus.composed import Readable
-from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
-from tasks.encoders._reference import check_name
+from tasks.encoders import NOT_PUBLISHED, encoders, not_published, split_dtype
 from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
+from tasks.retrievers import retrievers
 from tasks.sources import Parts, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.training.encoder import check_trainable
@@ -106,9 +106,7 @@ def check_checkpoint(name: str, settings: EncoderSettings) -> None:
     """
     name, _ = split_dtype(name)
     if name not in settings.checkpoints and encoders.get(name).spec.revision == NOT_PUBLISHED:
-        raise EncoderError(
-            f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER"
-        )
+        raise EncoderError(not_published(name))
 
 
 def with_named_encoders(settings: Settings) -> Settings:
@@ -205,24 +203,35 @@ def check_training_input(settings: Settings, data: Path, test: Path | None) -> N
     Raises:
         UnknownNameError: There is no such base, recipe or method.
         EncoderError: The base has no checkpoint here and is published nowhere.
-        SettingsError: The base cannot be fine-tuned.
+        SettingsError: The base cannot be fine-tuned, or the name is that of another method.
         SourceError: There is nothing at a path, or the test is no benchmark.
     """
-    base, recipe = settings.training.base, settings.training.recipe
-    if base not in models.names():
-        check_checkpoint(base, settings.encoder)
-        check_trainable(base, encoders.get(base))
-    if name := settings.training.name:
-        check_name(name, f"checkpoint:{name}=FOLDER")
-    if recipe and recipe not in RECIPES:
-        raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
-    if settings.evaluation.methods:
-        _checked_methods(settings)
+    _check_training(settings)
+    for name in chain.from_iterable(map(components, settings.evaluation.methods)):
+        if encoders.has(name):
+            check_checkpoint(name, settings.encoder)
+    for metric in settings.evaluation.metrics:
+        Variant.parse(metric)
     _check_path(data)
     if not data.exists():
         raise SourceError(f"{printable(data)} cannot be read: there is no such file or folder")
     if test:
         check_folder(test)
+
+
+def _check_training(settings: Settings) -> None:
+    base, recipe, name = (getattr(settings.training, key) for key in ("base", "recipe", "name"))
+    if base not in models.names():
+        if not encoders.has(base):
+            raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
+        check_checkpoint(base, settings.encoder)
+        check_trainable(base, encoders.get(base))
+    if recipe and recipe not in RECIPES:
+        raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
+    if recipe and base in models.names() and models.get(base).recipe.loss == "none":
+        raise SettingsError(f"{base} is made of all pairs at once: leave --recipe {recipe} out")
+    if name.lower() in map(str.lower, (*encoders.registered(), *retrievers.names())):
+        raise SettingsError(f"--name {name} is that of another method: give another")
 
 
 def encoders_to_estimate(settings: Settings) -> list[str]:

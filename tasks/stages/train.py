@@ -1,8 +1,8 @@
 """The stages of training: data is read, a model is trained on Ray, its gain is reported.
 
 What comes out is a folder below ``encoders/`` beside the benchmarks: the model, how it is read and
-was trained (``encoder.json``), curves and figures (``training.json``), the data's test queries as a
-BEIR folder, and the report.
+was trained (``encoder.json``), curves and figures (``training.json``), the test queries as a BEIR
+folder (``test/``), and the report.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.atomic import atomic_write
+from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
 from infra.identity import digest
 from infra.locks import locked
@@ -24,7 +24,7 @@ from infra.settings import Settings
 from infra.settings.training import TrainingSettings
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
-from tasks.benchmarks.benchmark import qrels_of
+from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
@@ -50,7 +50,9 @@ from tasks.training.job import History, TrainingJob
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES, Recipe
 
-PAGE, TABLES, FIGURES = "training.html", "training.md", "training.json"
+PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
+_OTHERS = (PAGE, TABLES, FIGURES, TEST)  # than the model's
+_MODEL = "model"
 _VERSION = "1"  # to be raised when the same recipe and data are to give other weights
 _USUAL = "cosqa-plus"
 _CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
@@ -125,6 +127,11 @@ class TrainingInput:
             "code_length": min(spec.max_length, recipe.code_length),
         }
 
+    @cached_property
+    def tested(self) -> str:
+        """Fingerprint of the test queries, their labels and code base."""
+        return benchmark_fingerprint(self.data.test)
+
     @property
     def name(self) -> str:
         """The name of the encoder that comes out."""
@@ -136,7 +143,7 @@ class TrainingInput:
         name = self.settings.name or f"{base}-{self.data.name}"
         return re.sub(r"[^A-Za-z0-9._-]", "-", name)[:100]
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """Digest of all that the weights depend on."""
         base = self.settings.base
@@ -152,12 +159,10 @@ class TrainedEncoder(Record):
     Attributes:
         name: Its name.
         folder: Its folder.
-        test: The data's own test queries, a BEIR folder in it.
     """
 
     name: str
     folder: Path
-    test: Path
 
     @property
     def reference(self) -> str:
@@ -183,58 +188,70 @@ def _folder(inputs: TrainingInput, settings: Settings) -> Path:
     return settings.publish.folder.resolve() / "encoders" / inputs.name
 
 
-def _is_trained(p: Parameters) -> bool:
-    folder = _folder(p.inputs, p.settings)
+def _is_trained(inputs: TrainingInput, folder: Path) -> bool:
     is_there = (folder / TRAINED).is_file() and (folder / FIGURES).is_file()
-    return is_there and read_description(folder).recipe_hash == p.inputs.identity
+    return is_there and read_description(folder).recipe_hash == inputs.identity
+
+
+def _is_done(p: Parameters) -> bool:
+    folder = _folder(p.inputs, p.settings)
+    return _is_trained(p.inputs, folder) and read_training(folder).tested == p.inputs.tested
 
 
 @stage(
     "train",
     "train {inputs.settings.base}",
     key=lambda p: digest(
-        "train", p.database.store_id, p.inputs.identity, str(_folder(p.inputs, p.settings))
+        "train",
+        p.database.store_id,
+        p.inputs.identity,
+        p.inputs.tested,
+        str(_folder(p.inputs, p.settings)),
     ),
-    is_valid=_is_trained,
+    is_valid=_is_done,
     retries=VECTORS_AWAY,
 )
 def train_encoder(database: Database, inputs: TrainingInput, settings: Settings) -> TrainedEncoder:  # noqa: ARG001 - of the key
-    """Train the model, unless its folder has it.
+    """Train the model, unless its folder has it, and put the test queries beside it.
 
     A run that was killed left checkpoints beside the folder, from which this one goes on.
 
     Raises:
-        SettingsError: The folder holds another training, or another run trains it.
+        SettingsError: The folder holds something else, or another run trains it.
         SourceError: The data cannot be read.
         EncoderError: The base cannot be loaded.
         TrainingError: The weights are no numbers any more.
         DiskFullError: The disk is full; the last checkpoint is whole.
     """
     folder = _folder(inputs, settings)
-    if (folder / TRAINED).is_file() and read_description(folder).recipe_hash != inputs.identity:
+    is_trained = _is_trained(inputs, folder)
+    if folder.exists() and not is_trained:
         raise SettingsError(
-            f"{folder} holds an encoder of another base, recipe or data: give --name, or move the "
-            "folder away"
+            f"{folder} holds an encoder of another base, recipe or data, or something else: give "
+            "--name, or move the folder away"
         )
     work = folder.with_name(f".{folder.name}.{inputs.identity[:12]}")
     try:
         with locked(work.with_suffix(".lock"), wait=False):
-            history = _trained(inputs, work, settings)
-            _keep(inputs, work, folder, history)
+            if is_trained:
+                _keep(inputs, folder, folder, read_training(folder).history)
+            else:
+                history = _trained(inputs, work, settings)
+                _keep(inputs, work / _MODEL, folder, history)
+                shutil.rmtree(work)
     except BlockingIOError:
         raise SettingsError(
             f"another run trains {folder.name}: wait for it, or give --name"
         ) from None
     work.with_suffix(".lock").unlink(missing_ok=True)
-    test = folder / f"{inputs.data.name}-test"
-    return TrainedEncoder(name=folder.name, folder=folder, test=test)
+    return TrainedEncoder(name=folder.name, folder=folder)
 
 
 def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
-    """Train by steps that the log and the Prefect UI show; the model lies in ``work/model``."""
+    """Train by steps that the log and the Prefect UI show; the model lies in the work folder."""
     data, recipe, logger = inputs.data, inputs.recipe, get_run_logger()
     logger.info("%s", sizes_of(data))
-    model = work / "model"
+    model = work / _MODEL
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir(parents=True)
     minutes = settings.training.checkpoint_minutes
@@ -253,8 +270,8 @@ def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
     raise AssertionError("a training ends with its history")
 
 
-def _keep(inputs: TrainingInput, work: Path, folder: Path, history: History) -> None:
-    """Put the model, what it was trained by and its test queries in the place of the folder."""
+def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) -> None:
+    """Put a model, what it was trained by and its test queries in the place of the folder."""
     data, base = inputs.data, inputs.base
     spec = None if isinstance(base, str) else base.spec
     licences = {*data.licences, *([spec.licence] if spec else [])}
@@ -274,19 +291,18 @@ def _keep(inputs: TrainingInput, work: Path, folder: Path, history: History) -> 
     report = TrainingReport(
         name=folder.name, description=description, pairs=len(data.train),
         dev_queries=len(qrels_of(data.dev.labels)), dev_codes=len(data.dev.codes),
-        leakage=data.leakage, history=history,
+        leakage=data.leakage, history=history, tested=inputs.tested,
     )  # fmt: skip
 
     def own(written: Path) -> list[str]:
         files = written.rglob("*") if (written / TRAINED).is_file() else ()
         return [str(file.relative_to(written)) for file in files]
 
-    with atomic_folder(folder, own) as partial:
-        shutil.copytree(work / "model", partial, dirs_exist_ok=True)
+    with space_on(folder.parent, OTHER_OUTPUT), atomic_folder(folder, own) as partial:
+        shutil.copytree(model, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*_OTHERS))
         write_description(partial, description)
-        write_beir(data.test, partial / f"{data.name}-test")
+        write_beir(data.test, partial / TEST)
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
-    shutil.rmtree(work)
 
 
 def sizes_of(data: TrainingData) -> str:
@@ -323,9 +339,8 @@ def write_training(
     report = report.model_copy(update={"gains": gains})
     document = training_document(report)
     text = markdown_page(document)
-    with atomic_write(trained.folder / FIGURES) as file:
-        file.write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
-    write_outputs(trained.folder, {PAGE: html_page(document), TABLES: text})
+    figures = report.model_dump_json(indent=1) + "\n"
+    write_outputs(trained.folder, {PAGE: html_page(document), TABLES: text, FIGURES: figures})
     create_markdown_artifact(
         text, key=artifact_key("training", trained.name), description=trained.name
     )

@@ -8,6 +8,7 @@ known from training all the same is counted (`Leakage`).
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from infra.ids import CodeId, QueryId
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
-from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
 from tasks.benchmarks.pairs import NO_MATCH, Pairs, benchmark_at, read_pairs
 from tasks.benchmarks.splits import SPLITS, count_matches, split_queries
@@ -26,7 +27,8 @@ from tasks.filters.near_duplicates import clusters
 
 _FEWEST = 2  # pairs: with one there is no other code to be told from
 _NAMES = {"valid": "dev", "validation": "dev"}
-_DEV_OF_TRAINING = "9:1:0"  # where a folder of parts has no dev part
+_DEV_OF_TRAINING = "9:0:1"  # where a folder of parts has no dev part: the last tenth
+_MOST_MATCHES = 5  # by which a split tells queries apart; one with more is like one with so many
 
 
 class Leakage(Record):
@@ -36,7 +38,7 @@ class Leakage(Record):
         queries: Test queries.
         same_query: Those whose text, capitals apart, is that of a training query.
         same_code: Those of which a right code is one of a training pair.
-        near_code: Those of which one is nearly equal to it (Allamanis 2019), equal ones included.
+        near_code: Those of which one is in a cluster of near duplicates (Allamanis 2019) with it.
         dropped: Training pairs that were left out for the sake of dev and test.
     """
 
@@ -67,11 +69,10 @@ class TrainingData:
     leakage: Leakage
     licences: tuple[str, ...]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Digest of what is trained and chosen by."""
-        labels = sorted(f"{each.query_id} {each.code_id}" for each in self.dev.labels)
-        return digest("training", self.train.fingerprint, *labels)
+        return digest("training", self.train.fingerprint, benchmark_fingerprint(self.dev))
 
 
 def read_training_data(path: Path, settings: TrainingSettings, test: Path | None) -> TrainingData:
@@ -131,7 +132,7 @@ def _given_parts(
     if dev_name:
         return train, _part(folder, dev_name), test
     parts = _parts_of(train, settings.model_copy(update={"split": _DEV_OF_TRAINING}))
-    return parts[0], parts[1], test
+    return parts[0], parts[2], test
 
 
 def _part(folder: Path, name: PairSplit) -> Benchmark:
@@ -143,13 +144,14 @@ def _part(folder: Path, name: PairSplit) -> Benchmark:
 
 def _as_benchmark(pairs: Pairs, name: str = "") -> Benchmark:
     """Return pairs as a benchmark whose codes are those of the pairs."""
-    queries = {each.query_id: each for each in map(Query.of, pairs.queries)}
-    codes = {each.code_id: each for each in map(Code.of, pairs.codes)}
+    both = [*zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)]
+    queries = {query.query_id: query for query, _ in both}
+    codes = {code.code_id: code for _, code in both}
     labels = {
         (query.query_id, code.code_id): Label(
             query_id=query.query_id, code_id=code.code_id, origin="pairs", relevance=1.0
         )
-        for query, code in zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)
+        for query, code in both
     }
     return Benchmark(
         name=_fit(name or pairs.name),
@@ -186,7 +188,7 @@ def _published(benchmark: Benchmark) -> dict[str, str]:
 
 
 def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
-    """Return query → part; queries of one repository, or of equal or near code, stay together.
+    """Return query → part; queries of one text, repository, or equal or near code stay together.
 
     A group of queries goes where `split_queries` puts its first one, by that one's matches.
     """
@@ -199,15 +201,18 @@ def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
         keys[code_id] = [f"cluster {number}"]
         if settings.split_by == "repository":
             keys[code_id].append(f"repository {repository_of(codes[code_id])}")
-    group = _joined((label.query_id, key) for label in relevant for key in keys[label.code_id])
+    texts = {query.query_id: f"query {query.text.casefold()}" for query in benchmark.queries}
+    group = _joined(
+        (label.query_id, key)
+        for label in relevant
+        for key in (texts[label.query_id], *keys[label.code_id])
+    )
     matches = count_matches(group, (label.query_id for label in relevant))
     first: dict[str, str] = {}
     for query in sorted(group):
         first.setdefault(group[query], query)
-    seed = settings.seed or 0
-    placed = split_queries(
-        {query: matches[query] for query in first.values()}, settings.split, seed
-    )
+    numbers = {query: min(matches[query], _MOST_MATCHES) for query in first.values()}
+    placed = split_queries(numbers, settings.split, seed=0)
     return {query: placed[first[name]] for query, name in group.items()}
 
 
@@ -296,7 +301,8 @@ def _leakage(pairs: Pairs, test: Benchmark, dropped: int) -> Leakage:
     near = {
         code for code, number in zip(texts, numbers[len(trained) :], strict=True) if number in seen
     }
-    same = {code for code, text in texts.items() if text in set(trained)}
+    known = set(trained)
+    same = {code for code, text in texts.items() if text in known}
     asked = {query.casefold() for query in pairs.queries}
     queries = {query.query_id: query.text for query in test.queries}
     return Leakage(

@@ -449,5 +449,5 @@ def _history(
         steps=max((entry["step"] for entry in log), default=0),
         dimension=model.dimension,
         seconds=time.monotonic() - started,
-        device=next((each.device.type for each in model.parameters()), "cpu"),
+        device=str(next(model.parameters(), torch.empty(0)).device),
     )

@@ -89,6 +89,7 @@ def _commands(world: World) -> list[list[str]]:
         ["diff", exported, exported, "--method", "bm25", *places],
         ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
         ["study", "kape", "--data", f"own={world.source}", *places],
+        ["train", "--data", truth, "--base", "ncs", "--method", "bm25", *places],
         ["annotators", "compare", "--truth", truth,
          "--configuration", "single", *store],
     ]  # fmt: skip
@@ -124,6 +125,7 @@ REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
 STUDY, OVERLAP = "report the study of jsonl", "compare the encoders' candidates of jsonl"
+BOARD_OF_TEST, REPORT_OF_NCS = "compare all methods on test", "report on ncs-truth"
 ESTIMATE = "estimate the scores of minilm on truth"
 
 
@@ -159,6 +161,8 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
+    "train": path("train ncs", score("ncs-truth", "test"), BOARD_OF_TEST, REPORT_OF_NCS)
+    | path("train ncs", score("bm25", "test"), BOARD_OF_TEST),
     "compare-annotators": path("judge truth.jsonl by openai/scripted as single"),
 }
 

@@ -378,6 +378,13 @@ def test_an_error_of_the_training_comes_through_the_progress(tmp_path: Path) -> 
         list(progress_of_training(job(tmp_path, learning_rate=1e30), tmp_path))
 
 
+def test_a_recipe_that_pools_otherwise_than_its_base_can_is_refused(tmp_path: Path) -> None:
+    base = checkpoint("codet5p", tmp_path / "base", 256)
+    inputs = inputs_of(tmp_path, f"checkpoint:small={base}?like=codet5p", recipe="codexglue")
+    with pytest.raises(EncoderError, match=r"'small' has no pooler.* another recipe"):
+        train(job_of(inputs, tmp_path / "work"), ignore)
+
+
 def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
     base = checkpoint("roberta-base", tmp_path / "base")
     other = checkpoint("roberta-base", tmp_path / "other", 32)

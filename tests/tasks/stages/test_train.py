@@ -1,0 +1,281 @@
+"""The stage that trains: what its folder holds, what is refused, and what is not done twice."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+import torch
+from prefect.logging import disable_run_logger
+
+from infra.errors import CosqaError, DiskFullError, SettingsError
+from infra.locks import locked
+from infra.settings import PublishSettings, Settings, StoreSettings
+from infra.store import open_database
+from tasks.encoders import Vectors, encoders
+from tasks.encoders._checkpoint import content_digest
+from tasks.runtime.caching import is_done
+from tasks.runtime.input_checks import check_training_input
+from tasks.stages import train as stage
+from tasks.stages.train import TrainedEncoder, TrainingInput, train_encoder
+from tasks.training import trainer
+from tasks.training.encoder import embed
+from tasks.training.trainer import progress_of_training
+from tests.fakes.checkpoints import computable
+from tests.tasks.training.world import checkpoint, inputs_of, rows, write_lines
+
+TEXTS = ["read a file 7", "def add(a, b):\n    return a + b", "", "sort"]
+MODELS = (
+    "cnn", "cnn-self-attention", "deepcs", "neural-bag-of-words", "rnn", "self-attention",
+    "tok-att", "unif",
+)  # fmt: skip
+
+
+class NoBar:
+    """A progress bar that shows nothing."""
+
+    done = 0
+    note = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def advance(self, steps: int) -> None:
+        self.done += steps
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Train in this process, without a flow."""
+    monkeypatch.setattr(stage, "train_on_ray", progress_of_training)
+    monkeypatch.setattr(stage, "ensure_ray", lambda _: None)
+    monkeypatch.setattr(stage, "progress", lambda *_: NoBar())
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with disable_run_logger():
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def trained_models(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The models as they were when training ended."""
+    models: list[Any] = []
+    train = trainer.train
+
+    def kept(*arguments: Any) -> Any:
+        models.append(train(*arguments))
+        return models[-1]
+
+    monkeypatch.setattr(trainer, "train", kept)
+    return models
+
+
+def settings_in(folder: Path) -> Settings:
+    return Settings(
+        store=StoreSettings(folder=folder / "store"), publish=PublishSettings(folder=folder / "out")
+    )
+
+
+def run(folder: Path, inputs: TrainingInput) -> TrainedEncoder:
+    settings = settings_in(folder)
+    trained: TrainedEncoder = train_encoder.fn(open_database(settings.store), inputs, settings)
+    return trained
+
+
+def small(folder: Path, name: str = "mine", **settings: Any) -> TrainingInput:
+    if not (folder / "base").exists():
+        checkpoint("roberta-base", folder / "base", dropout=0.1)
+    base = f"checkpoint:small={folder / 'base'}?pooling=mean"
+    quick: dict[str, Any] = {"base": base, "epochs": 1, "batch_size": 8, "name": name}
+    return inputs_of(folder, **quick | settings)
+
+
+def vectors_of(reference: str, kind: Any) -> Vectors:
+    return encoders.get(reference)().encode(TEXTS, kind, 0)
+
+
+@pytest.mark.parametrize("recipe", ["cosqa-plus", "codexglue"])
+def test_the_folder_is_an_encoder_with_the_vectors_of_the_trained_model(
+    tmp_path: Path, trained_models: list[Any], recipe: str
+) -> None:
+    inputs = small(tmp_path, recipe=recipe, learning_rate=1e-3)
+    trained = run(tmp_path, inputs)
+    (model, history) = trained_models[0]
+    model.eval()
+    for kind in ("query", "code"):
+        expected = embed(model, TEXTS, kind, inputs.recipe.similarity)
+        np.testing.assert_allclose(vectors_of(trained.reference, kind), expected, atol=1e-5)
+    told = json.loads((trained.folder / "encoder.json").read_text())
+    base = encoders.get(inputs.settings.base).spec
+    assert told["recipe_hash"] == inputs.identity
+    assert told["recipe"] == inputs.recipe.model_dump()
+    assert told["base"] == {"name": "small", "model": "checkpoint", "revision": base.revision}
+    assert told["licences"] == ["unknown"]
+    assert told["data_fingerprint"] == inputs.data.fingerprint
+    report = stage.read_training(trained.folder)
+    assert (report.history, report.gains, report.pairs) == (history, (), 32)
+    assert not [file for file in trained.folder.parent.iterdir() if file != trained.folder]
+
+
+@pytest.mark.skipif(not computable("bfloat16"), reason="this processor computes no bfloat16")
+def test_the_folder_is_read_in_another_dtype_and_by_options_too(tmp_path: Path) -> None:
+    trained = run(tmp_path, small(tmp_path))
+    whole = vectors_of(trained.reference, "code")
+    half = vectors_of(f"{trained.reference}@bfloat16", "code")
+    np.testing.assert_allclose((whole * half).sum(1), 1, atol=0.02)
+    cut = vectors_of(f"{trained.reference}?pooling=first", "code")
+    assert cut.shape == whole.shape
+    assert not np.allclose(cut, whole)
+    spec = encoders.get(f"{trained.reference}?licence=MIT").spec
+    assert spec.licence == "MIT"
+    assert (spec.dimension, spec.similarity) == (16, "cosine")
+
+
+@pytest.mark.parametrize(
+    "base", ["ncs", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in MODELS)]
+)
+def test_each_model_that_begins_with_nothing_is_an_encoder(
+    tmp_path: Path, trained_models: list[Any], base: str
+) -> None:
+    inputs = inputs_of(tmp_path, base, epochs=1, batch_size=8)
+    trained = run(tmp_path, inputs)
+    assert trained.name == f"{base}-pairs"
+    (model, _) = trained_models[0]
+    model.eval()
+    for kind in ("query", "code"):
+        expected = embed(model, TEXTS, kind, inputs.recipe.similarity)
+        np.testing.assert_allclose(vectors_of(trained.reference, kind), expected, atol=1e-5)
+    told = json.loads((trained.folder / "encoder.json").read_text())
+    assert (told["kind"], told["base"], told["reading"]) == (base, {}, {})
+    assert encoders.get(trained.reference).spec.source.startswith(inputs.recipe.source)
+
+
+def test_the_same_training_gives_the_same_folder_and_is_not_done_twice(
+    tmp_path: Path, trained_models: list[Any]
+) -> None:
+    trained = run(tmp_path, small(tmp_path))
+    first = content_digest(trained.folder)
+    again = run(tmp_path, small(tmp_path))
+    assert again == trained
+    assert len(trained_models) == 1
+    other = run(tmp_path / "other", small(tmp_path))
+    assert len(trained_models) == 2
+    assert content_digest(other.folder) == first == content_digest(trained.folder)
+    database = open_database(settings_in(tmp_path).store)
+    inputs: dict[str, Any] = {"database": database, "settings": settings_in(tmp_path)}
+    assert is_done(train_encoder, inputs=small(tmp_path), **inputs)
+    assert not is_done(train_encoder, inputs=small(tmp_path, seed=3), **inputs)
+
+
+def test_other_test_queries_are_put_beside_the_same_model(
+    tmp_path: Path, trained_models: list[Any]
+) -> None:
+    data = tmp_path / "data"
+    lines = rows(60)
+    for number, part in enumerate(("train", "dev", "test")):
+        write_lines(data / f"{part}.jsonl", lines[number * 20 : number * 20 + 20])
+    inputs = small(tmp_path)
+    first = run(tmp_path, TrainingInput(data, None, inputs.settings))
+    encoder = content_digest(first.folder)
+    own = (first.folder / "test" / "queries.jsonl").read_text()
+    for folder in (first.folder / "test", None):
+        other = tmp_path / "test"
+        if folder:
+            folder.rename(other)
+            (other / "qrels" / "test.tsv").write_text(
+                "\n".join((other / "qrels" / "test.tsv").read_text().splitlines()[:8]) + "\n"
+            )
+        run(tmp_path, TrainingInput(data, other if folder else None, inputs.settings))
+        queries = stage.read_training(first.folder).leakage.queries
+        assert queries == (7 if folder else 20)
+    assert (first.folder / "test" / "queries.jsonl").read_text() == own
+    assert len(trained_models) == 1
+    assert content_digest(first.folder) == encoder
+
+
+Change = Callable[[Path], None]
+
+
+@pytest.mark.parametrize("change", ["recipe", "file", "folder"])
+def test_a_folder_of_something_else_is_refused_before_training(
+    tmp_path: Path, trained_models: list[Any], change: str
+) -> None:
+    place = tmp_path / "out" / "encoders" / "mine"
+    if change == "recipe":
+        run(tmp_path, small(tmp_path))
+    elif change == "file":
+        place.parent.mkdir(parents=True)
+        place.write_text("mine")
+    else:
+        place.mkdir(parents=True)
+        (place / "thesis.tex").write_text("mine")
+    before = len(trained_models)
+    with pytest.raises(SettingsError, match="something else: give --name"):
+        run(tmp_path, small(tmp_path, recipe="codexglue"))
+    assert len(trained_models) == before
+    assert place.is_file() or (place / "thesis.tex").is_file() or (place / "encoder.json").is_file()
+
+
+def test_two_runs_of_one_name_are_not_trained_at_once(tmp_path: Path) -> None:
+    with (
+        locked(tmp_path / "out" / "encoders" / ".mine.lock"),
+        pytest.raises(SettingsError, match="another run trains mine: wait for it, or give --name"),
+    ):
+        run(tmp_path, small(tmp_path))
+
+
+def test_a_full_disk_where_the_model_is_kept_keeps_what_was_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trained_models: list[Any]
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, "write_beir", full)
+        with pytest.raises(DiskFullError, match="--output"):
+            run(tmp_path, small(tmp_path))
+    encoders_folder = tmp_path / "out" / "encoders"
+    assert not (encoders_folder / "mine").exists()
+    (work,) = (each for each in encoders_folder.iterdir() if each.is_dir())
+    assert list(work.glob("checkpoint-*"))
+    steps = trained_models[0][1].losses
+    assert run(tmp_path, small(tmp_path)).folder == encoders_folder / "mine"
+    assert trained_models[1][1].losses == steps
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"base": "minilm@bfloat16"}, "trained in float32: leave @bfloat16 out"),
+        ({"base": "jina-embeddings-v3"}, "adapters, dense layers .* are not trained"),
+        ({"base": "text-embedding-3-large"}, "no transformer whose weights are here"),
+        ({"base": "codebert-search"}, "--base codebert-base --recipe codexglue"),
+        ({"base": "codexglue"}, "--base roberta-base --recipe codexglue"),
+        ({"base": "cnm"}, "unknown base 'cnm'.*unixcoder.*cnn"),
+        ({"base": "ncs", "recipe": "kape"}, "ncs is made of all pairs at once: leave --recipe"),
+        ({"recipe": "cosqa"}, "unknown recipe 'cosqa'.*cosqa-plus"),
+        ({"name": "MiniLM"}, "--name MiniLM is that of another method"),
+        ({"name": "bm25"}, "--name bm25 is that of another method"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_anything_starts(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    inputs = inputs_of(tmp_path, "minilm")
+    training = inputs.settings.model_copy(update=change)
+    settings = settings_in(tmp_path).model_copy(update={"training": training})
+    with pytest.raises(CosqaError, match=message):
+        check_training_input(settings, inputs.path, None)
+
+
+def test_a_changed_recipe_is_another_identity(tmp_path: Path) -> None:
+    seen = {small(tmp_path).identity}
+    for change in ({"epochs": 2}, {"batch_size": 9}, {"learning_rate": 1e-4}, {"seed": 1}):
+        seen.add(small(tmp_path, **change).identity)
+    seen.add(small(tmp_path, recipe="codexglue").identity)
+    assert len(seen) == 6

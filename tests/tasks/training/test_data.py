@@ -1,0 +1,322 @@
+"""Laws of the split of training data, of published parts, and of what is told about leakage."""
+
+import gzip
+import json
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from infra.errors import PublishError, SourceError
+from infra.records import Code, Query
+from infra.settings import TrainingSettings
+from tasks.benchmarks import write_benchmark
+from tasks.benchmarks.beir import write_beir
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.filters.near_duplicates import FEWEST_IDENTIFIERS, identifiers
+from tasks.training import data
+from tasks.training.data import TrainingData, read_training_data, repository_of
+from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
+from tests.tasks.training.world import rows, write_lines
+
+USUAL = TrainingSettings()
+NAMES = ["train"] * 20 + ["test"] * 10 + ["dev"] * 10  # parts of the leaderboard's forty queries
+
+
+def near(one: str, other: str) -> bool:
+    """Return whether two codes are equal or nearly so, by the definition (Allamanis 2019)."""
+    bags = identifiers(one), identifiers(other)
+    if one == other or min(bag.total() for bag in bags) < FEWEST_IDENTIFIERS:
+        return one == other
+    sets = len(bags[0].keys() & bags[1].keys()) / len(bags[0].keys() | bags[1].keys())
+    both = (bags[0] & bags[1]).total() / (bags[0] | bags[1]).total()
+    return sets >= 0.8 and both >= 0.7
+
+
+def long_code(number: int, changed: int = 0) -> str:
+    """Return a code of many identifiers; a few changed ones keep it near."""
+    names = [f"name_{number}_{i}" for i in range(20)] + [f"other_{changed}"]
+    return f"def f_{number}(x):\n    return g({', '.join(names)})"
+
+
+def benchmark_of(pairs: list[tuple[str, Code]]) -> Benchmark:
+    queries = {query.query_id: query for query in (Query.of(text) for text, _ in pairs)}
+    codes = {code.code_id: code for _, code in pairs}
+    labels = {
+        (Query.of(text).query_id, code.code_id): {
+            "query_id": Query.of(text).query_id, "code_id": code.code_id,
+            "origin": "people", "relevance": 1.0,
+        }
+        for text, code in pairs
+    }  # fmt: skip
+    given_labels = [type(forty_queries().labels[0])(**label) for label in labels.values()]
+    return forty_queries().model_copy(
+        update={
+            "queries": tuple(queries.values()),
+            "codes": tuple(codes.values()),
+            "labels": tuple(given_labels),
+        }
+    )
+
+
+def texts_of(found: TrainingData) -> list[set[str]]:
+    """Return the queries of training, dev and test."""
+    parts = (found.dev, found.test)
+    return [
+        set(found.train.queries),
+        *({query.text for query in part.queries} for part in parts),
+    ]
+
+
+PAIRS = st.lists(
+    st.tuples(
+        st.sampled_from([f"ask {n // 2}" if n % 2 else f"Ask {n // 2}" for n in range(60)]),
+        st.integers(0, 40),
+        st.integers(0, 2),
+        st.integers(0, 12),
+    ),
+    min_size=20,
+    max_size=60,
+)
+
+
+@hypothesis_settings(max_examples=20, phases=[Phase.generate])
+@given(PAIRS, st.sampled_from(["query", "repository"]))
+def test_queries_of_one_text_of_near_code_or_of_a_repository_are_in_one_part(
+    pairs: list[tuple[str, int, int, int]], split_by: str
+) -> None:
+    made = [
+        (query, Code.of(long_code(code, changed), url=f"https://g.example/o/r{repository}/x.py"))
+        for query, code, changed, repository in pairs
+    ]
+    benchmark = benchmark_of(made)
+    settings = TrainingSettings(split_by=split_by)
+    placed = data._split(benchmark, settings)
+    codes = {code.code_id: code for code in benchmark.codes}
+    queries = {query.query_id: query.text for query in benchmark.queries}
+    assert placed.keys() == queries.keys()
+    for one, other in combinations(benchmark.labels, 2):
+        own, its = codes[one.code_id], codes[other.code_id]
+        if (
+            queries[one.query_id].casefold() == queries[other.query_id].casefold()
+            or near(own.text, its.text)
+            or (split_by == "repository" and repository_of(own) == repository_of(its))
+        ):
+            assert placed[one.query_id] == placed[other.query_id]
+    assert data._split(benchmark, settings) == placed
+
+
+@pytest.mark.parametrize(("queries", "most"), [(200, 1), (60, 30)])
+def test_a_split_of_small_groups_has_the_ratio(queries: int, most: int) -> None:
+    made = [
+        (f"ask {query}", Code.of(f"def f():\n    return {query * 100 + number}"))
+        for query in range(queries)
+        for number in range(1 + query % most)
+    ]
+    placed = Counter(data._split(benchmark_of(made), USUAL).values())
+    for part, share in {"train": 0.8, "dev": 0.1, "test": 0.1}.items():
+        assert placed[part] == pytest.approx(share * queries, abs=0.07 * queries)
+
+
+def test_a_file_of_pairs_is_split_and_the_seed_of_training_leaves_the_split(tmp_path: Path) -> None:
+    lines = [*rows(40), {"query": "no", "code": "def no():\n    pass", "label": 0}]
+    file = write_lines(tmp_path / "p.jsonl", lines)
+    found = read_training_data(file, USUAL, None)
+    assert [len(part) for part in texts_of(found)] == [32, 4, 4]
+    assert set.union(*texts_of(found)) == {line["query"] for line in rows(40)}
+    assert found.name == "p"
+    assert found.leakage.model_dump() == {
+        "queries": 4, "same_query": 0, "same_code": 0, "near_code": 0, "dropped": 0,
+    }  # fmt: skip
+    again = read_training_data(file, TrainingSettings(seed=7), None)
+    assert texts_of(again) == texts_of(found)
+    assert again.fingerprint == found.fingerprint
+
+
+def parts(folder: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """Write parts of ten pairs each as JSON Lines; return their lines."""
+    lines = rows(10 * len(names))
+    made = {name: lines[10 * n : 10 * (n + 1)] for n, name in enumerate(names)}
+    for name, some in made.items():
+        write_lines(folder / f"{name}.jsonl", some)
+    return made
+
+
+@pytest.mark.parametrize("dev", ["dev", "valid"])
+def test_published_parts_are_kept(tmp_path: Path, dev: str) -> None:
+    made = parts(tmp_path / "d", "train", dev, "test")
+    found = read_training_data(tmp_path / "d", USUAL, None)
+    expected = [{line["query"] for line in lines} for lines in made.values()]
+    assert texts_of(found) == expected
+    assert found.name == "d"
+
+
+def test_codesearchnets_folders_are_kept(tmp_path: Path) -> None:
+    made = {}
+    for part, lines in zip(
+        ("train", "valid", "test"), (rows(30)[n::3] for n in range(3)), strict=True
+    ):
+        folder = tmp_path / "jsonl" / part
+        folder.mkdir(parents=True)
+        with gzip.open(folder / f"python_{part}_0.jsonl.gz", "wt") as stream:
+            for line in lines:
+                tokens = {
+                    "docstring_tokens": line["query"].split(), "docstring": line["query"],
+                    "code_tokens": line["code"].split(), "code": line["code"],
+                }  # fmt: skip
+                stream.write(json.dumps(tokens) + "\n")
+        made[part] = {line["query"] for line in lines}
+    found = read_training_data(tmp_path / "jsonl", USUAL, None)
+    assert texts_of(found) == list(made.values())
+    assert found.name == "jsonl"
+
+
+def test_a_dev_part_that_lacks_is_taken_from_training_and_nothing_is_lost(tmp_path: Path) -> None:
+    made = parts(tmp_path / "d", "train", "test")
+    found = read_training_data(tmp_path / "d", USUAL, None)
+    train, dev, test = texts_of(found)
+    assert train | dev == {line["query"] for line in made["train"]}
+    assert len(dev) == 1
+    assert test == {line["query"] for line in made["test"]}
+
+
+def test_splits_of_an_export_and_of_a_beir_folder_are_kept(tmp_path: Path) -> None:
+    whole = forty_queries()
+    split = dict(zip((query.query_id for query in whole.queries), NAMES, strict=True))
+    benchmark = whole.model_copy(update={"splits": split})
+    write_benchmark(benchmark, tmp_path / "b")
+    expected = [
+        {query.text for query in whole.queries if split[query.query_id] == name}
+        for name in ("train", "dev", "test")
+    ]
+    for folder in (tmp_path / "b", tmp_path / "b" / "beir"):
+        found = read_training_data(folder, USUAL, None)
+        assert texts_of(found) == expected
+        assert len(found.train) == 40
+        assert {len(found.dev.codes), len(found.test.codes)} == {60}
+        # Neighbouring queries have a right code in common.
+        assert found.leakage.same_code == found.leakage.near_code == 1
+
+
+@hypothesis_settings(max_examples=20, phases=[Phase.generate])
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9), st.integers(0, 1)), min_size=1),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 1)), min_size=1),
+)
+def test_leakage_is_what_comparing_all_with_all_gives(
+    trained: list[tuple[int, int, int]], tested: list[tuple[int, int, int]]
+) -> None:
+    made = [
+        benchmark_of([(f"{word} {query}", Code.of(long_code(*code))) for query, *code in some])
+        for word, some in (("ASK", trained), ("ask", tested))
+    ]
+    pairs = data._pairs_of(made[0])
+    found = data._leakage(pairs, made[1], 3)
+    right: dict[int, list[str]] = {}
+    for query, *code in tested:
+        right.setdefault(query, []).append(Code.of(long_code(*code)).text)
+    known = set(pairs.codes)
+    assert found.model_dump() == {
+        "queries": len(right),
+        "same_query": sum(query in {query for query, *_ in trained} for query in right),
+        "same_code": sum(any(code in known for code in codes) for codes in right.values()),
+        "near_code": sum(
+            any(near(code, other) for code in codes for other in known) for codes in right.values()
+        ),
+        "dropped": 3,
+    }
+
+
+def test_training_pairs_of_dev_or_test_queries_are_refused_or_left_out(tmp_path: Path) -> None:
+    made = parts(tmp_path / "d", "train", "dev", "test")
+    known = [made["dev"][0], made["test"][0] | {"query": made["test"][0]["query"].upper()}]
+    write_lines(tmp_path / "d" / "train.jsonl", [*made["train"], *known])
+    with pytest.raises(SourceError, match=r"2 of 12 training pairs .* --overlap drop"):
+        read_training_data(tmp_path / "d", USUAL, None)
+    found = read_training_data(tmp_path / "d", TrainingSettings(overlap="drop"), None)
+    assert found.leakage.dropped == 2
+    assert found.leakage.same_query == 0
+    assert set(found.train.queries) == {line["query"] for line in made["train"]}
+
+
+def test_a_benchmark_to_test_on_takes_the_place_of_the_own_test_queries(tmp_path: Path) -> None:
+    parts(tmp_path / "d", "train", "dev")
+    write_beir(forty_queries(), tmp_path / "beir")
+    found = read_training_data(tmp_path / "d", USUAL, tmp_path / "beir")
+    assert len(found.test.queries) == 40
+    with pytest.raises(SourceError, match="has no test pairs"):
+        read_training_data(tmp_path / "d", USUAL, None)
+    (tmp_path / "no").mkdir()
+    with pytest.raises(SourceError, match="is no benchmark to test on"):
+        read_training_data(tmp_path / "d", USUAL, tmp_path / "no")
+
+
+def labelled(label: int) -> list[dict[str, Any]]:
+    return [line | {"label": label} for line in rows(30)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (rows(1), "0 training pairs of a query and a right code are too few to train by"),
+        (rows(5), "0 dev pairs of a query and a right code are too few"),
+        ([line | {"query": "one"} for line in rows(30)], "too few to train by"),
+        (labelled(0), r"holds no pairs of a query and its code \(30 x pair labelled 0\)"),
+        ([], "holds no pairs"),
+        ([{"query": "q"}], "q"),
+    ],
+)
+def test_data_that_cannot_be_trained_on_is_refused(
+    tmp_path: Path, lines: list[dict[str, Any]], message: str
+) -> None:
+    file = write_lines(tmp_path / "p.jsonl", lines)
+    with pytest.raises(SourceError, match=message) as refused:
+        read_training_data(file, USUAL, None)
+    assert "p.jsonl" in str(refused.value)
+
+
+def test_a_label_of_an_unknown_code_is_refused(tmp_path: Path) -> None:
+    write_beir(forty_queries(), tmp_path / "beir")
+    file = next((tmp_path / "beir" / "qrels").iterdir())
+    file.write_text(file.read_text() + f"{forty_queries().queries[0].query_id}\tabsent\t1\n")
+    with pytest.raises((SourceError, PublishError), match="absent"):
+        read_training_data(tmp_path / "beir", USUAL, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "repository"),
+    [
+        (Code.of("x", url="https://github.com/own/er/blob/main/a.py#L1"), "own/er"),
+        (Code.of("x", module="numpy.linalg.norm"), "numpy"),
+        (Code.of("x", origin="file/3"), "file"),
+    ],
+)
+def test_the_repository_is_that_of_the_address_or_the_package(code: Code, repository: str) -> None:
+    assert repository_of(code) == repository
+
+
+def test_the_fingerprint_is_of_all_that_is_trained_and_chosen_by(tmp_path: Path) -> None:
+    made = parts(tmp_path / "d", "train", "dev", "test")
+    first = read_training_data(tmp_path / "d", USUAL, None).fingerprint
+    seen = {first}
+    for name, change in (("train", {"query": "new"}), ("dev", {"code": "def new():\n    pass"})):
+        lines = [made[name][0] | change, *made[name][1:]]
+        write_lines(tmp_path / "d" / f"{name}.jsonl", lines)
+        seen.add(read_training_data(tmp_path / "d", USUAL, None).fingerprint)
+        write_lines(tmp_path / "d" / f"{name}.jsonl", made[name])
+    assert len(seen) == 3
+
+
+def test_the_fingerprint_is_of_a_beir_folders_texts_too(tmp_path: Path) -> None:
+    queries = (query.query_id for query in forty_queries().queries)
+    split = dict(zip(queries, NAMES, strict=True))
+    write_beir(forty_queries().model_copy(update={"splits": split}), tmp_path / "b")
+    first = read_training_data(tmp_path / "b", USUAL, None).fingerprint
+    corpus = tmp_path / "b" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace("return 59", "return 159"))
+    assert read_training_data(tmp_path / "b", USUAL, None).fingerprint != first
