@@ -11,6 +11,7 @@ from flows.options import (
     Pipeline,
     Study,
     StudyKape,
+    StudyTraining,
     Train,
 )
 from infra.errors import SettingsError, SourceError
@@ -26,6 +27,7 @@ from tasks.runtime.input_checks import (
     check_pipeline_input,
     check_study_data,
     check_training_input,
+    check_training_study_input,
     openings,
 )
 from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
@@ -116,6 +118,11 @@ def study(options: Study) -> None:
 def study_kape(options: StudyKape) -> None:
     """Check the encoders, and that each folder has training and test pairs."""
     check_study_data(options.settings, options.data)
+
+
+def study_training(options: StudyTraining) -> None:
+    """Check bases, recipe and methods, and that data sets and test are there."""
+    check_training_study_input(options.settings, options.bases, options.data, options.test)
 
 
 def generation(options: Generate) -> None:

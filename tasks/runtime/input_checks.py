@@ -5,7 +5,7 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -287,18 +287,39 @@ def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
     """
     for encoder in settings.search.encoders:
         check_checkpoint(encoder, settings.encoder)
-    if not data:
+    _check_data_names(data)
+    for folder in data.values():
+        _check_path(folder)
+        split_path(folder, "train")
+        split_path(folder, "test")
+        find_split(folder, "valid")
+
+
+def check_training_study_input(
+    settings: Settings, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
+) -> None:
+    """Check each base on each data set as `check_training_input` does, and the names of these.
+
+    Raises:
+        SettingsError: There is no data set, or its name is not fit for a file's; or as there.
+    """
+    _check_data_names(data)
+    for base in bases:
+        training = settings.training.model_copy(update={"base": base})
+        for path in data.values():
+            check_training_input(settings.model_copy(update={"training": training}), path, test)
+
+
+def _check_data_names(names: Collection[str]) -> None:
+    """Refuse no data set, and one of a name that no file can have."""
+    if not names:
         raise SettingsError("no data set is given: name one, such as --data docs=FOLDER")
-    for name, folder in data.items():
+    for name in names:
         if not _DATA_NAME.fullmatch(name):
             raise SettingsError(
                 f"a data set cannot be called {printable(name)!r}: files are named after it, so "
                 "use letters, digits, dot, dash and underscore"
             )
-        _check_path(folder)
-        split_path(folder, "train")
-        split_path(folder, "test")
-        find_split(folder, "valid")
 
 
 def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:

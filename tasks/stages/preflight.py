@@ -25,6 +25,7 @@ from tasks.runtime.input_checks import (
     check_pipeline_input,
     check_study_data,
     check_training_input,
+    check_training_study_input,
     with_named_encoders,
 )
 from tasks.runtime.progress import show_progress_in
@@ -301,6 +302,20 @@ def check_training(settings: Settings | None, data: Path, test: Path | None) -> 
     """
     settings = _loaded(settings)
     check_training_input(settings, data, test)
+    check_scoring(settings)
+    return Ready(settings, _opened(settings.store))
+
+
+def check_training_study(
+    settings: Settings | None, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
+) -> Ready:
+    """Check and return the inputs of a flow that trains each base on each data set.
+
+    Raises:
+        SettingsError: The name of a data set is not fit for a file's; else as `check_training`.
+    """
+    settings = _loaded(settings)
+    check_training_study_input(settings, bases, data, test)
     check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 

@@ -211,6 +211,9 @@ class _Trainer(SentenceTransformerTrainer):
 
     module: nn.Module
 
+    def add_model_card_callback(self, _: Any) -> None:  # noqa: ANN401
+        """Leave out the examples of a model card, which is not written."""
+
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ANN401, ARG002
         folder = Path(output_dir or str(self.args.output_dir))
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,137 @@
+"""The study of trainings: what is trained by which seed, and the task that writes the report."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from prefect.artifacts import create_markdown_artifact
+
+from infra.outputs import write_outputs
+from infra.records import Record
+from infra.settings import PublishSettings
+from infra.settings.training import TrainingSettings
+from tasks.benchmarks.benchmark import qrels_of
+from tasks.encoders import encoders
+from tasks.metrics import evaluate
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.training_study import (
+    AS_IT_IS,
+    DEV,
+    METRICS,
+    PAIRS,
+    Place,
+    TrainingStudyReport,
+    figures_table,
+    study_figures,
+    training_study_document,
+)
+from tasks.runtime.caching import stage
+from tasks.runtime.run_events import artifact_key
+from tasks.stages.leaderboard import read_rankings
+from tasks.stages.scoring import OpenBenchmark, Run
+from tasks.stages.study.kape_report import folder_name
+from tasks.stages.train import TrainingInput, read_training
+from tasks.training.models import models
+
+PAGE, MARKDOWN, FIGURES, REPORT = "study.html", "study.md", "figures.parquet", "study.json"
+
+
+class WrittenTrainingStudy(Record):
+    """Reference to a written report.
+
+    Attributes:
+        folder: With the page, the Markdown, the table of figures, and the report as JSON.
+    """
+
+    folder: Path
+
+
+def trainings_of(
+    bases: Sequence[str],
+    data: Mapping[str, Path],
+    test: Path | None,
+    seeds: int,
+    settings: TrainingSettings,
+) -> Iterator[tuple[Place, TrainingInput]]:
+    """Yield what is trained on what, by each seed; a data set is read and split once, before.
+
+    Args:
+        bases: Encoders that are fine-tuned, and models that are trained from nothing.
+        data: Name of a data set → where it is.
+        test: A benchmark to test all on.
+        seeds: How many seeds, from that of the settings or of the first base's recipe on.
+        settings: How is trained.
+
+    Raises:
+        SourceError: A data set cannot be read, or has training pairs of test queries.
+        PublishError: A file of an export is missing or changed.
+    """
+    test = test and test.resolve()
+
+    def inputs(path: Path, **given: object) -> TrainingInput:
+        return TrainingInput(path.resolve(), test, settings.model_copy(update=given))
+
+    read = {name: inputs(path, seed=None).data for name, path in data.items()}
+    known = [base if base in models.names() else encoders.adopt(base) for base in bases]
+    first = inputs(Path(), base=known[0]).recipe.seed
+    for base, name, seed in product(dict.fromkeys(known), data, range(first, first + seeds)):
+        each = inputs(data[name], base=base, seed=seed, name=f"{base}-{name}-{seed}")
+        each.data = read[name]
+        yield Place(test.name if test else name, base, name), each
+
+
+@stage("write-training-study", "report the study of trainings")
+def write_training_study(
+    places: Sequence[Place],
+    runs: Sequence[Run],
+    benchmarks: Mapping[str, OpenBenchmark],
+    settings: PublishSettings,
+) -> WrittenTrainingStudy:
+    """Write page, Markdown, all figures as a table, and the report as JSON.
+
+    Args:
+        places: What was tested on what.
+        runs: The rankings of each.
+        benchmarks: The test queries by their names.
+        settings: Where encoders are, and reports are written.
+
+    Raises:
+        SourceError: A run is malformed, or belongs to another benchmark.
+        DiskFullError: The disk is full; an older report is as it was.
+    """
+    folder = settings.folder.resolve()
+    qrels = {name: qrels_of(each.content.labels) for name, each in benchmarks.items()}
+    matches = [[*of.values()] for queries in qrels.values() for of in queries.values()]
+    has_several = any(sum(value > 0 for value in of) > 1 for of in matches)
+    metrics = METRICS if has_several else METRICS[:-1]  # with one right code each MMRR is MRR
+    tested = []
+    seeds: dict[int, None] = {}
+    for place, run in zip(places, runs, strict=True):
+        (rankings,) = read_rankings(benchmarks[place.test], [run]).values()
+        scores = evaluate(rankings, qrels[place.test], metrics)
+        values = {
+            name: np.array([of[query] for query in sorted(of)]) for name, of in scores.items()
+        }
+        if place.data != AS_IT_IS:
+            training = read_training(folder / "encoders" / run.method)
+            history = training.history
+            dev = dict([(0.0, history.before), *history.scores])[history.best_epoch]
+            values |= {DEV + history.metric: np.array([dev]), PAIRS: np.array([training.pairs])}
+            seeds[training.description.recipe.seed] = None
+        tested.append((place, values))
+    report = TrainingStudyReport(seeds=tuple(seeds), figures=study_figures(tested))
+    document = training_study_document(report)
+    text = markdown_page(document)
+    names = list(dict.fromkeys(place.data for place in places if place.data != AS_IT_IS))
+    written = folder / "training-studies" / folder_name(names)
+    files = {PAGE: html_page(document), MARKDOWN: text, FIGURES: figures_table(report)}
+    write_outputs(written, {**files, REPORT: report.model_dump_json(indent=1)})
+    key = artifact_key("study-training", "-".join(names))
+    create_markdown_artifact(text, key=key, description=f"Training on {', '.join(names)}")
+    return WrittenTrainingStudy(folder=written)
+
+
+def read_training_study(folder: Path) -> TrainingStudyReport:
+    """Return the report that `write_training_study` wrote into a folder."""
+    return TrainingStudyReport.model_validate_json((folder / REPORT).read_text("utf-8"))
