@@ -1,5 +1,6 @@
 """The training study: bases trained on data sets by several seeds, compared on test queries."""
 
+from itertools import product
 from pathlib import Path
 
 from prefect import flow
@@ -9,10 +10,11 @@ from flows.runtime.run_names import data_name
 from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
-from tasks.stages.preflight import check_training_study
+from tasks.stages.preflight import check_training
 from tasks.stages.scoring import open_benchmark, score_method
-from tasks.stages.study.training import WrittenTrainingStudy, trainings_of, write_training_study
-from tasks.stages.train import TEST, train_encoder
+from tasks.stages.study.training import write_training_study
+from tasks.stages.train import TEST, TrainingInput, train_encoder
+from tasks.training.models import models
 
 
 @flow(name="study-training", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
@@ -22,8 +24,8 @@ def study_training(
     test: Path | None = None,
     seeds: int = 1,
     settings: FlowSettings = None,
-) -> WrittenTrainingStudy:
-    """Train each base on each data set by each seed, one after the other; score all, and report.
+) -> Path:
+    """Train each base on each data set by each seed, score all, and return the report's folder.
 
     Args:
         bases: Encoders that are fine-tuned, and models that are trained from nothing.
@@ -33,21 +35,35 @@ def study_training(
         settings: The settings, of which `training` says how is trained, and evaluation.methods
             what is scored besides; None reads them from file and environment.
     """
-    ready = check_training_study(settings, bases, data, test)
+    ready = check_training(settings, data, test, bases)
     database, chosen = ready.database, ready.settings
+    test = test and test.resolve()
+
+    def inputs_of(path: Path, **given: object) -> TrainingInput:
+        return TrainingInput(path.resolve(), test, chosen.training.model_copy(update=given))
+
+    # Each data set is read and split once.
+    read = {name: inputs_of(path, seed=None).data for name, path in data.items()}
+    known = [base if base in models.names() else encoders.adopt(base) for base in bases]
+    first = inputs_of(Path(), base=known[0]).recipe.seed
     trained, steps = [], []
     folders: dict[str, Path] = {}
-    methods: dict[str, None] = {}
-    for place, inputs in trainings_of(bases, data, test, seeds, chosen.training):
+    for base, name, seed in product(dict.fromkeys(known), data, range(first, first + seeds)):
+        inputs = inputs_of(data[name], base=base, seed=seed, name=f"{base}-{name}-{seed}")
+        inputs.data = read[name]
         made = train_encoder(database, inputs, chosen, return_state=True)
         encoders.adopt(made.result().reference)
+        place = Place(test.name if test else name, base, name)
         trained.append((place, made.result().name))
         steps.append(made)
         folders.setdefault(place.test, test or made.result().folder / TEST)
-        methods |= dict.fromkeys([place.base] if inputs.is_fine_tuning else [])
     benchmarks = {name: open_benchmark(database, folder) for name, folder in folders.items()}
-    methods |= dict.fromkeys(chosen.evaluation.methods)
-    tested = [*((Place(name, each), each) for name in benchmarks for each in methods), *trained]
+    as_they_are = [base for base in known if base not in models.names()]
+    methods = dict.fromkeys([*as_they_are, *chosen.evaluation.methods])
+    tested = [
+        *((Place(name, each), each) for name in benchmarks for each in methods),
+        *trained,
+    ]
     scored = [
         score_method.submit(
             database, benchmarks[place.test], method, chosen, wait_for=steps, return_state=False

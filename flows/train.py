@@ -30,7 +30,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         settings: The settings, of which `training` says what is trained, and evaluation.methods
             what it is compared with besides; None reads them from file and environment.
     """
-    ready = check_training(settings, data, test)
+    ready = check_training(settings, {"data": data}, test)
     database, chosen = ready.database, ready.settings
     inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
     made = train_encoder(database, inputs, chosen, return_state=True)

@@ -27,7 +27,6 @@ from tasks.runtime.input_checks import (
     check_pipeline_input,
     check_study_data,
     check_training_input,
-    check_training_study_input,
     openings,
 )
 from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
@@ -122,7 +121,7 @@ def study_kape(options: StudyKape) -> None:
 
 def study_training(options: StudyTraining) -> None:
     """Check bases, recipe and methods, and that data sets and test are there."""
-    check_training_study_input(options.settings, options.bases, options.data, options.test)
+    check_training_input(options.settings, options.bases, options.data, options.test)
 
 
 def generation(options: Generate) -> None:
@@ -147,7 +146,8 @@ def estimate(options: Estimate) -> None:
 
 def train(options: Train) -> None:
     """Check base, recipe and methods, and that data and test are there."""
-    check_training_input(options.settings, options.data, options.test)
+    bases = [options.settings.training.base]
+    check_training_input(options.settings, bases, {"data": options.data}, options.test)
 
 
 def diff(options: Diff) -> None:

@@ -18,8 +18,7 @@ from tasks.reports.estimation import (
     plan_table,
     refusal,
 )
-from tasks.reports.kape import KapeReport
-from tasks.reports.kape import terminal_tables as kape_tables
+from tasks.reports.kape import KapeReport, terminal_tables
 from tasks.reports.leaderboard import Leaderboard as Board
 from tasks.reports.leaderboard import MethodRow
 from tasks.reports.study import (
@@ -30,7 +29,7 @@ from tasks.reports.study import (
     conditions_table,
 )
 from tasks.reports.training import gains_table
-from tasks.reports.training_study import terminal_tables as training_tables
+from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
 from tasks.stages.estimate.report import read_report as read_estimate
@@ -42,8 +41,6 @@ from tasks.stages.study.kape_report import read_kape_report
 from tasks.stages.study.report import FIGURES as STUDY_FIGURES
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
-from tasks.stages.study.training import FIGURES as TRAINING_FIGURES
-from tasks.stages.study.training import PAGE as TRAINING_PAGE
 from tasks.stages.study.training import read_training_study
 from tasks.stages.train import read_training
 
@@ -223,15 +220,15 @@ def study_kape(options: StudyKape) -> None:
 
 def print_kape(report: KapeReport, page: str) -> None:
     """Print the tables that fit a terminal; the page has the others, and the figures."""
-    for table in kape_tables(report):
+    for table in terminal_tables(report):
         print_block(table, rest=page)
 
 
 def study_training(options: StudyTraining) -> None:
     """Run the study's flow; print its tables."""
-    written = flow_result("study_training", options)
-    page = str(written.folder / TRAINING_PAGE)
-    for table in training_tables(read_training_study(written.folder)):
+    folder = flow_result("study_training", options)
+    page = str(folder / STUDY_PAGE)
+    for table in study_tables(read_training_study(folder)):
         print_block(table, rest=page)
-    say(f"all figures as a table: {written.folder / TRAINING_FIGURES}")
+    say(f"all figures as a table: {folder / STUDY_FIGURES}")
     say(f"study: {page}")

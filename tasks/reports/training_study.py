@@ -30,11 +30,6 @@ class Place(NamedTuple):
     base: str
     data: str = AS_IT_IS
 
-    @property
-    def label(self) -> str:
-        """Base and data set."""
-        return f"{self.base}, {self.data}"
-
 
 class StudyFigure(Record):
     """A figure of all seeds.
@@ -77,13 +72,12 @@ def study_figures(
     figures = []
     for place, several in placed.items():
         own = {name: np.array([values[name] for values in several]) for name in several[0]}
-        before = [(other.data, met[other]) for other in met if other[:2] == place[:2]]
-        figures += [_figure(place, "", name, values) for name, values in own.items()]
+        same = ((other.data, met[other]) for other in met if other[:2] == place[:2])
         figures += [
-            _figure(place, data, name, own[name] - values[name])
-            for data, values in before
-            for name in METRICS
-            if name in own
+            _figure(place, less, name, values - others.get(name, 0.0))
+            for less, others in [("", {}), *same]
+            for name, values in own.items()
+            if not less or name in METRICS
         ]
         met[place] = own
     return tuple(figures)
@@ -111,7 +105,7 @@ def score_tables(report: TrainingStudyReport) -> list[Table]:
     for test, metric in product(dict.fromkeys(place.test for place in found), METRICS):
         rows = [
             (
-                place.label, *_cells(of["", metric]), *_cells(of.get((AS_IT_IS, metric)), "+"),
+                _label(place), *_cells(of["", metric]), *_cells(of.get((AS_IT_IS, metric)), "+"),
                 next((f"{it.mean:.4f}" for (_, name), it in of.items() if DEV in name), NONE),
                 f"{of['', PAIRS].mean:,.0f}" if ("", PAIRS) in of else NONE,
             )
@@ -121,6 +115,10 @@ def score_tables(report: TrainingStudyReport) -> list[Table]:
         if rows:
             tables.append(Table(header, rows, caption=f"{metric}, test queries: {test}"))
     return tables
+
+
+def _label(place: Place) -> str:
+    return ", ".join(place[1:])
 
 
 def _cells(interval: Interval | None, sign: str = "") -> tuple[str, str]:
@@ -134,14 +132,13 @@ def _cells(interval: Interval | None, sign: str = "") -> tuple[str, str]:
 def difference_table(report: TrainingStudyReport) -> Table:
     """Return what each data set gives more than another on the same test queries."""
     rows = [
-        (f"{each.place.label} less {each.less}", each.name, *_cells(each.interval, "+"))
+        (f"{_label(each.place)} less {each.less}", each.name, *_cells(each.interval, "+"))
         for each in report.figures
         if each.less not in ("", AS_IT_IS)
     ]
     return Table(
         ("base, data sets", "metric", "difference", "95%"), rows, text_columns=2,
         caption="Data sets compared on the same test queries",
-        empty="No two data sets have the same test queries: give --test.",
     )  # fmt: skip
 
 
@@ -149,24 +146,15 @@ def published_table(report: TrainingStudyReport) -> Table:
     """Return our figures beside those of the papers, where base and data have their names."""
     rows = []
     for each in report.figures:
-        place, ours = each.place, each.interval.mean
-        model, differs = published_name(place.base)
+        (test, base, trained_on), ours = each.place, each.interval.mean
+        model, differs = published_name(base)
         for paper, value, source in _published():
-            if each.less == "" and paper == (model, place.data.lower(), each.name):
+            if each.less == "" and paper == (model, trained_on.lower(), each.name):
                 # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
                 note = "" if source.startswith("kape") else differs
                 shown = (f"{ours:.4f}", f"{value:.4f}", f"{ours - value:+.4f}", source)
-                rows.append((place.label, each.name, *shown, place.test, note))
-    header = (
-        "base, data",
-        "figure",
-        "ours",
-        "published",
-        "difference",
-        "source",
-        "test",
-        "differs",
-    )
+                rows.append((_label(each.place), each.name, *shown, test, note))
+    header = ("base, data", "figure", "ours", "published", "difference", "source", "test", "note")
     return Table(header, rows, caption="Beside published figures")
 
 
@@ -181,8 +169,8 @@ def _published() -> Iterator[tuple[tuple[str, str, str], float, str]]:
             yield (model, data.lower(), name), value, "kape, Table 2"
 
 
-def terminal_tables(report: TrainingStudyReport) -> list[Table]:
-    """Return the tables that have rows."""
+def study_tables(report: TrainingStudyReport) -> list[Table]:
+    """Return all tables that have rows."""
     compared = [difference_table(report), published_table(report)]
     return [*score_tables(report), *(table for table in compared if table.rows)]
 
@@ -190,45 +178,32 @@ def terminal_tables(report: TrainingStudyReport) -> list[Table]:
 def training_study_document(report: TrainingStudyReport) -> Document:
     """Return the report as a document."""
     over = (
-        "Student's over seeds: they say how far another seed may lie, not other queries; of what "
-        "is not trained they are by the bootstrap over queries"
+        "Student's over seeds, how far another seed may lie and not other queries; of what is not "
+        "trained"
         if len(report.seeds) > 1
-        else "by the bootstrap over queries, since there is one seed"
+        else "those of one seed,"
     )
     about = (
-        f"Seeds: {', '.join(map(str, report.seeds))}. Intervals are {over}. A gain is over the "
-        "base as it is. The dev score is that of the epoch that was kept. How an encoder was "
-        "trained, and what of the test it saw, stands in its own folder, in training.json."
+        f"Seeds: {', '.join(map(str, report.seeds))}. Intervals are {over} by the bootstrap over "
+        "queries. A gain is over the base as it is. The dev score is that of the epoch that was "
+        "kept; training.json beside an encoder says how it was trained, and what of the test it "
+        "saw. The papers tested CoSQA+'s models on 95 Python queries of CodeSearchNet's challenge, "
+        "KAPE's on the data sets' own."
     )
-    papers = (
-        "The papers' test queries: CoSQA+ 95 of CodeSearchNet's challenge (Python), KAPE those of "
-        "each data set."
-    )
-    return Document(
-        kind="Training study",
-        title="What bases gain by training",
-        sections=[
-            Section("scores", "Base and data set", [*score_tables(report), about]),
-            Section("data", "Data sets", [difference_table(report)]),
-            Section("published", "Published figures", [published_table(report), papers]),
-        ],
-    )
+    section = Section("scores", "Scores", [*study_tables(report), about])
+    return Document(kind="Training study", title="What bases gain by training", sections=[section])
 
 
 def figures_table(report: TrainingStudyReport) -> pa.Table:
     """Return all figures, ours and published, as a table; a row without a seed is of all seeds."""
-    rows: list[dict[str, object]] = []
+    rows: list[tuple[object, ...]] = []
     for each in report.figures:
-        of = {"origin": "computed", **each.place._asdict(), "less": each.less, "figure": each.name}
-        it = each.interval
-        rows.append({**of, "value": it.mean, "low": it.low, "high": it.high})
+        of, it = ("computed", *each.place, each.less, each.name), each.interval
+        rows.append((*of, None, it.mean, it.low, it.high))
         if each.place.data != AS_IT_IS:
             by_seed = zip(report.seeds, each.by_seed, strict=True)
-            rows += [{**of, "seed": seed, "value": value} for seed, value in by_seed]
+            rows += [(*of, seed, value, None, None) for seed, value in by_seed]
     for (model, data, name), value, source in _published():
-        theirs = {"base": model, "data": data, "less": "", "figure": name, "value": value}
-        rows.append({"origin": source, **theirs})
-    texts = ("origin", "base", "data", "less", "test", "figure")
-    numbers = {"value": pa.float64(), "low": pa.float64(), "high": pa.float64()}
-    schema = pa.schema({**dict.fromkeys(texts, pa.string()), "seed": pa.int64(), **numbers})
-    return pa.Table.from_pylist(rows, schema=schema)
+        rows.append((source, None, model, data, "", name, None, value, None, None))
+    columns = ("origin", *Place._fields, "less", "figure", "seed", "value", "low", "high")
+    return pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))

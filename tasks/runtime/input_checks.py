@@ -5,7 +5,7 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -29,7 +29,7 @@ from tasks.training.encoder import check_trainable
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES
 
-_DATA_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
+_DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
@@ -68,10 +68,13 @@ def _check_scales(search: SearchSettings) -> None:
 def _checked_methods(settings: Settings) -> list[str]:
     """Return the methods to score, after checking their names and their encoders' checkpoints."""
     methods = chosen_methods(settings.evaluation, settings.search)
-    for name in chain.from_iterable(map(components, methods)):
-        if encoders.has(name):
-            check_checkpoint(name, settings.encoder)
+    _check_encoders_of(methods, settings)
     return methods
+
+
+def _check_encoders_of(methods: Iterable[str], settings: Settings) -> None:
+    for name in filter(encoders.has, chain.from_iterable(map(components, methods))):
+        check_checkpoint(name, settings.encoder)
 
 
 def openings(source: SourceSettings) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -191,36 +194,35 @@ def check_estimate_input(
     for metric in settings.estimation.metrics:
         measure_named(metric)
     for path in paths:
-        _check_path(path)
-        if not path.exists():
-            raise SourceError(f"{path} cannot be read: there is no such file or folder")
+        _check_is_there(path)
     if judged:
         check_folder(judged)
 
 
-def check_training_input(settings: Settings, data: Path, test: Path | None) -> None:
-    """Check base, recipe, methods to compare with, and that data and test are there.
+def check_training_input(
+    settings: Settings, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
+) -> None:
+    """Check bases, recipe, methods to compare with, and that data and test are there.
 
     Raises:
         UnknownNameError: There is no such base, recipe or method.
-        EncoderError: The base has no checkpoint here and is published nowhere.
-        SettingsError: The base cannot be fine-tuned.
+        EncoderError: A base has no checkpoint here and is published nowhere.
+        SettingsError: A base cannot be fine-tuned; there is no data set, or its name is not fit for
+            a file's.
         SourceError: There is nothing at a path, or the test is no benchmark.
     """
-    base, recipe = settings.training.base, settings.training.recipe
-    if base not in models.names():
+    recipe = settings.training.recipe
+    for base in set(bases).difference(models.names()):
         check_checkpoint(base, settings.encoder)
         check_trainable(base, encoders.get(base))
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
-    for name in chain.from_iterable(map(components, settings.evaluation.methods)):
-        if encoders.has(name):
-            check_checkpoint(name, settings.encoder)
+    _check_encoders_of(settings.evaluation.methods, settings)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
-    _check_path(data)
-    if not data.exists():
-        raise SourceError(f"{printable(data)} cannot be read: there is no such file or folder")
+    _check_data_names(data)
+    for path in data.values():
+        _check_is_there(path)
     if test:
         check_folder(test)
 
@@ -261,6 +263,12 @@ def check_folder(folder: Path) -> None:
         )
 
 
+def _check_is_there(path: Path) -> None:
+    _check_path(path)
+    if not path.exists():
+        raise SourceError(f"{printable(path)} cannot be read: there is no such file or folder")
+
+
 def _check_path(path: Path) -> None:
     """Refuse a path that no parameter of a flow can be."""
     try:
@@ -293,21 +301,6 @@ def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
         split_path(folder, "train")
         split_path(folder, "test")
         find_split(folder, "valid")
-
-
-def check_training_study_input(
-    settings: Settings, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
-) -> None:
-    """Check each base on each data set as `check_training_input` does, and the names of these.
-
-    Raises:
-        SettingsError: There is no data set, or its name is not fit for a file's; or as there.
-    """
-    _check_data_names(data)
-    for base in bases:
-        training = settings.training.model_copy(update={"base": base})
-        for path in data.values():
-            check_training_input(settings.model_copy(update={"training": training}), path, test)
 
 
 def _check_data_names(names: Collection[str]) -> None:

@@ -46,7 +46,7 @@ def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path
     trained = {folder.name: folder for folder in (world / "out" / "encoders").iterdir()}
     assert set(trained) == names
     before = {name: (trained[name] / "encoder.json").stat().st_mtime_ns for name in names}
-    rows = pq.read_table(written.folder / "figures.parquet").to_pylist()
+    rows = pq.read_table(written / "figures.parquet").to_pylist()
     ours = [row for row in rows if row["origin"] == "computed"]
     assert {row["seed"] for row in ours if row["data"] == "all"} == {None, 3, 4}
     assert {row["base"] for row in ours if row["data"] == "none"} == {"bm25"}
@@ -58,12 +58,12 @@ def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path
         and row["seed"] is None
     )
     assert less["data"] == "half"
-    page = (written.folder / "study.html").read_text()
+    page = (written / "study.html").read_text()
     assert all(base in page for base in bases)
 
     again = study_training(bases[:1], {"half": data["half"]}, world / "bench", 2, settings(world))
     assert {name: (trained[name] / "encoder.json").stat().st_mtime_ns for name in names} == before
-    assert read_training_study(again.folder).seeds == (3, 4)
+    assert read_training_study(again).seeds == (3, 4)
 
 
 def test_each_data_set_is_tested_on_its_own_queries_and_a_gain_is_over_the_base(
@@ -72,7 +72,7 @@ def test_each_data_set_is_tested_on_its_own_queries_and_a_gain_is_over_the_base(
     dimension = MiniLM.spec.dimension
     base = f"checkpoint:tiny={make_checkpoint('minilm', world / 'tiny', dimension)}?like=minilm"
     data = {"all": world / "all.jsonl", "half": world / "half.jsonl"}
-    report = read_training_study(study_training((base,), data, settings=settings(world)).folder)
+    report = read_training_study(study_training((base,), data, settings=settings(world)))
     assert {each.place.base for each in report.figures} == {"tiny"}
     assert {(each.place.test, each.place.data) for each in report.figures} == {
         ("all", "none"), ("all", "all"), ("half", "none"), ("half", "half"),

@@ -1,18 +1,14 @@
-"""The study of trainings: what is trained by which seed, and the task that writes the report."""
+"""The task that writes the report of the study of trainings."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from prefect.artifacts import create_markdown_artifact
 
 from infra.outputs import write_outputs
-from infra.records import Record
 from infra.settings import PublishSettings
-from infra.settings.training import TrainingSettings
 from tasks.benchmarks.benchmark import qrels_of
-from tasks.encoders import encoders
 from tasks.metrics import evaluate
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.training_study import (
@@ -31,54 +27,8 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape_report import folder_name
-from tasks.stages.train import TrainingInput, read_training
-from tasks.training.models import models
-
-PAGE, MARKDOWN, FIGURES, REPORT = "study.html", "study.md", "figures.parquet", "study.json"
-
-
-class WrittenTrainingStudy(Record):
-    """Reference to a written report.
-
-    Attributes:
-        folder: With the page, the Markdown, the table of figures, and the report as JSON.
-    """
-
-    folder: Path
-
-
-def trainings_of(
-    bases: Sequence[str],
-    data: Mapping[str, Path],
-    test: Path | None,
-    seeds: int,
-    settings: TrainingSettings,
-) -> Iterator[tuple[Place, TrainingInput]]:
-    """Yield what is trained on what, by each seed; a data set is read and split once, before.
-
-    Args:
-        bases: Encoders that are fine-tuned, and models that are trained from nothing.
-        data: Name of a data set → where it is.
-        test: A benchmark to test all on.
-        seeds: How many seeds, from that of the settings or of the first base's recipe on.
-        settings: How is trained.
-
-    Raises:
-        SourceError: A data set cannot be read, or has training pairs of test queries.
-        PublishError: A file of an export is missing or changed.
-    """
-    test = test and test.resolve()
-
-    def inputs(path: Path, **given: object) -> TrainingInput:
-        return TrainingInput(path.resolve(), test, settings.model_copy(update=given))
-
-    read = {name: inputs(path, seed=None).data for name, path in data.items()}
-    known = [base if base in models.names() else encoders.adopt(base) for base in bases]
-    first = inputs(Path(), base=known[0]).recipe.seed
-    for base, name, seed in product(dict.fromkeys(known), data, range(first, first + seeds)):
-        each = inputs(data[name], base=base, seed=seed, name=f"{base}-{name}-{seed}")
-        each.data = read[name]
-        yield Place(test.name if test else name, base, name), each
+from tasks.stages.study.report import FIGURES, MARKDOWN, PAGE, REPORT
+from tasks.stages.train import read_training
 
 
 @stage("write-training-study", "report the study of trainings")
@@ -87,8 +37,8 @@ def write_training_study(
     runs: Sequence[Run],
     benchmarks: Mapping[str, OpenBenchmark],
     settings: PublishSettings,
-) -> WrittenTrainingStudy:
-    """Write page, Markdown, all figures as a table, and the report as JSON.
+) -> Path:
+    """Write page, Markdown, all figures as a table, and the report as JSON; return their folder.
 
     Args:
         places: What was tested on what.
@@ -102,8 +52,8 @@ def write_training_study(
     """
     folder = settings.folder.resolve()
     qrels = {name: qrels_of(each.content.labels) for name, each in benchmarks.items()}
-    matches = [[*of.values()] for queries in qrels.values() for of in queries.values()]
-    has_several = any(sum(value > 0 for value in of) > 1 for of in matches)
+    judged = [[*of.values()] for queries in qrels.values() for of in queries.values()]
+    has_several = any(sum(value > 0 for value in of) > 1 for of in judged)
     metrics = METRICS if has_several else METRICS[:-1]  # with one right code each MMRR is MRR
     tested = []
     seeds: dict[int, None] = {}
@@ -129,7 +79,7 @@ def write_training_study(
     write_outputs(written, {**files, REPORT: report.model_dump_json(indent=1)})
     key = artifact_key("study-training", "-".join(names))
     create_markdown_artifact(text, key=key, description=f"Training on {', '.join(names)}")
-    return WrittenTrainingStudy(folder=written)
+    return written
 
 
 def read_training_study(folder: Path) -> TrainingStudyReport:

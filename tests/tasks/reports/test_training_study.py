@@ -15,7 +15,7 @@ from tasks.reports.training_study import (
     published_table,
     score_tables,
     study_figures,
-    terminal_tables,
+    study_tables,
     training_study_document,
 )
 from tasks.statistics import Values
@@ -106,7 +106,7 @@ def test_a_published_figure_stands_beside_ours_where_base_and_data_have_the_pape
 
 
 def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> None:
-    for table in terminal_tables(report()):
+    for table in study_tables(report()):
         assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
     document = training_study_document(report())
     for text in (html_page(document), markdown_page(document)):
