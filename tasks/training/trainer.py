@@ -6,6 +6,7 @@ epoch and every few minutes; another run over the same folder goes on from the l
 ends with the same weights.
 """
 
+import json
 import re
 import shutil
 import time
@@ -14,10 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 import torch
 from datasets import Dataset, disable_progress_bars
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_model
 from sentence_transformers import (
     SentenceTransformer,
@@ -33,7 +36,7 @@ from sentence_transformers.sentence_transformer.losses import MultipleNegativesR
 from sentence_transformers.util import cos_sim, dot_score
 from torch import Tensor, nn
 from torch.nn.functional import normalize
-from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
+from transformers import PrinterCallback, TrainerCallback, TrainerState
 
 from infra.disk import OTHER_OUTPUT, free_bytes, space_on
 from infra.errors import TrainingError
@@ -49,8 +52,9 @@ from tasks.training.models import models
 from tasks.training.models._joint import JointModel
 from tasks.training.recipes import Recipe
 
-_STATE = "trainer_state.json"  # written last into a checkpoint: one without it is not whole
+_STATE = "trainer_state.json"  # written last into a checkpoint
 _WEIGHTS = "model.safetensors"
+_OTHERS = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
 _DEPTH = 1_000  # of the dev rankings, as the authors of CoSQA+ have it
 _LOGS_AN_EPOCH = 20
 _SPARE_BYTES = 1 << 20
@@ -173,10 +177,14 @@ class _DevScore(BaseEvaluator):
 
 
 class _Watch(TrainerCallback):
-    """Tells of the progress, and asks for a checkpoint every few minutes."""
+    """Tells of the progress, asks for a checkpoint every few minutes, and ends training early."""
 
-    def __init__(self, job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> None:
+    def __init__(
+        self, job: TrainingJob, tell: Callable[[TrainingProgress], None], an_epoch: int
+    ) -> None:
         self._tell = tell
+        self._recipe = job.recipe
+        self._an_epoch = an_epoch
         self._every_s = 60 * job.checkpoint_minutes
         self._metric = f"eval_{job.recipe.metric}"
         self._saved = time.monotonic()
@@ -195,8 +203,12 @@ class _Watch(TrainerCallback):
             )
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
-        if time.monotonic() - self._saved >= self._every_s:
+        # At the end of an epoch there is one after the dev score.
+        if state.global_step % self._an_epoch and time.monotonic() - self._saved >= self._every_s:
             control.should_save = True
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
+        control.should_training_stop = _is_over(state.log_history, self._recipe)
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ANN401, ARG002
         self._saved = time.monotonic()
@@ -258,14 +270,28 @@ def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[A
     before = dev(tower)[job.recipe.metric]
     if job.recipe.loss == "none":
         return model, _history(job, model, [], before, started)
-    trainer = _trainer(job, tower, dev, _Watch(job, tell))
-    trainer.module = model
     last = last_checkpoint(job.folder)
-    trainer.train(resume_from_checkpoint=str(last) if last else None)
-    state = trainer.state
-    if best := state.best_model_checkpoint:
-        load_model(model, job.folder / Path(best).name / _WEIGHTS)
+    state = TrainerState.load_from_json(str(last / _STATE)) if last else TrainerState()
+    if not _is_over(state.log_history, job.recipe):
+        trainer = _trainer(job, tower, dev, tell)
+        trainer.module = model
+        trainer.train(resume_from_checkpoint=str(last) if last else None)
+        state = trainer.state
+    best = job.folder / f"checkpoint-{state.best_global_step}"
+    try:
+        load_model(model, best / _WEIGHTS)
+    except (OSError, SafetensorError) as error:
+        raise TrainingError(
+            f"the best epoch's {best} cannot be read ({error}): remove {job.folder}, and train anew"
+        ) from error
     return model, _history(job, model, state.log_history, before, started)
+
+
+def _is_over(log: Sequence[dict[str, Any]], recipe: Recipe) -> bool:
+    """Return whether so many epochs as the recipe has patience were no better than the best."""
+    metric = f"eval_{recipe.metric}"
+    scores = [entry[metric] for entry in log if metric in entry]
+    return bool(scores) and 0 < recipe.patience < len(scores) - scores.index(max(scores))
 
 
 def progress_of_training(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
@@ -309,15 +335,27 @@ def last_checkpoint(folder: Path) -> Path | None:
     """Return the last whole checkpoint of a folder; those that are not whole are removed."""
     whole = []
     for found in folder.glob("checkpoint-*"):
-        if (found / _STATE).is_file():
+        if _is_whole(found):
             whole.append(found)
         else:
             shutil.rmtree(found, ignore_errors=True)
     return max(whole, key=lambda found: int(found.name.rpartition("-")[2]), default=None)
 
 
+def _is_whole(checkpoint: Path) -> bool:
+    try:
+        with safe_open(checkpoint / _WEIGHTS, "pt"):
+            json.loads((checkpoint / _STATE).read_text("utf-8"))
+    except (OSError, ValueError, SafetensorError):
+        return False
+    return all(is_zipfile(checkpoint / name) for name in _OTHERS)
+
+
 def _trainer(
-    job: TrainingJob, tower: SentenceTransformer, dev: _DevScore, watch: _Watch
+    job: TrainingJob,
+    tower: SentenceTransformer,
+    dev: _DevScore,
+    tell: Callable[[TrainingProgress], None],
 ) -> _Trainer:
     recipe = job.recipe
     pairs = with_names_as_queries(job.pairs, recipe)
@@ -357,13 +395,9 @@ def _trainer(
         data_collator=SentenceTransformerDataCollator(
             tower.preprocess, router_mapping={"query": "query", "code": "code"}
         ),
-        callbacks=[
-            watch,
-            *([EarlyStoppingCallback(recipe.patience)] if recipe.patience else []),
-        ],
+        callbacks=[_Watch(job, tell, an_epoch)],
     )
-    for needless in (PrinterCallback, trainer.model_card_callback_class):
-        trainer.remove_callback(needless)
+    trainer.remove_callback(PrinterCallback)
     return trainer
 
 
@@ -415,5 +449,5 @@ def _history(
         steps=max((entry["step"] for entry in log), default=0),
         dimension=model.dimension,
         seconds=time.monotonic() - started,
-        device=str(next(model.parameters()).device),
+        device=next((each.device.type for each in model.parameters()), "cpu"),
     )
