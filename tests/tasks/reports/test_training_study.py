@@ -111,7 +111,7 @@ def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> No
     document = training_study_document(report())
     for text in (html_page(document), markdown_page(document)):
         assert all(name in text for name in ("cosqa-plus less cosqa", "Table III", "over seeds"))
-    assert "there is one seed" in markdown_page(training_study_document(report(1)))
+    assert "those of one seed" in markdown_page(training_study_document(report(1)))
     saved = report().model_dump_json()
     assert TrainingStudyReport.model_validate_json(saved) == report()
 
