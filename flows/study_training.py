@@ -13,7 +13,7 @@ from tasks.reports.training_study import Place
 from tasks.stages.preflight import check_training
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.study.training import write_training_study
-from tasks.stages.train import TEST, TrainingInput, train_encoder
+from tasks.stages.train import TrainingInput, train_encoder
 from tasks.training.models import models
 
 
@@ -56,7 +56,7 @@ def study_training(
         place = Place(test.name if test else name, base, name)
         trained.append((place, made.result().name))
         steps.append(made)
-        folders.setdefault(place.test, test or made.result().folder / TEST)
+        folders.setdefault(place.test, test or made.result().test)
     benchmarks = {name: open_benchmark(database, folder) for name, folder in folders.items()}
     as_they_are = [base for base in known if base not in models.names()]
     methods = dict.fromkeys([*as_they_are, *chosen.evaluation.methods])

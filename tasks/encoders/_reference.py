@@ -45,7 +45,7 @@ def referenced_encoder(reference: str) -> EncoderClass:
         known = [*encoders.names(), *(f"{scheme}:…" for scheme in SCHEMES)]
         raise UnknownNameError(f"{unknown_name('encoder', reference, known)}; write {SYNTAX}")
     name = name if equals else _last_part(target)
-    _check_name(name, reference)
+    check_name(name, reference)
     options = _options(query, reference)
     return SCHEMES[scheme](name, target, options)
 
@@ -54,8 +54,12 @@ def _last_part(target: str) -> str:
     return re.split(r"[/\\]", target.partition("@")[0].rstrip("/\\"))[-1]
 
 
-def _check_name(name: str, reference: str) -> None:
-    """Refuse a name that cannot be that of a file and a column, or is a registered encoder's."""
+def check_name(name: str, reference: str) -> None:
+    """Refuse a name that cannot be that of a file and a column, or is a registered encoder's.
+
+    Raises:
+        SettingsError: It is such a name.
+    """
     scheme, _, rest = reference.partition(":")
     place, mark, options = rest.partition("?")
     target = place.rpartition("=")[2] if place.startswith(f"{name}=") else place

@@ -5,7 +5,7 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
+from tasks.encoders._reference import check_name
 from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
@@ -68,13 +69,10 @@ def _check_scales(search: SearchSettings) -> None:
 def _checked_methods(settings: Settings) -> list[str]:
     """Return the methods to score, after checking their names and their encoders' checkpoints."""
     methods = chosen_methods(settings.evaluation, settings.search)
-    _check_encoders_of(methods, settings)
+    for name in chain.from_iterable(map(components, methods)):
+        if encoders.has(name):
+            check_checkpoint(name, settings.encoder)
     return methods
-
-
-def _check_encoders_of(methods: Iterable[str], settings: Settings) -> None:
-    for name in filter(encoders.has, chain.from_iterable(map(components, methods))):
-        check_checkpoint(name, settings.encoder)
 
 
 def openings(source: SourceSettings) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -215,11 +213,12 @@ def check_training_input(
     for base in set(bases).difference(models.names()):
         check_checkpoint(base, settings.encoder)
         check_trainable(base, encoders.get(base))
+    if name := settings.training.name:
+        check_name(name, f"checkpoint:{name}=FOLDER")
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
-    _check_encoders_of(settings.evaluation.methods, settings)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
+    if settings.evaluation.methods:
+        _checked_methods(settings)
     _check_data_names(data)
     for path in data.values():
         _check_is_there(path)

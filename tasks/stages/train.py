@@ -1,8 +1,8 @@
 """The stages of training: data is read, a model is trained on Ray, its gain is reported.
 
 What comes out is a folder below ``encoders/`` beside the benchmarks: the model, how it is read and
-was trained (``encoder.json``), curves and figures (``training.json``), the test queries as a BEIR
-folder (``test/``), and the report.
+was trained (``encoder.json``), curves and figures (``training.json``), the data's test queries as a
+BEIR folder, and the report.
 """
 
 import re
@@ -50,7 +50,7 @@ from tasks.training.job import History, TrainingJob
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES, Recipe
 
-PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
+PAGE, TABLES, FIGURES = "training.html", "training.md", "training.json"
 _VERSION = "1"  # to be raised when the same recipe and data are to give other weights
 _USUAL = "cosqa-plus"
 _CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
@@ -152,10 +152,12 @@ class TrainedEncoder(Record):
     Attributes:
         name: Its name.
         folder: Its folder.
+        test: The data's own test queries, a BEIR folder in it.
     """
 
     name: str
     folder: Path
+    test: Path
 
     @property
     def reference(self) -> str:
@@ -224,7 +226,8 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
             f"another run trains {folder.name}: wait for it, or give --name"
         ) from None
     work.with_suffix(".lock").unlink(missing_ok=True)
-    return TrainedEncoder(name=folder.name, folder=folder)
+    test = folder / f"{inputs.data.name}-test"
+    return TrainedEncoder(name=folder.name, folder=folder, test=test)
 
 
 def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
@@ -281,7 +284,7 @@ def _keep(inputs: TrainingInput, work: Path, folder: Path, history: History) -> 
     with atomic_folder(folder, own) as partial:
         shutil.copytree(work / "model", partial, dirs_exist_ok=True)
         write_description(partial, description)
-        write_beir(data.test, partial / TEST)
+        write_beir(data.test, partial / f"{data.name}-test")
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
     shutil.rmtree(work)
 

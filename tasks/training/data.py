@@ -25,6 +25,7 @@ from tasks.files.text import printable
 from tasks.filters.near_duplicates import clusters
 
 _FEWEST = 2  # pairs: with one there is no other code to be told from
+_NAMES = {"valid": "dev", "validation": "dev"}
 _DEV_OF_TRAINING = "9:1:0"  # where a folder of parts has no dev part
 
 
@@ -79,7 +80,7 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
     Args:
         path: A folder with parts (``train``, ``dev`` or ``valid``, ``test``: files or folders that
             `read_pairs` reads, or splits of a BEIR folder), an exported benchmark with or without a
-            split, or anything else that `read_pairs` reads.
+            split of its own or of its source's (CoSQA's), or anything else that `read_pairs` reads.
         settings: How it is split, and what to do about training pairs of test queries.
         test: A benchmark to test on in place of the data's own part.
 
@@ -173,9 +174,15 @@ def _parts_of(
     benchmark: Benchmark, settings: TrainingSettings
 ) -> tuple[Benchmark, Benchmark, Benchmark]:
     """Return a benchmark's training, dev and test queries with their labels, over all its codes."""
-    split = benchmark.splits or _split(benchmark, settings)
+    split = benchmark.splits or _published(benchmark) or _split(benchmark, settings)
     train, dev, test = (_of_queries(benchmark, split, part) for part in SPLITS)
     return train, dev, test
+
+
+def _published(benchmark: Benchmark) -> dict[str, str]:
+    """Return query → part as the source is published, where each query has one and all are met."""
+    split = {str(each.query_id): _NAMES.get(each.split, each.split) for each in benchmark.queries}
+    return split if set(split.values()) == set(SPLITS) else {}
 
 
 def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:

@@ -162,10 +162,10 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
-    "train": path("train ncs", score("mine", "test"), "compare all methods on test")
-    | {("compare all methods on test", "report on mine")},
+    "train": path("train ncs", score("mine", "source-test"), "compare all methods on source-test")
+    | {("compare all methods on source-test", "report on mine")},
     "study-training": path(
-        "train ncs", score("ncs-own-123456", "test"), "report the study of trainings"
+        "train ncs", score("ncs-own-123456", "source-test"), "report the study of trainings"
     ),
     "compare-annotators": path("judge truth.jsonl by openai/scripted as single"),
 }
