@@ -184,6 +184,11 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         "Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.",
         options.StudyKape,
     ),
+    Deployment(
+        "study-training",
+        "Train bases on data sets by several seeds, and compare what each data set gains.",
+        options.StudyTraining,
+    ),
 )  # fmt: skip
 
 

@@ -61,6 +61,7 @@ _WHERE, _WHAT = "Where runs work", "What is registered"
 _ENCODERS: dict[str, Any] = {
     "flag": "--encoder", "choices": tuple(encoders), "line": f"Others: {SYNTAX}.",
 }  # fmt: skip
+_BASES = f"Encoders: {', '.join(encoders)}; or {SYNTAX}. Models: {', '.join(models)}."
 _CONFIGURATIONS = tuple(CONFIGURATION_SUMMARIES)
 _MODELS = ["openai/gpt-4o-mini", "openai/gpt-4o"]
 _KEY = (
@@ -804,7 +805,28 @@ class Estimate(Checkpoints, Store, Output):
     )  # fmt: skip
 
 
-class Train(Checkpoints, Store, Output):
+class Training(Options, panel=_TRAINING):
+    """How models are trained, and what they are compared with."""
+
+    split: str | None = ask("", "training.split", panel=_INPUT)
+    split_by: Literal["query", "repository"] | None = ask("", "training.split_by", panel=_INPUT)
+    overlap: Literal["refuse", "drop"] | None = ask("", "training.overlap", panel=_INPUT)
+    recipe: str | None = ask(
+        "", "training.recipe", "Recipe", choices=tuple(RECIPES),
+        unset="that of a model trained from nothing, else cosqa-plus",
+    )  # fmt: skip
+    epochs: int | None = ask("", "training.epochs", "Epochs", unset=_OF_RECIPE)
+    batch_size: int | None = ask("", "training.batch_size", unset=_OF_RECIPE)
+    learning_rate: float | None = ask("", "training.learning_rate", unset=_OF_RECIPE)
+    seed: int | None = ask("", "training.seed", unset=_OF_RECIPE)
+    methods: tuple[str, ...] = ask(
+        "Retrieval method to compare with beside the base.", "evaluation.methods",
+        "Methods to compare with", default=(), panel=_SCORING, flag="--method",
+        examples=[["bm25"]], unset="the base alone",
+    )  # fmt: skip
+
+
+class Train(Training, Checkpoints, Store, Output):
     """What ``cosqa train`` is to do."""
 
     data: Path = ask(
@@ -818,31 +840,13 @@ class Train(Checkpoints, Store, Output):
         "Benchmark to test on, exported or BEIR, in place of the data's own test queries.", "",
         "Test benchmark", metavar="FOLDER", panel=_INPUT,
     )  # fmt: skip
-    split: str | None = ask("", "training.split", panel=_INPUT)
-    split_by: Literal["query", "repository"] | None = ask("", "training.split_by", panel=_INPUT)
-    overlap: Literal["refuse", "drop"] | None = ask("", "training.overlap", panel=_INPUT)
     base: str | None = ask(
         "Encoder that is fine-tuned, or model that is trained from nothing.", "training.base",
         "Base", panel=_TRAINING, examples=["minilm"],
-        line=f"Encoders: {', '.join(encoders)}; or {SYNTAX}. Models: {', '.join(models)}.",
-    )  # fmt: skip
-    recipe: str | None = ask(
-        "", "training.recipe", "Recipe", panel=_TRAINING, choices=tuple(RECIPES),
-        unset="that of a model trained from nothing, else cosqa-plus",
+        line=_BASES,
     )  # fmt: skip
     name: str | None = ask("", "training.name", "Name of the encoder", panel=_TRAINING,
         unset="those of base and data, joined",
-    )  # fmt: skip
-    epochs: int | None = ask("", "training.epochs", "Epochs", panel=_TRAINING, unset=_OF_RECIPE)
-    batch_size: int | None = ask("", "training.batch_size", panel=_TRAINING, unset=_OF_RECIPE)
-    learning_rate: float | None = ask(
-        "", "training.learning_rate", panel=_TRAINING, unset=_OF_RECIPE
-    )
-    seed: int | None = ask("", "training.seed", panel=_TRAINING, unset=_OF_RECIPE)
-    methods: tuple[str, ...] = ask(
-        "Retrieval method to compare with beside the base.", "evaluation.methods",
-        "Methods to compare with", default=(), panel=_SCORING, flag="--method",
-        examples=[["bm25"]], unset="the base alone",
     )  # fmt: skip
 
 
@@ -859,6 +863,26 @@ class StudyKape(Checkpoints, Store, Output):
     encoders: tuple[str, ...] = ask(
         "Model whose scores are estimated; several are ordered by KAPE and by the truth.",
         "search.encoders", "Encoders", default=(), panel=_SCORING, **_ENCODERS,
+    )  # fmt: skip
+
+
+class StudyTraining(Training, Checkpoints, Store, Output):
+    """What ``cosqa study training`` is to do."""
+
+    bases: tuple[str, ...] = ask(
+        "Encoder that is fine-tuned, or model that is trained from nothing.", "", "Bases",
+        default=..., flag="--base", panel=_TRAINING, examples=[["minilm"]], line=_BASES,
+    )  # fmt: skip
+    data: Folders = ask(
+        "Data set as NAME=PATH, of what `cosqa train` takes.", "", "Data sets", default=...,
+        metavar="NAME=PATH", panel=_INPUT, examples=[["docs=documentation"]],
+    )  # fmt: skip
+    test: Path | None = ask(
+        "Benchmark to test all on, exported or BEIR, in place of each data set's own test queries.",
+        "", "Test benchmark", metavar="FOLDER", panel=_INPUT,
+    )  # fmt: skip
+    seeds: int = ask("Seeds to train by, counted from --seed.", "", "Seeds", default=1, ge=1,
+        panel=_TRAINING,
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from tasks.stages.preflight import check_training
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.train import (
     PAGE,
-    TEST,
     TrainingInput,
     WrittenTraining,
     train_encoder,
@@ -30,13 +29,13 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         settings: The settings, of which `training` says what is trained, and evaluation.methods
             what it is compared with besides; None reads them from file and environment.
     """
-    ready = check_training(settings, data, test)
+    ready = check_training(settings, {"data": data}, test)
     database, chosen = ready.database, ready.settings
     inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
     made = train_encoder(database, inputs, chosen, return_state=True)
     trained = made.result()
     encoders.adopt(trained.reference)
-    benchmark = open_benchmark(database, test or trained.folder / TEST)
+    benchmark = open_benchmark(database, test or trained.test)
     base = [chosen.training.base] if inputs.is_fine_tuning else []
     methods = dict.fromkeys([*base, trained.name, *chosen.evaluation.methods])
     scored = [

@@ -11,6 +11,7 @@ from flows.options import (
     Pipeline,
     Study,
     StudyKape,
+    StudyTraining,
     Train,
 )
 from infra.errors import SettingsError, SourceError
@@ -118,6 +119,11 @@ def study_kape(options: StudyKape) -> None:
     check_study_data(options.settings, options.data)
 
 
+def study_training(options: StudyTraining) -> None:
+    """Check bases, recipe and methods, and that data sets and test are there."""
+    check_training_input(options.settings, options.bases, options.data, options.test)
+
+
 def generation(options: Generate) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not options.confirmed:
@@ -140,7 +146,8 @@ def estimate(options: Estimate) -> None:
 
 def train(options: Train) -> None:
     """Check base, recipe and methods, and that data and test are there."""
-    check_training_input(options.settings, options.data, options.test)
+    bases = [options.settings.training.base]
+    check_training_input(options.settings, bases, {"data": options.data}, options.test)
 
 
 def diff(options: Diff) -> None:

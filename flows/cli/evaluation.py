@@ -3,7 +3,7 @@
 import textwrap
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, Train
+from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, StudyTraining, Train
 from flows.runtime.prefect_server import flow_result
 from infra.errors import EstimationError
 from tasks.reports.diff import Difference, ScoreChanges, counted, score_changes_table, turned
@@ -29,6 +29,7 @@ from tasks.reports.study import (
     conditions_table,
 )
 from tasks.reports.training import gains_table
+from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
 from tasks.stages.estimate.report import read_report as read_estimate
@@ -40,6 +41,7 @@ from tasks.stages.study.kape_report import read_kape_report
 from tasks.stages.study.report import FIGURES as STUDY_FIGURES
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
+from tasks.stages.study.training import read_training_study
 from tasks.stages.train import read_training
 
 _FLIPS = 5
@@ -220,3 +222,13 @@ def print_kape(report: KapeReport, page: str) -> None:
     """Print the tables that fit a terminal; the page has the others, and the figures."""
     for table in terminal_tables(report):
         print_block(table, rest=page)
+
+
+def study_training(options: StudyTraining) -> None:
+    """Run the study's flow; print its tables."""
+    folder = flow_result("study_training", options)
+    page = str(folder / STUDY_PAGE)
+    for table in study_tables(read_training_study(folder)):
+        print_block(table, rest=page)
+    say(f"all figures as a table: {folder / STUDY_FIGURES}")
+    say(f"study: {page}")

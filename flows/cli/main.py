@@ -45,6 +45,19 @@ _OF_STUDY = {
             "cosqa study kape --data ruby=jsonl --encoder checkpoint:m=DIR?like=codexglue",
         ),
     ),
+    "training": Command(
+        "Train bases on data sets by several seeds, and compare what each data set gains.",
+        "StudyTraining",
+        ("checks:study_training", "evaluation:study_training"),
+        details="Each training is that of `cosqa train`: an encoder of its own, which is not "
+        "trained again, named after base, data set and seed. Bases stand beside themselves before "
+        "training, data sets of the same test queries beside one another, and beside the papers' "
+        "figures what has the names that the papers use (cosqa and cosqa-plus; python, java, ...).",
+        examples=(
+            "cosqa study training --base minilm --data docs=A --data web=B --test beir/mine",
+            "cosqa study training --base cnn --base ncs --data docs=A --seeds 3",
+        ),
+    ),
 }
 
 _ANNOTATORS = {

@@ -5,7 +5,7 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -30,7 +30,7 @@ from tasks.training.encoder import check_trainable
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES
 
-_DATA_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
+_DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
@@ -190,37 +190,36 @@ def check_estimate_input(
     for metric in settings.estimation.metrics:
         measure_named(metric)
     for path in paths:
-        _check_path(path)
-        if not path.exists():
-            raise SourceError(f"{path} cannot be read: there is no such file or folder")
+        _check_is_there(path)
     if judged:
         check_folder(judged)
 
 
-def check_training_input(settings: Settings, data: Path, test: Path | None) -> None:
-    """Check base, recipe, methods to compare with, and that data and test are there.
+def check_training_input(
+    settings: Settings, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
+) -> None:
+    """Check bases, recipe, methods to compare with, and that data and test are there.
 
     Raises:
         UnknownNameError: There is no such base, recipe or method.
-        EncoderError: The base has no checkpoint here and is published nowhere.
-        SettingsError: The base cannot be fine-tuned, or the name is that of another method.
+        EncoderError: A base has no checkpoint here and is published nowhere.
+        SettingsError: A base cannot be fine-tuned; the name is that of another method; there is no
+            data set, or its name is not fit for a file's.
         SourceError: There is nothing at a path, or the test is no benchmark.
     """
-    _check_training(settings)
-    for name in chain.from_iterable(map(components, settings.evaluation.methods)):
-        if encoders.has(name):
-            check_checkpoint(name, settings.encoder)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
-    _check_path(data)
-    if not data.exists():
-        raise SourceError(f"{printable(data)} cannot be read: there is no such file or folder")
+    for base in bases:
+        _check_training(base, settings)
+    if settings.evaluation.methods:
+        _checked_methods(settings)
+    _check_data_names(data)
+    for path in data.values():
+        _check_is_there(path)
     if test:
         check_folder(test)
 
 
-def _check_training(settings: Settings) -> None:
-    base, recipe, name = (getattr(settings.training, key) for key in ("base", "recipe", "name"))
+def _check_training(base: str, settings: Settings) -> None:
+    recipe, name = settings.training.recipe, settings.training.name
     if base not in models.names():
         if not encoders.has(base):
             raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
@@ -270,6 +269,12 @@ def check_folder(folder: Path) -> None:
         )
 
 
+def _check_is_there(path: Path) -> None:
+    _check_path(path)
+    if not path.exists():
+        raise SourceError(f"{printable(path)} cannot be read: there is no such file or folder")
+
+
 def _check_path(path: Path) -> None:
     """Refuse a path that no parameter of a flow can be."""
     try:
@@ -296,18 +301,24 @@ def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
     """
     for encoder in settings.search.encoders:
         check_checkpoint(encoder, settings.encoder)
-    if not data:
+    _check_data_names(data)
+    for folder in data.values():
+        _check_path(folder)
+        split_path(folder, "train")
+        split_path(folder, "test")
+        find_split(folder, "valid")
+
+
+def _check_data_names(names: Collection[str]) -> None:
+    """Refuse no data set, and one of a name that no file can have."""
+    if not names:
         raise SettingsError("no data set is given: name one, such as --data docs=FOLDER")
-    for name, folder in data.items():
+    for name in names:
         if not _DATA_NAME.fullmatch(name):
             raise SettingsError(
                 f"a data set cannot be called {printable(name)!r}: files are named after it, so "
                 "use letters, digits, dot, dash and underscore"
             )
-        _check_path(folder)
-        split_path(folder, "train")
-        split_path(folder, "test")
-        find_split(folder, "valid")
 
 
 def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:

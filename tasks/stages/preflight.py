@@ -285,22 +285,29 @@ def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Rea
     return Ready(settings, _opened(settings.store))
 
 
-def check_training(settings: Settings | None, data: Path, test: Path | None) -> Ready:
-    """Check and return the inputs of a flow that trains a model.
+def check_training(
+    settings: Settings | None,
+    data: Mapping[str, Path],
+    test: Path | None,
+    bases: Sequence[str] = (),
+) -> Ready:
+    """Check and return the inputs of a flow that trains models.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
-        data: What it is trained on.
+        data: Name of a data set → what is trained on.
         test: A benchmark to test on.
+        bases: What is trained; none takes that of the settings.
 
     Raises:
         UnknownNameError: There is no such base or method.
-        SettingsError: The base cannot be fine-tuned, or there is no such recipe.
+        SettingsError: A base cannot be fine-tuned, there is no such recipe, or the name of a data
+            set is not fit for a file's.
         SourceError: There is nothing at a path.
         StoreError: The store cannot be opened.
     """
     settings = _loaded(settings)
-    check_training_input(settings, data, test)
+    check_training_input(settings, bases or [settings.training.base], data, test)
     check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 

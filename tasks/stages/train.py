@@ -165,6 +165,11 @@ class TrainedEncoder(Record):
     folder: Path
 
     @property
+    def test(self) -> Path:
+        """The test queries of its data, a BEIR folder."""
+        return self.folder / TEST
+
+    @property
     def reference(self) -> str:
         """By which other commands name it."""
         return f"checkpoint:{self.name}={self.folder}"

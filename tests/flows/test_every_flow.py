@@ -59,6 +59,7 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
         rows = [{"query": case.query, "code": case.code, "label": 1} for case in CASES]
         other = [row | {"query": f"how to {row['query']}"} for row in rows]
         files = {"truth": rows, "other": other, "train": rows[:6], "test": rows[6:]}
+        files |= {"dev": other[:2]}
         for name, some in files.items():
             world._lines(name, some)
         commands = _commands(world)
@@ -89,7 +90,8 @@ def _commands(world: World) -> list[list[str]]:
         ["diff", exported, exported, "--method", "bm25", *places],
         ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
         ["study", "kape", "--data", f"own={world.source}", *places],
-        ["train", "--data", truth, "--base", "ncs", "--method", "bm25", *places],
+        ["train", "--data", str(world.source), "--base", "ncs", "--name", "mine", *places],
+        ["study", "training", "--data", f"own={world.source}", "--base", "ncs", *places],
         ["annotators", "compare", "--truth", truth,
          "--configuration", "single", *store],
     ]  # fmt: skip
@@ -125,7 +127,6 @@ REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
 STUDY, OVERLAP = "report the study of jsonl", "compare the encoders' candidates of jsonl"
-BOARD_OF_TEST, REPORT_OF_NCS = "compare all methods on test", "report on ncs-truth"
 ESTIMATE = "estimate the scores of minilm on truth"
 
 
@@ -161,8 +162,11 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
-    "train": path("train ncs", score("ncs-truth", "test"), BOARD_OF_TEST, REPORT_OF_NCS)
-    | path("train ncs", score("bm25", "test"), BOARD_OF_TEST),
+    "train": path("train ncs", score("mine", "test"), "compare all methods on test")
+    | {("compare all methods on test", "report on mine")},
+    "study-training": path(
+        "train ncs", score("ncs-own-123456", "test"), "report the study of trainings"
+    ),
     "compare-annotators": path("judge truth.jsonl by openai/scripted as single"),
 }
 

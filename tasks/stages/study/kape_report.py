@@ -59,7 +59,7 @@ def write_kape_report(
     """
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(load_studied(database, data, references), now)
-    folder = settings.folder.resolve() / "kape-studies" / _folder_name(report.names)
+    folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)
     text = _write(report, folder)
     description = f"KAPE on {', '.join(report.names)}"
     key = artifact_key("study-kape", "-".join(report.names))
@@ -75,7 +75,7 @@ def write_kape_report(
     return WrittenKapeStudy(folder=folder, studied=len(report.studied))
 
 
-def _folder_name(names: Sequence[str]) -> str:
+def folder_name(names: Sequence[str]) -> str:
     """Return the data sets' names, or the first and a digest where a file's name is too short."""
     joined = "+".join(names)
     return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{mark(*names)}"

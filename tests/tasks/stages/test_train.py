@@ -270,7 +270,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_starts(
     training = inputs.settings.model_copy(update=change)
     settings = settings_in(tmp_path).model_copy(update={"training": training})
     with pytest.raises(CosqaError, match=message):
-        check_training_input(settings, inputs.path, None)
+        check_training_input(settings, [training.base], {"own": inputs.path}, None)
 
 
 def test_a_changed_recipe_is_another_identity(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""The task that writes the report of the study of trainings."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from prefect.artifacts import create_markdown_artifact
+
+from infra.outputs import write_outputs
+from infra.settings import PublishSettings
+from tasks.benchmarks.benchmark import qrels_of
+from tasks.metrics import evaluate
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.training_study import (
+    AS_IT_IS,
+    DEV,
+    METRICS,
+    PAIRS,
+    Place,
+    TrainingStudyReport,
+    figures_table,
+    study_figures,
+    training_study_document,
+)
+from tasks.runtime.caching import stage
+from tasks.runtime.run_events import artifact_key
+from tasks.stages.leaderboard import read_rankings
+from tasks.stages.scoring import OpenBenchmark, Run
+from tasks.stages.study.kape_report import folder_name
+from tasks.stages.study.report import FIGURES, MARKDOWN, PAGE, REPORT
+from tasks.stages.train import read_training
+
+
+@stage("write-training-study", "report the study of trainings")
+def write_training_study(
+    places: Sequence[Place],
+    runs: Sequence[Run],
+    benchmarks: Mapping[str, OpenBenchmark],
+    settings: PublishSettings,
+) -> Path:
+    """Write page, Markdown, all figures as a table, and the report as JSON; return their folder.
+
+    Args:
+        places: What was tested on what.
+        runs: The rankings of each.
+        benchmarks: The test queries by their names.
+        settings: Where encoders are, and reports are written.
+
+    Raises:
+        SourceError: A run is malformed, or belongs to another benchmark.
+        DiskFullError: The disk is full; an older report is as it was.
+    """
+    folder = settings.folder.resolve()
+    qrels = {name: qrels_of(each.content.labels) for name, each in benchmarks.items()}
+    judged = [[*of.values()] for queries in qrels.values() for of in queries.values()]
+    has_several = any(sum(value > 0 for value in of) > 1 for of in judged)
+    metrics = METRICS if has_several else METRICS[:-1]  # with one right code each MMRR is MRR
+    tested = []
+    seeds: dict[int, None] = {}
+    for place, run in zip(places, runs, strict=True):
+        (rankings,) = read_rankings(benchmarks[place.test], [run]).values()
+        scores = evaluate(rankings, qrels[place.test], metrics)
+        values = {
+            name: np.array([of[query] for query in sorted(of)]) for name, of in scores.items()
+        }
+        if place.data != AS_IT_IS:
+            training = read_training(folder / "encoders" / run.method)
+            history = training.history
+            dev = dict([(0.0, history.before), *history.scores])[history.best_epoch]
+            values |= {DEV + history.metric: np.array([dev]), PAIRS: np.array([training.pairs])}
+            seeds[training.description.recipe.seed] = None
+        tested.append((place, values))
+    report = TrainingStudyReport(seeds=tuple(seeds), figures=study_figures(tested))
+    document = training_study_document(report)
+    text = markdown_page(document)
+    names = list(dict.fromkeys(place.data for place in places if place.data != AS_IT_IS))
+    written = folder / "training-studies" / folder_name(names)
+    files = {PAGE: html_page(document), MARKDOWN: text, FIGURES: figures_table(report)}
+    write_outputs(written, {**files, REPORT: report.model_dump_json(indent=1)})
+    key = artifact_key("study-training", "-".join(names))
+    create_markdown_artifact(text, key=key, description=f"Training on {', '.join(names)}")
+    return written
+
+
+def read_training_study(folder: Path) -> TrainingStudyReport:
+    """Return the report that `write_training_study` wrote into a folder."""
+    return TrainingStudyReport.model_validate_json((folder / REPORT).read_text("utf-8"))

@@ -1,0 +1,151 @@
+"""Laws of the training study's report: its figures, its tables, and those that papers print."""
+
+import numpy as np
+import pytest
+
+from tasks.reports.kape_paper import published_tables
+from tasks.reports.render import html_page, markdown_page
+from tasks.reports.text import NONE
+from tasks.reports.training_study import (
+    COMMAND,
+    Place,
+    TrainingStudyReport,
+    difference_table,
+    figures_table,
+    published_table,
+    score_tables,
+    study_figures,
+    study_tables,
+    training_study_document,
+)
+from tasks.statistics import Values
+from tasks.statistics.intervals import bootstrap_interval
+from tasks.studies import published_figures
+
+BASE = "codebert-search"
+NAMES = ("none", "cosqa", "cosqa-plus")
+
+
+def values_of(place: Place, seed: int) -> dict[str, Values]:
+    rng = np.random.default_rng([NAMES.index(place.data), seed])
+    values = {"MRR": rng.random(9), "NDCG@10": rng.random(9)}
+    if place.data != "none":
+        values |= {"dev MRR": rng.random(1), "pairs": np.array([1234.0])}
+    return values
+
+
+def report(seeds: int = 3, test: str = "bench") -> TrainingStudyReport:
+    places = [Place(test or name, BASE, name) for name in NAMES[1:]]
+    tested = [(Place(test, BASE), values_of(Place(test, BASE), 0))] if test else []
+    tested += [(place, values_of(place, seed)) for place in places for seed in range(seeds)]
+    return TrainingStudyReport(seeds=tuple(range(seeds)), figures=study_figures(tested))
+
+
+def means(data: str, seeds: int = 3) -> Values:
+    place = Place("bench", BASE, data)
+    return np.array([values_of(place, seed)["MRR"].mean() for seed in range(seeds)])
+
+
+def interval(found: TrainingStudyReport, data: str, less: str = "") -> tuple[float, float, float]:
+    (it,) = (
+        each.interval
+        for each in found.figures
+        if (each.place.data, each.less, each.name) == (data, less, "MRR")
+    )
+    return it.mean, it.low, it.high
+
+
+def test_several_seeds_have_students_interval_of_scores_gains_and_differences() -> None:
+    before, first, second = (means(name, 1 if name == "none" else 3) for name in NAMES)
+    for of, own in (
+        (("cosqa", ""), first),
+        (("cosqa", "none"), first - before),
+        (("cosqa-plus", "cosqa"), second - first),
+    ):
+        half = 4.302653 * own.std(ddof=1) / np.sqrt(3)  # t of 2 degrees of freedom, from a table
+        expected = (own.mean(), own.mean() - half, own.mean() + half)
+        assert interval(report(), *of) == pytest.approx(expected, abs=1e-6)
+
+
+def test_one_seed_has_the_bootstrap_over_queries_of_paired_differences() -> None:
+    first, second = (
+        values_of(Place("bench", BASE, name), 0)["MRR"] for name in ("cosqa", "cosqa-plus")
+    )
+    it = bootstrap_interval(second - first)
+    assert interval(report(1), "cosqa-plus", "cosqa") == (it.mean, it.low, it.high)
+
+
+def test_a_score_stands_with_gain_dev_score_and_pairs_and_what_is_not_trained_without() -> None:
+    table = score_tables(report())[0]
+    assert table.caption == "MRR, test queries: bench"
+    assert table.rows[0][0] == f"{BASE}, none"
+    assert table.rows[0][3:] == (NONE, NONE, NONE, NONE)
+    mean, low, high = interval(report(), "cosqa", "none")
+    assert table.rows[1][3:5] == (f"{mean:+.4f}", f"{low:+.3f} to {high:+.3f}")
+    assert table.rows[1][-1] == "1,234"
+
+
+def test_data_sets_are_compared_on_the_same_test_queries_alone() -> None:
+    names = [row[0] for row in difference_table(report()).rows]
+    assert names == [f"{BASE}, cosqa-plus less cosqa"] * 2
+    apart = report(test="")
+    assert difference_table(apart).rows == []
+    assert len(score_tables(apart)) == 4, "of each test and metric"
+
+
+def test_a_published_figure_stands_beside_ours_where_base_and_data_have_the_papers_names() -> None:
+    rows = {(*row[:2], row[5]): row for row in published_table(report()).rows}
+    ours = interval(report(), "cosqa-plus")[0]
+    row = rows[f"{BASE}, cosqa-plus", "MRR", "v2, Table III"]
+    assert row[2:5] == (f"{ours:.4f}", "0.9660", f"{ours - 0.966:+.4f}")
+    assert rows[f"{BASE}, cosqa-plus", "MRR", "v1, Table 2"][3] == "0.9620"
+    assert (f"{BASE}, none", "MRR", "v2, Table III") in rows
+    place, one = Place("ruby", "roberta-base", "ruby"), {"dev MRR": np.ones(1), "MRR": np.ones(2)}
+    kape = TrainingStudyReport(seeds=(1,), figures=study_figures([(place, one)]))
+    assert [row[3] for row in published_table(kape).rows] == ["0.6214", "0.5717"]
+
+
+def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> None:
+    for table in study_tables(report()):
+        assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
+    document = training_study_document(report())
+    for text in (html_page(document), markdown_page(document)):
+        assert all(name in text for name in ("cosqa-plus less cosqa", "Table III", "over seeds"))
+    assert "those of one seed" in markdown_page(training_study_document(report(1)))
+    saved = report().model_dump_json()
+    assert TrainingStudyReport.model_validate_json(saved) == report()
+
+
+def test_the_long_table_has_all_figures_and_each_seed_s() -> None:
+    rows = figures_table(report()).to_pylist()
+    ours = [row for row in rows if row["origin"] == "computed"]
+    assert len(ours) == len(report().figures) + 3 * len(report().figures[2:])
+    own = [row for row in ours if (row["data"], row["figure"], row["less"]) == ("cosqa", "MRR", "")]
+    assert {row["seed"] for row in own} == {None, 0, 1, 2}
+    by_seed = [row["value"] for row in own if row["seed"] is not None]
+    assert by_seed == pytest.approx(means("cosqa"))
+    assert {row["origin"] for row in rows} == {
+        "computed", "v1, Table 2", "v2, Table III", "kape, Table 8", "kape, Table 2"
+    }  # fmt: skip
+
+
+def test_the_papers_tables_say_what_the_papers_conclude_of_them() -> None:
+    """CoSQA+ gives more than CoSQA; MMRR is no more than MRR; KAPE's models keep their order."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for each in published_figures():
+        if each.command == COMMAND:
+            found.setdefault((each.source, each.row), {})[each.column] = float(each.value)
+    cosqa = [of for (source, _), of in found.items() if not source.startswith("kape")]
+    assert len(cosqa) == 4
+    for of in cosqa:
+        for name in of:
+            data, _, metric = name.partition(", ")
+            assert data != "CoSQA" or of[f"CoSQA+, {metric}"] > of[name]
+            assert metric != "MMRR" or of[name] < of[f"{data}, MRR"]
+    table8 = {row: of for (source, row), of in found.items() if source == "kape, Table 8"}
+    orders = [
+        sorted(table8, key=lambda row, column=column: table8[row][column])  # type: ignore[misc]
+        for column in ("Example, dev MRR", "Example, MRR")
+    ]
+    assert orders[0] == orders[1] == ["Tok-Att", "DEEPCS", "UNIF", "CARLCS-CNN"]
+    assert set(published_tables().table2) == {"RoBERTa", "CodeBERT", "GraphCodeBERT"}
