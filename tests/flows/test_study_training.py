@@ -87,7 +87,7 @@ def test_each_data_set_is_tested_on_its_own_queries_and_a_gain_is_over_the_base(
 
 def test_what_cannot_be_is_refused_before_anything_is_trained(world: Path) -> None:
     data, chosen = {"all": world / "all.jsonl"}, settings(world)
-    with pytest.raises(UnknownNameError, match="unknown encoder 'nobody'"):
+    with pytest.raises(UnknownNameError, match="unknown base 'nobody'"):
         study_training(("nobody",), data, settings=chosen)
     with pytest.raises(SettingsError, match="no data set is given"):
         study_training(("unif",), {}, settings=chosen)
