@@ -23,17 +23,18 @@ class Gain(Record):
 
     Attributes:
         metric: The metric.
-        method: The other method.
+        method: The other method; the encoder itself where there is no other.
         before: Its mean.
         after: The encoder's.
-        difference: Mean of the differences of each query, with a bootstrap interval over queries.
+        difference: Mean of the differences of each query, with a bootstrap interval over queries;
+            None from itself.
     """
 
     metric: str
     method: str
     before: float
     after: float
-    difference: Interval
+    difference: Interval | None
 
 
 class TrainingReport(Record):
@@ -63,7 +64,7 @@ class TrainingReport(Record):
 
 
 def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
-    """Return what a method gains over each other one, by query.
+    """Return what a method gains over each other one, by query; alone, what it scores.
 
     Args:
         name: The method.
@@ -71,8 +72,8 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
     """
     own = next(each for each in scores if each.method == name)
     gains = []
-    for other in scores:
-        for metric in GAINED if other is not own else ():
+    for other in [each for each in scores if each is not own] or [own]:
+        for metric in GAINED:
             queries = sorted(own.values[metric])
             after = np.array([own.values[metric][query] for query in queries])
             before = np.array([other.values[metric].get(query, nan) for query in queries])
@@ -82,7 +83,7 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
                     method=other.method,
                     before=float(before.mean()),
                     after=float(after.mean()),
-                    difference=bootstrap_interval(after - before),
+                    difference=None if other is own else bootstrap_interval(after - before),
                 )
             )
     return tuple(gains)
@@ -91,15 +92,20 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
 def gains_table(report: TrainingReport) -> Table:
     """Return the encoder's scores beside those of the others."""
     rows = [
-        [
-            gain.method, gain.metric, f"{gain.before:.4f}", f"{gain.after:.4f}",
-            f"{gain.difference.mean:+.4f}",
-            f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}",
-        ]
+        [gain.method, gain.metric, f"{gain.before:.4f}", f"{gain.after:.4f}", *_apart(gain)]
         for gain in report.gains
-    ]  # fmt: skip
+    ]
     header = ["method", "metric", "its mean", report.name, "difference", "95% interval"]
     return Table(header, rows, text_columns=2, empty="It was not tested.")
+
+
+def _apart(gain: Gain) -> tuple[str, str]:
+    if gain.difference is None:
+        return "", ""
+    return (
+        f"{gain.difference.mean:+.4f}",
+        f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}",
+    )
 
 
 def training_document(report: TrainingReport) -> Document:

@@ -52,9 +52,12 @@ def test_gains_are_of_the_same_queries_with_an_interval() -> None:
     assert [(gain.method, gain.metric) for gain in gains] == [("minilm", name) for name in GAINED]
     for gain in gains:
         assert (gain.before, gain.after) == pytest.approx((0.25, 0.5))
+        assert gain.difference is not None
         assert gain.difference.mean == pytest.approx(0.25)
         assert gain.difference.low <= 0.25 <= gain.difference.high
-    assert gains_of("mine", SCORES[1:]) == ()
+    alone = gains_of("mine", SCORES[1:])
+    assert [(gain.method, gain.difference) for gain in alone] == [("mine", None)] * len(GAINED)
+    assert [gain.after for gain in alone] == [gain.after for gain in gains]
 
 
 def test_the_table_has_a_row_for_each_gain() -> None:
