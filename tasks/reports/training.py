@@ -171,13 +171,16 @@ def _about_gains(report: TrainingReport) -> str:
 
 
 def _curves(history: History) -> Iterator[Block]:
-    before = [(0.0, history.before)]
-    rows = [[f"{epoch:g}", f"{score:.4f}"] for epoch, score in [*before, *history.scores]]
+    scores = [(0.0, history.before), *history.scores]
+    if history.scores and history.losses:
+        yield from _charts(history, scores)
+    rows = [[f"{epoch:g}", f"{score:.4f}"] for epoch, score in scores]
     yield Table(["epoch", f"dev {history.metric}"], rows, text_columns=0)
-    if not history.scores or not history.losses:
-        return
+
+
+def _charts(history: History, scores: Sequence[tuple[float, float]]) -> Iterator[Block]:
     epochs = history.scores[-1][0]
-    score = Line([*before, *history.scores], f"dev {history.metric}", STYLES[0])
+    score = Line(scores, f"dev {history.metric}", STYLES[0])
     across = [(tick, f"{tick:g}") for tick in steps(0, epochs, 6)]
     up = [(tick / 5, f"{tick / 5:g}") for tick in range(6)]
     alt = f"dev {history.metric} after each epoch, as in the table"
