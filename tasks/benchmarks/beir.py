@@ -6,7 +6,6 @@ query, code and score. The ids stay as the folder gives them. Each file may be c
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.benchmarks.benchmark import Benchmark, columns_of
+from tasks.benchmarks.benchmark import Benchmark, columns_of, fit_name
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import ID
 from tasks.benchmarks.splits import SPLITS
@@ -93,7 +92,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     _refuse_unknown(file, "code", set(qrels.code_ids) - codes.keys())
     origin = f"beir:{split}"
     return Benchmark(
-        name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
+        name=fit_name(folder.resolve().name, "beir"),
         label_origin=origin,
         queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
         codes=tuple(codes.values()),

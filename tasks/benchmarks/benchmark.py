@@ -1,5 +1,6 @@
 """Benchmarks as data: a labelled collection, and the checks before it is exported."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
@@ -24,6 +25,11 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes f
 
 Item = TypeVar("Item", bound=Record)
 Items = Annotated[Sequence[Item], SkipValidation]
+
+
+def fit_name(name: str, otherwise: str) -> str:
+    """Return a text as a name of files; ``otherwise`` where nothing of it can stay."""
+    return re.sub(r"[^A-Za-z0-9._-]", "-", name).lstrip("._-") or otherwise
 
 
 class LabelRecipe(Record):

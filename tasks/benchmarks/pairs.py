@@ -83,7 +83,7 @@ def read_pairs(path: Path) -> Pairs:
         PublishError: A file of an export is missing or changed.
     """
     benchmark = benchmark_at(path)
-    pairs = _of_benchmark(benchmark) if benchmark else _of_files(path)
+    pairs = pairs_of(benchmark) if benchmark else _of_files(path)
     if not len(pairs):
         reasons = ", ".join(f"{number:,} x {reason}" for reason, number in pairs.left_out.items())
         raise SourceError(
@@ -110,7 +110,8 @@ def benchmark_at(path: Path, usual: str = "") -> Benchmark | None:
     return read_beir(*split) if split else None
 
 
-def _of_benchmark(benchmark: Benchmark) -> Pairs:
+def pairs_of(benchmark: Benchmark) -> Pairs:
+    """Return a benchmark's queries, each with each of its relevant codes."""
     queries = {query.query_id: query.text for query in benchmark.queries}
     codes = {code.code_id: code.text for code in benchmark.codes}
     relevant = [label for label in benchmark.labels if label.relevance > 0]

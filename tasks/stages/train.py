@@ -30,7 +30,7 @@ from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
 from tasks.reports.render import html_page, markdown_page
-from tasks.reports.training import Gain, TrainingReport, gains_of, training_document
+from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.run_events import artifact_key
@@ -340,8 +340,7 @@ def write_training(
     qrels = qrels_of(benchmark.content.labels)
     _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
     report = read_training(trained.folder)
-    gains: tuple[Gain, ...] = gains_of(trained.name, scores)
-    report = report.model_copy(update={"gains": gains})
+    report = report.model_copy(update={"gains": gains_of(trained.name, scores)})
     document = training_document(report)
     text = markdown_page(document)
     figures = report.model_dump_json(indent=1) + "\n"

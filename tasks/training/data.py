@@ -18,9 +18,9 @@ from infra.ids import CodeId, QueryId
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
-from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint
+from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
-from tasks.benchmarks.pairs import NO_MATCH, Pairs, benchmark_at, read_pairs
+from tasks.benchmarks.pairs import Pairs, benchmark_at, pairs_of, read_pairs
 from tasks.benchmarks.splits import SPLITS, count_matches, split_queries
 from tasks.files.text import printable
 from tasks.filters.near_duplicates import clusters
@@ -100,7 +100,7 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
     if tested is None:
         raise SourceError(f"{printable(test or path)} is no benchmark to test on")
     name = train.name
-    pairs, dropped = _without_known(_pairs_of(train), (dev, tested), settings, path)
+    pairs, dropped = _without_known(pairs_of(train), (dev, tested), settings, path)
     for what, number in (("training", len(pairs)), ("dev", _right(dev)), ("test", _right(tested))):
         if number < (_FEWEST if what == "training" else 1):
             raise SourceError(
@@ -154,7 +154,7 @@ def _as_benchmark(pairs: Pairs, name: str = "") -> Benchmark:
         for query, code in both
     }
     return Benchmark(
-        name=_fit(name or pairs.name),
+        name=fit_name(name or pairs.name, "pairs"),
         label_origin="pairs",
         queries=tuple(queries.values()),
         codes=tuple(codes.values()),
@@ -163,13 +163,6 @@ def _as_benchmark(pairs: Pairs, name: str = "") -> Benchmark:
             SourceInfo(name="pairs", licence="unknown", revision=pairs.fingerprint, location=""),
         ),
     )
-
-
-def _fit(name: str) -> str:
-    kept = "".join(
-        each if (each.isalnum() and each.isascii()) or each in "._-" else "-" for each in name
-    )
-    return kept.lstrip("._-") or "pairs"
 
 
 def _parts_of(
@@ -246,15 +239,6 @@ def _of_queries(benchmark: Benchmark, split: Mapping[str, str], part: str) -> Be
     queries = tuple(each for each in benchmark.queries if split.get(each.query_id) == part)
     labels = tuple(each for each in benchmark.labels if split.get(each.query_id) == part)
     return benchmark.model_copy(update={"queries": queries, "labels": labels, "splits": {}})
-
-
-def _pairs_of(benchmark: Benchmark) -> Pairs:
-    queries = {query.query_id: query.text for query in benchmark.queries}
-    codes = {code.code_id: code.text for code in benchmark.codes}
-    relevant = [label for label in benchmark.labels if label.relevance > 0]
-    unmatched = queries.keys() - {label.query_id for label in relevant}
-    texts = ((queries[each.query_id], codes[each.code_id]) for each in relevant)
-    return Pairs.of(benchmark.name, texts, Counter({NO_MATCH: len(unmatched)}))
 
 
 def _right(benchmark: Benchmark) -> int:

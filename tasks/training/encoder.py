@@ -186,14 +186,12 @@ def check_trainable(name: str, found: Any) -> TransformerSpec:  # noqa: ANN401 -
         SettingsError: It is no transformer, or has parts that are not trained.
     """
     spec = found.spec
-    problem = ""
     if not isinstance(spec, TransformerSpec):
         problem = "it is no transformer whose weights are here"
     elif spec.query_adapter or spec.code_adapter or spec.projections or spec.truncated:
         problem = "adapters, dense layers after the pooling and cut vectors are not trained"
     elif spec.dtype != "float32":
         problem = f"weights are trained in float32: leave @{spec.dtype} out"
-    if problem:
-        raise SettingsError(f"encoder {name} cannot be fine-tuned: {problem}")
-    assert isinstance(spec, TransformerSpec)  # noqa: S101 - refused above
-    return spec
+    else:
+        return spec
+    raise SettingsError(f"encoder {name} cannot be fine-tuned: {problem}")

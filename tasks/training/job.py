@@ -15,14 +15,12 @@ class TrainingProgress(Record):
 
     Attributes:
         step: Steps that were taken.
-        steps: Steps in all, if no epoch is saved.
         epoch: Times that the pairs were gone through, in parts of one.
         loss: Mean loss since the last report; None where there is none.
         score: The dev score, where the dev queries were just ranked.
     """
 
     step: int
-    steps: int
     epoch: float
     loss: float | None = None
     score: float | None = None

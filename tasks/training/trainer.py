@@ -105,9 +105,6 @@ class _Tower(InputModule):
         tensors = {name: each for name, each in features.items() if isinstance(each, Tensor)}
         return {"sentence_embedding": self.model(tensors, features["task"])}
 
-    def get_embedding_dimension(self) -> int:
-        return self.model.dimension
-
     def save(self, output_path: str, *_: object, **__: object) -> None:
         raise NotImplementedError(output_path)  # the trainer below saves the weights alone
 
@@ -195,7 +192,6 @@ class _Watch(TrainerCallback):
             self._tell(
                 TrainingProgress(
                     step=state.global_step,
-                    steps=state.max_steps,
                     epoch=state.epoch or 0.0,
                     loss=told.get("loss"),
                     score=told.get(self._metric),

@@ -1,7 +1,6 @@
 """The report of estimates: page, tables, figures as JSON, and the queries to label next."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from infra.markdown import markdown_text
 from infra.records import Record
 from infra.settings import EstimationSettings, Settings
 from infra.store import Database, recipes
+from tasks.benchmarks.benchmark import fit_name
 from tasks.benchmarks.folder import atomic_folder
 from tasks.estimation.comparison import compare_methods
 from tasks.estimation.records import MethodComparison, MethodEstimate
@@ -107,8 +107,8 @@ def estimate_folder(inputs: EstimationInput, identities: Sequence[str], settings
 
     So no command shows what another one, which runs at the same time, has written.
     """
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", inputs.name).lstrip("._-")[:80]
-    folder = f"{name or 'queries'}-{digest(*identities)[:8]}"
+    name = fit_name(inputs.name, "queries")[:80]
+    folder = f"{name}-{digest(*identities)[:8]}"
     return settings.publish.folder.resolve() / "estimates" / folder
 
 

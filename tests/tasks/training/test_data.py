@@ -18,6 +18,7 @@ from infra.settings import TrainingSettings
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.pairs import pairs_of
 from tasks.filters.near_duplicates import FEWEST_IDENTIFIERS, identifiers
 from tasks.training import data
 from tasks.training.data import TrainingData, read_training_data, repository_of
@@ -215,7 +216,7 @@ def test_leakage_is_what_comparing_all_with_all_gives(
         benchmark_of([(f"{word} {query}", Code.of(long_code(*code))) for query, *code in some])
         for word, some in (("ASK", trained), ("ask", tested))
     ]
-    pairs = data._pairs_of(made[0])
+    pairs = pairs_of(made[0])
     found = data._leakage(pairs, made[1], 3)
     right: dict[int, list[str]] = {}
     for query, *code in tested:
