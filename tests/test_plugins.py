@@ -89,7 +89,7 @@ import numpy as np
 
 from tasks.benchmarks.runs import NOTHING, rank_scores
 from tasks.retrievers import retrievers
-from tasks.retrievers._words import words
+from infra.words import words
 
 
 @retrievers.register("new-comer")

@@ -1,45 +1,27 @@
 """Words of queries and code, and ranking by them, which the lexical methods share."""
 
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
-from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import regex
 from scipy import sparse
 from scipy.sparse.linalg import norm
 
 from infra.machine import usable_cores
 from infra.records import Code, Query
+from infra.words import words
 from tasks.benchmarks.runs import NOTHING, Rankings, best
 
 Find = Callable[[str], Iterable[str]]  # text → its words
 Matrix = sparse.csr_array  # (texts, words)
 
 _TEXTS_AT_ONCE = 1 << 13
-# Runs of lower case with at most one leading capital, acronyms, letters without case, digits: what
-# is left of an identifier when it is split at case and underscore. A mark belongs to its letter.
-_WORD = regex.compile(
-    r"\p{Lu}[\p{Lu}\p{M}]*(?![\p{Ll}\p{M}])|(?:\p{Lu}\p{M}*)?\p{Ll}[\p{Ll}\p{M}]*"
-    r"|(?:[\p{Lo}\p{Lm}\p{Lt}\p{Nl}\p{No}]\p{M}*)+|\d+"
-)
-_ASCII = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # the same, in half the time
-
-
-def words(text: str) -> list[str]:
-    """Return lower-cased words, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
-
-    Letters that Unicode holds for the same, such as é in one character or in two, are the same.
-    """
-    found = _ASCII.findall(text) if text.isascii() else _WORD.findall(normalize("NFC", text))
-    return [word.lower() for word in found]
 
 
 @dataclass(frozen=True)

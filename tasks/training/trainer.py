@@ -38,8 +38,10 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from transformers import PrinterCallback, TrainerCallback, TrainerState
 
+from infra.batches import batched
 from infra.disk import OTHER_OUTPUT, free_bytes, space_on
 from infra.errors import TrainingError
+from infra.words import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, Vectors
@@ -50,6 +52,7 @@ from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
 from tasks.training.models._joint import JointModel
+from tasks.training.models._text import defined_name
 from tasks.training.recipes import Recipe
 
 _STATE = "trainer_state.json"  # written last into a checkpoint
@@ -57,6 +60,7 @@ _WEIGHTS = "model.safetensors"
 _OTHERS = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
 _DEPTH = 1_000  # of the dev rankings, as the authors of CoSQA+ have it
 _LOGS_AN_EPOCH = 20
+_FEWEST_AT_ONCE, _MOST_PARTS = 16, 8  # texts of a batch that are computed together; parts of it
 _SPARE_BYTES = 1 << 20
 
 
@@ -85,7 +89,10 @@ class FineTuned(nn.Module):
 
 
 class _Tower(InputModule):
-    """A model as the one module of a SentenceTransformer."""
+    """A model as the one module of a SentenceTransformer.
+
+    The texts of a batch are computed in parts of similar length, so that little is padded.
+    """
 
     def __init__(self, model: FineTuned | JointModel) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -96,14 +103,19 @@ class _Tower(InputModule):
         inputs: Sequence[Any],
         prompt: str | None = None,  # noqa: ARG002 - specifications have prefixes
         **more: Any,  # noqa: ANN401 - the library's
-    ) -> dict[str, Tensor | Any]:
-        features = self.model.features(inputs, more["task"])
+    ) -> dict[str, Any]:
+        order = sorted(range(len(inputs)), key=lambda row: len(inputs[row]))
+        at_once = max(_FEWEST_AT_ONCE, -(-len(order) // _MOST_PARTS))
+        parts = [
+            self.model.features([inputs[row] for row in rows], more["task"])
+            for rows in batched(order, at_once)
+        ]
         # By this name the trainer tells one column's features from the other's.
-        return {"input_ids": next(iter(features.values())), **features}
+        return {"input_ids": torch.tensor(order), "parts": parts}
 
     def forward(self, features: dict[str, Any], **_: object) -> dict[str, Any]:
-        tensors = {name: each for name, each in features.items() if isinstance(each, Tensor)}
-        return {"sentence_embedding": self.model(tensors, features["task"])}
+        found = torch.cat([self.model(part, features["task"]) for part in features["parts"]])
+        return {"sentence_embedding": found[features["input_ids"].argsort()]}
 
     def save(self, output_path: str, *_: object, **__: object) -> None:
         raise NotImplementedError(output_path)  # the trainer below saves the weights alone
@@ -397,9 +409,7 @@ def _trainer(
     return trainer
 
 
-_DEFINED = re.compile(r"\b(?:def|class)\s+([^\W\d]\w*)")
 _FEWEST_OF_NAME = 12  # characters, as in CodeSearchNet's code
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def with_names_as_queries(pairs: Pairs, recipe: Recipe) -> Pairs:
@@ -420,11 +430,10 @@ def with_names_as_queries(pairs: Pairs, recipe: Recipe) -> Pairs:
 
 
 def _named(query: str, code: str) -> tuple[str, str]:
-    found = _DEFINED.search(code)
-    if found is None or len(name := found.group(1)) < _FEWEST_OF_NAME:
+    name = defined_name(code)
+    if len(name) < _FEWEST_OF_NAME or not (found := words(name)):
         return query, code
-    words = " ".join(_WORDS.findall(name)).lower()
-    return (words, re.sub(rf"\b{re.escape(name)}\b", "_", code)) if words else (query, code)
+    return " ".join(found), re.sub(rf"\b{re.escape(name)}\b", "_", code)
 
 
 def _history(

@@ -24,11 +24,11 @@ import numpy as np
 
 from infra.ids import CodeId, QueryId
 from infra.records import Code, Query
+from infra.words import words
 from tasks.benchmarks import write_run
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.retrievers import retrievers
-from tasks.retrievers._words import words
 from tests.bench.measure import memory_mb
 
 METHODS = ("bm25", "tf-idf", "bag-of-words", "lucene", "bow-sklearn")

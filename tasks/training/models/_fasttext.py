@@ -7,8 +7,16 @@ from itertools import chain
 from gensim.models import FastText
 from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
 
+from infra.words import words
+from tasks.training.models._text import UNKNOWN
+
 SIZE = 100
 _BUCKETS = 200_000  # of n-grams; fastText's 2 million would take 800 MB
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text; of one without a word `UNKNOWN`."""
+    return words(text) or [UNKNOWN]
 
 
 def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:

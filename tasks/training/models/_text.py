@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, models, trainers
 from tokenizers.pre_tokenizers import ByteLevel
 
 from infra.languages.python.syntax import parse
+from infra.words import words
 
 Split = Callable[[str], list[str]]  # text → its tokens
 
@@ -18,8 +19,7 @@ UNKNOWN = "<unk>"  # the token of an empty text; its id stands for tokens withou
 _SPECIAL = ["<pad>", UNKNOWN]
 _QUERY = re.compile(r"\w+|[^\w\s]")
 _CODE = re.compile(r"\w+|(?:\*\*|//|>>|<<|[-+*/%@&|^!=<>:])=|\*\*|//|>>|<<|->|[^\w\s]")
-_WORD = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_a-z]?[a-z]+|\d+")
-_NAME = re.compile(r"\bdef\s+(\w+)")
+_NAME = re.compile(r"\b(?:def|class)\s+([^\W\d]\w*)")
 
 
 def query_tokens(query: str) -> list[str]:
@@ -36,18 +36,15 @@ def code_tokens(code: str) -> list[str]:
     return _CODE.findall(code)
 
 
-def words(text: str) -> list[str]:
-    """Return words in lower case, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
-
-    A text without a word is the word `UNKNOWN`.
-    """
-    return [word.lower() for word in _WORD.findall(text)] or [UNKNOWN]
+def defined_name(code: str) -> str:
+    """Return the name of the first function or class that Python code defines, else ""."""
+    found = _NAME.search(code)
+    return found[1] if found else ""
 
 
 def name_words(code: str) -> list[str]:
-    """Return the words of the name of the first function that Python code defines."""
-    found = _NAME.search(code)
-    return words(found[1]) if found else []
+    """Return the words of that name."""
+    return words(defined_name(code))
 
 
 def calls(code: str) -> list[str]:

@@ -19,10 +19,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from tasks.encoders import Kind
 from tasks.training.models import models
-from tasks.training.models._fasttext import SIZE, fasttext, ngrams
+from tasks.training.models._fasttext import SIZE, fasttext, ngrams, words_of
 from tasks.training.models._joint import Features, JointModel
 from tasks.training.models._layers import WEIGHTS, reading
-from tasks.training.models._text import words
 from tasks.training.recipes import Recipe
 
 
@@ -59,8 +58,8 @@ class Ncs(JointModel):
     @classmethod
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
         """Return a model that is trained already: fastText on both sides, frequencies of codes."""
-        said = [words(code) for code in codes]
-        found = fasttext([*map(words, queries), *said], recipe.seed)
+        said = [words_of(code) for code in codes]
+        found = fasttext([*map(words_of, queries), *said], recipe.seed)
         holding = Counter(word for code in said for word in set(code))
         holders = [*(holding[word] for word in found.index_to_key), 0]
         idf = torch.tensor([log((1 + len(said)) / (1 + number)) + 1 for number in holders])
@@ -69,7 +68,7 @@ class Ncs(JointModel):
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
         """Return (texts, rows) numbers of vectors, and the weight of each; 0 fills a text."""
-        parts = [self._parts(words(text), kind) for text in texts]
+        parts = [self._parts(words_of(text), kind) for text in texts]
         rows = [torch.tensor([row for row, _ in text]) for text in parts]
         weights = [torch.tensor([weight for _, weight in text]) for text in parts]
         return {"rows": pad_sequence(rows, True), "weights": pad_sequence(weights, True)}

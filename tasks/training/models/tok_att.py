@@ -7,11 +7,12 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from infra.words import words
 from tasks.encoders import Kind
 from tasks.training.models import models
 from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, TokenModel, attended
-from tasks.training.models._text import PADDING, words
+from tasks.training.models._text import PADDING
 
 _SIZE, _HIDDEN = 300, 512
 

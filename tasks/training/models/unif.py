@@ -7,12 +7,13 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from infra.words import words
 from tasks.encoders import Kind
 from tasks.training.models import models
-from tasks.training.models._fasttext import SIZE, fasttext
+from tasks.training.models._fasttext import SIZE, fasttext, words_of
 from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, TokenModel, attended
-from tasks.training.models._text import PADDING, words
+from tasks.training.models._text import PADDING
 from tasks.training.recipes import Recipe
 
 
@@ -37,7 +38,7 @@ class Unif(TokenModel):
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
         """Return a model whose tables hold fastText vectors of both sides' words."""
         model = super().of(queries, codes, recipe)
-        found = fasttext([words(text) for text in (*queries, *codes)], recipe.seed)
+        found = fasttext([words_of(text) for text in (*queries, *codes)], recipe.seed)
         for side, table in (("query", model.query), ("code", model.code)):
             for word, row in model.vocabularies[side].get_vocab().items():
                 table.weight.data[row] = torch.tensor(found[word])

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from infra.records import Code, Query
+from infra.words import words
 from tasks.benchmarks.runs import NOTHING
-from tasks.retrievers._words import words
 from tasks.retrievers.bm25 import BM25
 
 DRAWN = random.Random(5)

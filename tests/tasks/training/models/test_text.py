@@ -8,7 +8,6 @@ from tasks.training.models._text import (
     name_words,
     query_tokens,
     vocabulary,
-    words,
 )
 
 
@@ -20,10 +19,6 @@ def test_code_falls_into_names_numbers_and_operators() -> None:
     assert code_tokens("x2 **= readFile('a b') // 2 ->[1]") == [
         "x2", "**=", "readFile", "(", "'", "a", "b", "'", ")", "//", "2", "->", "[", "1", "]",
     ]  # fmt: skip
-
-
-def test_identifiers_are_split_into_words() -> None:
-    assert words("readJSONFile_2 über HTTP") == ["read", "json", "file", "2", "über", "http"]
 
 
 def test_the_name_is_that_of_the_first_function() -> None:

@@ -1,7 +1,7 @@
 import torch
 
+from infra.words import words
 from tasks.training.models._fasttext import fasttext
-from tasks.training.models._text import words
 from tasks.training.models.unif import Unif
 
 QUERIES = ["read json", "read mail"] * 3

@@ -1,4 +1,4 @@
-"""Laws of the words of queries and code (`tasks.retrievers._words`)."""
+"""Laws of the words of queries and code (`infra.words`)."""
 
 from unicodedata import normalize
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.retrievers._words import _WORD, words
+from infra.words import _WORD, words
 
 
 @pytest.mark.parametrize(
