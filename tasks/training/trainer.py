@@ -60,7 +60,7 @@ _WEIGHTS = "model.safetensors"
 _OTHERS = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
 _DEPTH = 1_000  # of the dev rankings, as the authors of CoSQA+ have it
 _LOGS_AN_EPOCH = 20
-_FEWEST_AT_ONCE, _MOST_PARTS = 16, 8  # texts of a batch that are computed together; parts of it
+_FEWEST_AT_ONCE, _MOST_PARTS = 16, 32  # texts of a batch that are computed together; parts of it
 _SPARE_BYTES = 1 << 20
 
 
