@@ -8,9 +8,9 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -46,6 +46,18 @@ _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 7
 
 _PATIENCE_S = 10.0
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
+
+
+@contextmanager
+def signals_as_raised() -> Iterator[None]:
+    """Raise what a signal's handler raises while Ray waits, such as Prefect's TerminationSignal.
+
+    Ray's compiled code makes a SystemError of what it does not expect.
+    """
+    try:
+        yield
+    except SystemError as error:
+        raise error.__cause__ or error from None
 
 
 def ensure_ray(settings: RaySettings) -> None:

@@ -9,6 +9,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
+from infra.ray import signals_as_raised
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
 from tasks.runtime.progress import raise_if_stopped
@@ -191,7 +192,8 @@ class _Pool:
         waiting = enumerate(batches)
         silent_s = 0.0
         while self._calls:
-            ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=_POLL_S)
+            with signals_as_raised():
+                ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=_POLL_S)
             raise_if_stopped()
             silent_s = 0.0 if ready else silent_s + _POLL_S
             if silent_s >= self._ray.placement_timeout_s:

@@ -16,6 +16,7 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import WorkerLostError
+from infra.ray import signals_as_raised
 from infra.records import Annotation, Pair
 from tasks.runtime.pair_queue import Arrived, Handed, Limits, PairQueue, Work
 
@@ -80,15 +81,10 @@ def judge_result(future: PrefectFuture[int]) -> int:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """Turn the loss of a part of Ray into this project's error.
-
-    A signal that arrives while Ray waits is raised as it is: Prefect ends the run by it. Ray's
-    compiled code makes a SystemError of what it does not expect.
-    """
+    """Turn the loss of a part of Ray into this project's error."""
     try:
-        yield
-    except SystemError as error:
-        raise error.__cause__ or error from None
+        with signals_as_raised():
+            yield
     except RayError as error:
         raise WorkerLostError(f"{what} was lost: {error}; {_GO_ON}") from error
 

@@ -9,6 +9,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import CosqaError, EncoderUnavailableError, TrainingError
+from infra.ray import signals_as_raised
 from tasks.runtime.embedder import live_nodes
 from tasks.runtime.progress import raise_if_stopped
 from tasks.training.job import History, TrainingJob, TrainingProgress
@@ -79,7 +80,8 @@ def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | 
 def _told(stream: Any) -> Iterator[TrainingProgress | History]:  # noqa: ANN401 - Ray's own type
     """Yield what a worker tells; where it is silent, look whether the run was stopped."""
     while True:
-        ready, _ = ray.wait([stream], timeout=_POLL_S)
+        with signals_as_raised():
+            ready, _ = ray.wait([stream], timeout=_POLL_S)
         raise_if_stopped()
         if not ready:
             continue

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -55,6 +55,7 @@ from tasks.training.models._joint import JointModel
 from tasks.training.models._text import defined_name
 from tasks.training.recipes import Recipe
 
+_BEFORE = "before"  # in the trainer's log: the dev score before the first step
 _STATE = "trainer_state.json"  # written last into a checkpoint
 _WEIGHTS = "model.safetensors"
 _OTHERS = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
@@ -189,14 +190,23 @@ class _Watch(TrainerCallback):
     """Tells of the progress, asks for a checkpoint every few minutes, and ends training early."""
 
     def __init__(
-        self, job: TrainingJob, tell: Callable[[TrainingProgress], None], an_epoch: int
+        self,
+        job: TrainingJob,
+        dev: _DevScore,
+        tell: Callable[[TrainingProgress], None],
+        an_epoch: int,
     ) -> None:
+        self._dev = dev
         self._tell = tell
         self._recipe = job.recipe
         self._an_epoch = an_epoch
         self._every_s = 60 * job.checkpoint_minutes
         self._metric = f"eval_{job.recipe.metric}"
         self._saved = time.monotonic()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, model: Any, **_: Any) -> None:  # type: ignore[override]  # noqa: ANN401, ARG002
+        if not state.global_step:
+            state.log_history.append(_first(self._dev(model), self._recipe))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ANN401, ARG002
         told = logs or {}
@@ -275,9 +285,8 @@ def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[A
     job.folder.mkdir(parents=True, exist_ok=True)
     tower = SentenceTransformer(modules=[_Tower(model)])
     dev = _DevScore(model, job.dev, job.recipe)
-    before = dev(tower)[job.recipe.metric]
     if job.recipe.loss == "none":
-        return model, _history(job, model, [], before, started)
+        return model, _history(job, model, [_first(dev(tower), job.recipe)], started)
     last = last_checkpoint(job.folder)
     state = TrainerState.load_from_json(str(last / _STATE)) if last else TrainerState()
     if not _is_over(state.log_history, job.recipe):
@@ -292,7 +301,12 @@ def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[A
         raise TrainingError(
             f"the best epoch's {best} cannot be read ({error}): remove {job.folder}, and train anew"
         ) from error
-    return model, _history(job, model, state.log_history, before, started)
+    return model, _history(job, model, state.log_history, started)
+
+
+def _first(scores: Mapping[str, float], recipe: Recipe) -> dict[str, Any]:
+    """Return the entry of the trainer's log with the dev score before the first step."""
+    return {"epoch": 0.0, "step": 0, _BEFORE: scores[recipe.metric]}
 
 
 def _is_over(log: Sequence[dict[str, Any]], recipe: Recipe) -> bool:
@@ -403,7 +417,7 @@ def _trainer(
         data_collator=SentenceTransformerDataCollator(
             tower.preprocess, router_mapping={"query": "query", "code": "code"}
         ),
-        callbacks=[_Watch(job, tell, an_epoch)],
+        callbacks=[_Watch(job, dev, tell, an_epoch)],
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -440,14 +454,13 @@ def _history(
     job: TrainingJob,
     model: FineTuned | JointModel,
     log: Sequence[dict[str, Any]],
-    before: float,
     started: float,
 ) -> History:
     metric = f"eval_{job.recipe.metric}"
     scores = tuple((entry["epoch"], entry[metric]) for entry in log if metric in entry)
     return History(
         metric=job.recipe.metric,
-        before=before,
+        before=next(entry[_BEFORE] for entry in log if _BEFORE in entry),
         losses=tuple((entry["step"], entry["loss"]) for entry in log if "loss" in entry),
         scores=scores,
         best_epoch=max(scores, key=lambda each: each[1])[0] if scores else 0.0,

@@ -20,7 +20,7 @@ import infra.ray
 from flows import annotate
 from flows.runtime.approval import Approval
 from infra.errors import SettingsError
-from infra.ray import box_resources, check_reach
+from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
 from tasks.stages.annotate.rounds import AnnotationRun
 
@@ -242,3 +242,13 @@ def test_the_folder_of_a_cluster_goes_with_its_process_and_that_of_a_killed_one_
             assert own != left
             process.communicate("end\n")
         assert [path.name for path in temporary.iterdir()] == []
+
+
+def test_what_a_signal_raises_while_ray_waits_is_raised_as_it_is() -> None:
+    class Stop(BaseException):
+        pass
+
+    with pytest.raises(Stop), signals_as_raised():
+        raise SystemError("returned a result with an exception set") from Stop()
+    with pytest.raises(SystemError, match="of its own"), signals_as_raised():
+        raise SystemError("of its own")

@@ -312,12 +312,12 @@ def test_patience_does_not_begin_again_with_a_run_that_was_killed(
     scored_by(monkeypatch, [0.1, 0.9, 0.3])
     with pytest.raises(KilledError):
         train(killed, killed_after(9))
-    scored_by(monkeypatch, [0.1, 0.4])
+    scored_by(monkeypatch, [0.4])
     for _ in range(2):  # the second time training is over, and the model is yet to be written
         _, history = train(killed, ignore)
         assert history.scores == ((1.0, 0.9), (2.0, 0.3), (3.0, 0.4))
-        assert history.best_epoch == 1.0
-        scored_by(monkeypatch, [0.1])
+        assert (history.before, history.best_epoch) == (0.1, 1.0)
+        scored_by(monkeypatch, [])
 
 
 @pytest.mark.parametrize("loss", ["hardest-margin", "random-margin"])
