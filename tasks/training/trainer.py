@@ -123,10 +123,11 @@ class _Tower(InputModule):
 
 
 class _MarginLoss(nn.Module):
-    """The own code must be nearer than another one of the batch, by a margin.
+    """What belongs together must be nearer than another one of the batch, by a margin.
 
-    The other one is the nearest (Husain et al. 2019, for the neural bag of words) or the next in
-    the batch, whose order is random (Cambronero et al. 2019, UNIF; Gu et al. 2018, DeepCS).
+    Husain et al. 2019, for the neural bag of words: a query's own code than the nearest other code.
+    Gu et al. 2018, DeepCS, and its code: a code's own query than another query, which is the next
+    in the batch, whose order is random.
     """
 
     def __init__(self, model: SentenceTransformer, recipe: Recipe) -> None:
@@ -144,7 +145,7 @@ class _MarginLoss(nn.Module):
             # Half-spaces apart are apart enough, as in the published code.
             other = similar.masked_fill(own, -torch.inf).relu().amax(dim=1)
         else:
-            other = similar.roll(-1, dims=1).diagonal()
+            other = similar.roll(-1, dims=0).diagonal()
         return (self._recipe.margin - similar.diagonal() + other).relu().mean()
 
 

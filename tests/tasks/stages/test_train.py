@@ -122,6 +122,16 @@ def test_the_folder_is_an_encoder_with_the_vectors_of_the_trained_model(
     assert not [file for file in trained.folder.parent.iterdir() if file != trained.folder]
 
 
+def test_what_was_fine_tuned_is_fine_tuned_again(tmp_path: Path) -> None:
+    first = run(tmp_path, small(tmp_path, learning_rate=1e-3))
+    again = run(tmp_path, small(tmp_path, name="again", base=first.reference, recipe="kape"))
+    told = json.loads((again.folder / "encoder.json").read_text())
+    assert told["base"]["name"] == "mine"
+    assert told["recipe"]["name"] == "kape"
+    assert vectors_of(again.reference, "code").shape == vectors_of(first.reference, "code").shape
+    assert not np.allclose(vectors_of(again.reference, "code"), vectors_of(first.reference, "code"))
+
+
 @pytest.mark.skipif(not computable("bfloat16"), reason="this processor computes no bfloat16")
 def test_the_folder_is_read_in_another_dtype_and_by_options_too(tmp_path: Path) -> None:
     trained = run(tmp_path, small(tmp_path))

@@ -333,7 +333,7 @@ def test_the_margin_losses_are_those_that_are_published(loss: str, tmp_path: Pat
     for i in range(5):
         own = queries[i] @ codes[i]
         others = [max(float(queries[i] @ codes[j]), 0.0) for j in range(5) if j != i]
-        other = max(others) if loss == "hardest-margin" else float(queries[i] @ codes[(i + 1) % 5])
+        other = max(others) if loss == "hardest-margin" else float(queries[(i + 1) % 5] @ codes[i])
         each.append(max(0.0, 0.3 - float(own) + other))
     assert found.item() == pytest.approx(sum(each) / 5, abs=1e-6)
 
