@@ -1,8 +1,8 @@
 """Neural Code Search: fastText vectors of words, weighted by TF-IDF (Sachdev et al. 2018).
 
-Of code the paper takes words of names, calls, literals and comments; here it is all words. The rule
-by which its second pass ("NCS_postrank") orders the first results is not published. Whoever wants one
-fuses this encoder with another method (``bm25+NAME``) or re-ranks it (``llm:NAME``).
+Of code the paper takes words of names, calls, literals and comments; here it is all words. By which
+rule its second pass ("NCS_postrank") orders the first results is not published; this encoder fused
+with another method (``bm25+NAME``) or re-ranked (``llm:NAME``) is such a pass.
 """
 
 import json
