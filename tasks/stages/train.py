@@ -7,8 +7,10 @@ folder (``test/``), and the report.
 
 import re
 import shutil
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
@@ -58,26 +60,24 @@ _USUAL = "cosqa-plus"
 _CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
 
 
+@dataclass
 class TrainingInput:
     """What is trained on what, read once, on demand.
 
     Only paths and settings are pickled, so that it can be a parameter of tasks.
 
-    Args:
+    Attributes:
         path: What `tasks.training.data.read_training_data` reads.
         test: A benchmark to test on in place of the data's own test queries.
         settings: Base, recipe and split.
     """
 
-    def __init__(self, path: Path, test: Path | None, settings: TrainingSettings) -> None:
-        self.path = path
-        self.test = test
-        self.settings = settings
+    path: Path
+    test: Path | None
+    settings: TrainingSettings
 
-    def __reduce__(
-        self,
-    ) -> tuple[type["TrainingInput"], tuple[Path, Path | None, TrainingSettings]]:
-        return TrainingInput, (self.path, self.test, self.settings)
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, Path | None, TrainingSettings]]:
+        return type(self), (self.path, self.test, self.settings)
 
     @cached_property
     def data(self) -> TrainingData:

@@ -7,7 +7,7 @@ of `tasks.training.models`; and what it was trained by: recipe, base, data and t
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -22,6 +22,8 @@ from tasks.training.recipes import Recipe
 
 if TYPE_CHECKING:
     import torch
+
+    from tasks.training.models._joint import JointModel
 
 TRANSFORMER = "transformer"
 IDENTITY = {"name", "model", "revision", "licence", "source"}
@@ -104,20 +106,8 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     return spec, JointEncoder
 
 
-class Trainable(Protocol):
-    """A module of torch with a side for queries and one for code."""
-
-    def features(self, texts: Sequence[str], kind: Kind) -> "dict[str, torch.Tensor]":
-        """Return what it computes the vectors from, padded, on the CPU."""
-        ...
-
-    def __call__(self, features: "dict[str, torch.Tensor]", kind: Kind) -> "torch.Tensor":
-        """Return (texts, dimension) vectors, as they are."""
-        ...
-
-
 def embed(
-    model: Trainable,
+    model: "JointModel",
     texts: Sequence[str],
     kind: Kind,
     similarity: Similarity,

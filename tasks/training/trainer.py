@@ -51,7 +51,7 @@ from tasks.search.pairs import in_memory
 from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
-from tasks.training.models._joint import JointModel
+from tasks.training.models._joint import Features, JointModel
 from tasks.training.models._text import defined_name
 from tasks.training.recipes import Recipe
 
@@ -65,21 +65,21 @@ _FEWEST_AT_ONCE, _MOST_PARTS = 16, 32  # texts of a batch that are computed toge
 _SPARE_BYTES = 1 << 20
 
 
-class FineTuned(nn.Module):
-    """A transformer encoder as a module that is trained."""
+class FineTuned(JointModel):
+    """A transformer encoder as a module that is trained: one for both sides."""
 
     def __init__(self, encoder: Any) -> None:  # noqa: ANN401 - a TransformerEncoder
         super().__init__()
         self.transformer = encoder.model
         self._encoder = encoder
-        self.dimension: int = encoder.spec.dimension
+        self.dimension = encoder.spec.dimension
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
         """Return the tokens of texts."""
         found: dict[str, Tensor] = self._encoder.features(texts, kind)
         return found
 
-    def forward(self, features: dict[str, Tensor], kind: Kind) -> Tensor:  # noqa: ARG002 - one for both
+    def forward(self, features: Features, kind: Kind) -> Tensor:  # noqa: ARG002 - one for both
         """Return the vectors."""
         vectors: Tensor = self._encoder.forward(features)
         return vectors
@@ -95,7 +95,7 @@ class _Tower(InputModule):
     The texts of a batch are computed in parts of similar length, so that little is padded.
     """
 
-    def __init__(self, model: FineTuned | JointModel) -> None:
+    def __init__(self, model: JointModel) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.model = model
 
@@ -152,7 +152,7 @@ class _MarginLoss(nn.Module):
 class _DevScore(BaseEvaluator):
     """Ranks the dev queries over their code base."""
 
-    def __init__(self, model: FineTuned | JointModel, dev: Benchmark, recipe: Recipe) -> None:
+    def __init__(self, model: JointModel, dev: Benchmark, recipe: Recipe) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.primary_metric = recipe.metric
         self._model = model
@@ -345,7 +345,7 @@ def progress_of_training(job: TrainingJob, folder: Path) -> Iterator[TrainingPro
         yield done.result()
 
 
-def _model_of(job: TrainingJob) -> FineTuned | JointModel:
+def _model_of(job: TrainingJob) -> JointModel:
     if isinstance(job.base, str):
         made: JointModel = models.get(job.base).of(job.pairs.queries, job.pairs.codes, job.recipe)
         return made
@@ -453,7 +453,7 @@ def _named(query: str, code: str) -> tuple[str, str]:
 
 def _history(
     job: TrainingJob,
-    model: FineTuned | JointModel,
+    model: JointModel,
     log: Sequence[dict[str, Any]],
     started: float,
 ) -> History:

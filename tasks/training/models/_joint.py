@@ -17,14 +17,11 @@ class JointModel(nn.Module):
 
     Attributes:
         recipe: How it is trained where no other recipe is named.
+        dimension: Length of a vector.
     """
 
     recipe: ClassVar[Recipe]
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        raise NotImplementedError
+    dimension: int
 
     @classmethod
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
