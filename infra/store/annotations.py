@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import duckdb
 
 from infra.errors import StoreError
-from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
@@ -90,8 +90,7 @@ def _execution_row(run: Execution) -> dict[str, object]:
         "beside": run.beside,
     }
     return {
-        "requirements": list(run.requirements),
-        **run.model_dump(include={"round", "program"}),
+        **run.model_dump(include={"round", "program", "requirements"}),
         **run.result.model_dump(exclude={"tests"}),
         "oracle": run.oracle and run.oracle.model_dump_json(),
         "details": json.dumps(details),
@@ -134,13 +133,9 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
                 "(SELECT (query_id, code_id, recipe_id) FROM deleted)"
             )
     return _Replaced(
-        {_stored_key(row): int(str(row[3])) for row in stored},
-        {_stored_key(row): set(cast("list[str]", row[3])) for row in paid},
+        {(query, code, recipe): tries for query, code, recipe, tries in stored},
+        {(query, code, recipe): set(prompts) for query, code, recipe, prompts in paid},
     )
-
-
-def _stored_key(row: Sequence[object]) -> _Key:
-    return (str(row[0]), str(row[1]), str(row[2]))
 
 
 __all__ = [
@@ -191,8 +186,8 @@ def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:
         )
     return [
         Pair(
-            query=Query(query_id=QueryId(str(query)), text=str(query_text)),
-            code=Code(code_id=CodeId(str(code)), text=str(code_text)),
+            query=Query(query_id=query, text=query_text),
+            code=Code(code_id=code, text=code_text),
         )
         for query, query_text, code, code_text in rows
     ]
@@ -203,16 +198,11 @@ def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
 
     A pair that failed, since the model or the sandbox was unavailable, is not finished.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
-            [recipe_id],
-        )
-    return {_pair_key(query, code) for query, code in rows}
-
-
-def _pair_key(query: object, code: object) -> PairKey:
-    return PairKey(QueryId(str(query)), CodeId(str(code)))
+    rows = database.rows(
+        "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
+        [recipe_id],
+    )
+    return {PairKey(*row) for row in rows}
 
 
 def label_origin(recipe_id: RecipeId, rounds: int = 1, *, judges: bool = False) -> str:
@@ -247,14 +237,13 @@ def count_by(
 
     Of several recipes, as of labelling rounds, all annotations are counted.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id) "
-            "GROUP BY value ORDER BY value",
-            [list(search_ids), _listed(recipes)],
-        )
-    return {str(value): int(str(number)) for value, number in rows}
+    rows = database.rows(
+        f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
+        f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id) "
+        "GROUP BY value ORDER BY value",
+        [list(search_ids), _listed(recipes)],
+    )
+    return dict(rows)
 
 
 def paid_once(calls: str) -> str:
@@ -301,13 +290,12 @@ def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId
 
 def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> float:
     """Return the known US dollars of `effort` that batches took: their replies have no time."""
-    with database.transaction() as tx:
-        found = tx.value(
-            "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
-            f"FROM {paid_once(_CALLS)}",
-            [list(search_ids), _listed(recipes)],
-        )
-    return float(str(found))
+    [cost] = database.column(
+        "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
+        f"FROM {paid_once(_CALLS)}",
+        [list(search_ids), _listed(recipes)],
+    )
+    return float(cost)
 
 
 def load_annotations(
@@ -331,7 +319,7 @@ def load_annotations(
 
 def _select(
     tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, without: str = ""
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """Return a table's rows of the wanted pairs without the column that orders them."""
     return tx.dicts(
         f"SELECT {table}.* EXCLUDE ({order_by}{without}) FROM {table} "  # noqa: S608 - literals only
@@ -340,18 +328,18 @@ def _select(
     )
 
 
-def _pair(row: Mapping[str, object]) -> PairKey:
-    return _pair_key(row["query_id"], row["code_id"])
+def _pair(row: Mapping[str, Any]) -> PairKey:
+    return PairKey(row["query_id"], row["code_id"])
 
 
 def _without_key(row: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in row.items() if name not in PAIR}
 
 
-def _nested(row: Mapping[str, object]) -> dict[str, object]:
+def _nested(row: Mapping[str, Any]) -> dict[str, object]:
     """Return the fields of an `Execution` from a row, which has those of its result beside them."""
     own = ("round", "program", "requirements")
-    oracle, details = (json.loads(str(row[name] or "null")) for name in ("oracle", "details"))
+    oracle, details = (json.loads(row[name] or "null") for name in ("oracle", "details"))
     details = details or {"tests": (), "repairs": ()}
     others = {*own, "oracle", "details"}
     result = {name: value for name, value in row.items() if name not in others}

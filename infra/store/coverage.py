@@ -125,10 +125,9 @@ def judged_by(
 
     What failed is left out.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            f"SELECT DISTINCT recipe_id, met FROM annotations SEMI JOIN {OWN_PAIRS} "  # noqa: S608
-            "USING (query_id, code_id) WHERE status <> 'failed' ORDER BY recipe_id, met",
-            {"collection": collection, "searches": list(search_ids)},
-        )
-    return [JudgedBy(RecipeId(str(recipe_id)), str(met)) for recipe_id, met in rows]
+    rows = database.rows(
+        f"SELECT DISTINCT recipe_id, met FROM annotations SEMI JOIN {OWN_PAIRS} "  # noqa: S608
+        "USING (query_id, code_id) WHERE status <> 'failed' ORDER BY recipe_id, met",
+        {"collection": collection, "searches": list(search_ids)},
+    )
+    return [JudgedBy(*row) for row in rows]

@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -29,6 +29,7 @@ import pyarrow as pa
 from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.locks import locked
+from infra.records import Record
 from infra.settings import StoreSettings
 from infra.tracing import span
 
@@ -160,6 +161,8 @@ _DAMAGE = (
 _turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
 _Entered = TypeVar("_Entered")
+_Kept = TypeVar("_Kept", bound=Record)
+Parameters = Sequence[object] | Mapping[str, object]
 
 
 class _Busy(Exception):  # noqa: N818 - never leaves this module
@@ -351,35 +354,35 @@ class Transaction:
 
     connection: duckdb.DuckDBPyConnection
 
-    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
+    def execute(self, sql: str, parameters: Parameters = ()) -> None:
         """Run one statement."""
         self.connection.execute(sql, parameters)
 
-    def rows(
-        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
-    ) -> list[tuple[object, ...]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 
-    def dicts(
-        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
-    ) -> list[dict[str, object]]:
+    def dicts(self, sql: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
         """Return all rows of a SQL query, each as column → value."""
         result = self.connection.execute(sql, parameters)
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
+    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+        """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
+        return [kind.model_validate(row) for row in self.dicts(sql, parameters)]
+
+    def value(self, sql: str, parameters: Parameters = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
         rows = self.rows(sql, parameters)  # all of them: a result must be read to its end
         return rows[0][0] if rows else None
 
-    def count(self, sql: str, parameters: Sequence[object] = ()) -> int:
+    def count(self, sql: str, parameters: Parameters = ()) -> int:
         """Return the first column of the first row as an integer."""
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
 
-    def arrow(self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> pa.Table:
+    def arrow(self, sql: str, parameters: Parameters = ()) -> pa.Table:
         """Return all rows of a SQL query as Arrow columns."""
         return self.connection.sql(sql, params=parameters).to_arrow_table()
 
@@ -458,6 +461,30 @@ class Database:
                     connection.rollback()
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
+
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a SQL query in a transaction of its own, as those below are."""
+        with self.transaction() as tx:
+            return tx.rows(sql, parameters)
+
+    def column(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+        """Return the values of a SQL query with one column."""
+        return [value for (value,) in self.rows(sql, parameters)]
+
+    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+        """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
+        with self.transaction() as tx:
+            return tx.records(kind, sql, parameters)
+
+    def count(self, sql: str, parameters: Parameters = ()) -> int:
+        """Return the first column of the first row as an integer."""
+        with self.transaction() as tx:
+            return tx.count(sql, parameters)
+
+    def arrow(self, sql: str, parameters: Parameters = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        with self.transaction() as tx:
+            return tx.arrow(sql, parameters)
 
     def space(self) -> AbstractContextManager[None]:
         """Turn the error of a full disk inside the ``with`` into one that says what to do."""

@@ -128,9 +128,7 @@ def last_changes(database: Database) -> list[Change]:
             "SELECT control, value, set_by, set_at FROM controls "
             "QUALIFY ordinal = max(ordinal) OVER (PARTITION BY control)"
         )
-    changes = [
-        Change.model_validate({**row, "value": json.loads(str(row["value"]))}) for row in rows
-    ]
+    changes = [Change.model_validate({**row, "value": json.loads(row["value"])}) for row in rows]
     return sorted(changes, key=lambda change: CONTROLS.index(change.control))
 
 
@@ -204,7 +202,7 @@ def last_plans(database: Database, limit: int = 1, collection: str = "") -> list
             "ORDER BY planned_at DESC, rowid DESC LIMIT ?",
             [collection, limit],
         )
-    return [StoredPlan.model_validate(row | {"body": json.loads(str(row["body"]))}) for row in rows]
+    return [StoredPlan.model_validate(row | {"body": json.loads(row["body"])}) for row in rows]
 
 
 _FILE = "stage.json"

@@ -221,12 +221,11 @@ def delete_files(database: Database, files: Sequence[str]) -> None:
 
 def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedFile]:
     """Return an encoder's files, in the order in which they were recorded."""
-    with database.transaction() as tx:
-        rows = tx.connection.execute(
-            "SELECT file, items, dimension FROM vector_files "
-            "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
-            [encoder_key, kind],
-        ).fetchall()
+    rows = database.rows(
+        "SELECT file, items, dimension FROM vector_files "
+        "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
+        [encoder_key, kind],
+    )
     return [RecordedFile(*row) for row in rows]
 
 
@@ -311,7 +310,7 @@ def origins_of_texts(database: Database, kind: Kind, texts: Sequence[str]) -> di
             f"SELECT item_id, min(origin) FROM ({members}) JOIN ({_TEXTS[kind]}) "  # noqa: S608
             "USING (item_id) WHERE text IN (SELECT text FROM wanted) GROUP BY item_id ORDER BY 1"
         )
-    return {str(item): str(origin) for item, origin in rows}
+    return dict(rows)
 
 
 def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
