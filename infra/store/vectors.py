@@ -120,16 +120,6 @@ def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def read_vectors(file: Path) -> tuple[list[str], Vectors]:
-    """Return the (n,) ids and (n, d) vectors of a file.
-
-    Raises:
-        StoreError: The file is missing or damaged.
-    """
-    opened = VectorFile(file)
-    return opened.ids.to_pylist(), opened.rows
-
-
 def read_ahead(file: Path) -> None:
     """Ask the system to read a file into its cache, where it takes such advice; return at once."""
     if not hasattr(os, "posix_fadvise") or not file.exists():
@@ -186,19 +176,6 @@ class Places:
         """(n,) whether an item has no vector."""
         missing: npt.NDArray[np.bool_] = self.file < 0
         return missing
-
-
-def add_file(
-    database: Database,
-    encoder_key: str,
-    kind: Kind,
-    file: str,
-    item_ids: Sequence[str],
-    rows: Vectors,
-) -> None:
-    """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
-    write_vectors(database.settings.vectors / file, item_ids, rows)
-    record_files(database, encoder_key, kind, [RecordedFile(file, *rows.shape)])
 
 
 def record_files(
