@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
@@ -71,18 +72,6 @@ class ReportingModel(Protocol):
         ...
 
 
-class Deferral(Protocol):
-    """What becomes of requests that are not to be sent at once; see `agents.llm.batch`."""
-
-    async def defer(self, key: str, role: str, question: str) -> None:
-        """Keep a request for later and raise `ReplyPendingError`; return if it is to be sent."""
-        ...
-
-    def is_new(self, key: str) -> bool:
-        """Return whether a reply that is kept has come for this run."""
-        ...
-
-
 class LanguageModel:
     """A client of one model.
 
@@ -100,7 +89,7 @@ class LanguageModel:
         settings: LanguageModelSettings,
         journal: Journal,
         labelling_round: int | str = 1,
-        deferral: Deferral | None = None,
+        deferral: BatchRequests | None = None,
         run: Budget | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
@@ -110,8 +99,8 @@ class LanguageModel:
         self._deferral = deferral
         self._transport = Transport(settings)
         self._format = ResponseFormat()
-        limiter = SharedLimiter(journal, settings, run)
-        self._reservations = Reservations(limiter, self._transport.price_of)
+        self._limiter = SharedLimiter(journal, settings, run)
+        self._reservations = Reservations(self._limiter, self._transport.price_of)
         self._probe = Probe(self._ask_harmless)
 
     async def ask(
@@ -165,7 +154,7 @@ class LanguageModel:
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings', for waiting requests too; None returns to those."""
-        self._reservations.limit(requests_per_minute, budget_usd)
+        self._limiter.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""

@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,6 +21,7 @@ import httpx
 
 from agents.llm.answers import bare_reply, read_answer
 from agents.llm.bounds import bounded
+from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import prices_of
 
 if TYPE_CHECKING:
@@ -43,16 +43,13 @@ class ChatCompletions:
     """Requests to one model; raises litellm's exceptions, as ``litellm.acompletion`` does.
 
     Args:
-        litellm: The module.
         model: litellm's name of the model.
         base_url: The server's address, None for the provider's own.
         key: The key, None for the one that litellm finds; ``self.key`` is what is sent.
     """
 
-    def __init__(
-        self, litellm: ModuleType, model: str, base_url: str | None, key: str | None
-    ) -> None:
-        self._litellm = litellm
+    def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
+        self._litellm = litellm = loaded_litellm()
         self._model, self._provider, known_key, base = litellm.get_llm_provider(
             model, api_base=base_url, api_key=key
         )
@@ -63,17 +60,17 @@ class ChatCompletions:
         self.key = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = bool(prices_of(litellm, model))
+        self._is_priced = bool(prices_of(model))
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
-    def suits(litellm: ModuleType, model: str) -> bool:
+    def suits(model: str) -> bool:
         """Return whether requests to such a model can go this way.
 
         Raises:
             Exception: litellm knows no provider for the model; one of its own exceptions.
         """
-        provider = litellm.get_llm_provider(model)[1]
+        provider = loaded_litellm().get_llm_provider(model)[1]
         return provider in PROVIDERS and not _ONLY_OF_THE_SDK & os.environ.keys()
 
     async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
