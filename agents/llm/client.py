@@ -45,13 +45,8 @@ class Model(Protocol):
         ...
 
 
-class ReportingModel(Protocol):
+class ReportingModel(Model, Protocol):
     """A model that reports every call: the client, or recorded replies."""
-
-    @property
-    def code_limit(self) -> int:
-        """Longest code in a prompt, in characters."""
-        ...
 
     async def ask(
         self,
