@@ -138,22 +138,6 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     )
 
 
-__all__ = [
-    "OF_SEARCHES",
-    "UNPRICED",
-    "RecipeIds",
-    "add_annotations",
-    "batch_cost",
-    "count_by",
-    "effort",
-    "finished_pairs",
-    "label_origin",
-    "load_annotations",
-    "load_pairs",
-    "paid_once",
-    "record_pairs",
-]
-
 RecipeIds = RecipeId | Sequence[RecipeId]
 # Of calls: a reply came, and it is not known what it cost.
 UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"

@@ -162,30 +162,3 @@ def candidate_codes(
         "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
         [collection, list(search_ids)],
     )
-
-
-_SELECTED = (
-    "WITH selected AS (SELECT query_id, position FROM collection_queries "
-    "                  WHERE collection = ? ORDER BY position LIMIT ?) "
-    "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
-    "JOIN selected USING (query_id) WHERE search_id = ? ORDER BY position, rank"
-)
-
-
-def load_candidates(
-    database: Database, search_id: SearchId, collection: str, limit: int | None = None
-) -> list[Candidate]:
-    """Return a search's candidates for the collection's first ``limit`` queries, best first."""
-    rows = candidate_columns(database, search_id, collection, limit).to_pylist()
-    return [
-        Candidate.model_validate(row | {"by_encoder": json.loads(row["by_encoder"])})
-        for row in rows
-    ]
-
-
-def candidate_columns(
-    database: Database, search_id: SearchId, collection: str, limit: int | None = None
-) -> pa.Table:
-    """Return what `load_candidates` does as columns; by_encoder is JSON, encoder → cosine."""
-    most = limit if limit is not None else 2**31
-    return database.arrow(_SELECTED, [collection, most, search_id])

@@ -366,14 +366,14 @@ def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | N
     return sorted(draw.of(query_id for (query_id,) in rows))
 
 
-def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:
-    """Return a collection's queries, at most ``limit``, in the source's order."""
+def load_queries(database: Database, collection: str) -> list[Query]:
+    """Return a collection's queries in the source's order."""
     return database.records(
         Query,
         "SELECT query_id, text, origin, split "
         "FROM collection_queries JOIN queries USING (query_id) "
-        "WHERE collection = ? ORDER BY position LIMIT ?",
-        [collection, limit if limit is not None else 2**31],
+        "WHERE collection = ? ORDER BY position",
+        [collection],
     )
 
 

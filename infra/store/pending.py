@@ -72,9 +72,7 @@ def read_keys(file: Path) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def pairs_in(
-    database: Database, collection: str, file: Path, at_once: int = _PAIRS_AT_ONCE
-) -> Iterator[Pair]:
+def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
     """Yield the pairs whose keys a file holds, in their order; texts are read for few at a time.
 
     Pairs whose texts have left the collection meanwhile are left out.
@@ -83,11 +81,10 @@ def pairs_in(
         database: The store.
         collection: Whose queries and codes they are.
         file: What `write_pending` wrote.
-        at_once: Pairs whose texts are read at once.
     """
     keys = read_keys(file)
-    for start in range(0, keys.num_rows, at_once):
-        yield from _load(database, collection, keys.slice(start, at_once))
+    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
+        yield from _load(database, collection, keys.slice(start, _PAIRS_AT_ONCE))
 
 
 def write_keys(keys: pa.Table, file: Path) -> int:

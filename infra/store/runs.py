@@ -161,16 +161,14 @@ def record_plan(
     collection: str,
     recipe_id: RecipeId,
     body: Mapping[str, object],
-    decision: Decision = "unasked",
 ) -> str:
-    """Store a plan; return its id.
+    """Store a plan of which nobody is asked yet; return its id.
 
     Args:
         database: The store.
         collection: Whose pairs are planned.
         recipe_id: The recipe that is to judge them.
         body: The plan, fit for JSON.
-        decision: ``waiting`` where somebody is to decide, ``unasked`` where nobody is.
     """
     plan_id = uuid4().hex[:12]
     row = {
@@ -178,7 +176,7 @@ def record_plan(
         "collection": collection,
         "recipe_id": recipe_id,
         "body": json.dumps({**body, "plan_id": plan_id}, sort_keys=True),
-        "decision": decision,
+        "decision": "unasked",
     }
     with database.transaction() as tx:
         tx.insert("plans", [row])

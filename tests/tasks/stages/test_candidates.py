@@ -24,6 +24,7 @@ from tasks.stages.candidates import (
     search_identity,
 )
 from tasks.stages.embed import encoder_key
+from tests.fakes.candidates import load_candidates
 from tests.fakes.vectors import add_file
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
@@ -81,7 +82,7 @@ def test_an_interrupted_search_goes_on_behind_the_last_group(
     (group,) = _groups(database, search, left, SEARCH)
     _search(database, search, [group], SEARCH, bar)
     assert bar.done == bar.total
-    stored = candidates.load_candidates(database, search.search_id, "c")
+    stored = load_candidates(database, search.search_id, "c")
     assert not _unsearched_queries(database, search)
     expected = dict(zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True))
     for query, best in expected.items():
@@ -119,7 +120,7 @@ def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(database: Da
     search = reference(database, poor)
     _search(database, search, [QUERIES], poor, bar)
     found = {query: set[str]() for query in QUERIES}
-    for item in candidates.load_candidates(database, search.search_id, "c"):
+    for item in load_candidates(database, search.search_id, "c"):
         found[item.query_id].add(item.code_id)
     exact = zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True)
     shares = {
