@@ -140,13 +140,12 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
 
 RecipeIds = RecipeId | Sequence[RecipeId]
 # Of calls: a reply came, and it is not known what it cost.
-UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
+_UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
 _BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
-OF_SEARCHES = (
+_JUDGED = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
-    "USING (query_id, code_id)"
+    "USING (query_id, code_id) WHERE list_contains(?, recipe_id)"
 )
-_CALLS = f"llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)"
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -223,14 +222,13 @@ def count_by(
     """
     rows = database.rows(
         f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-        f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id) "
-        "GROUP BY value ORDER BY value",
+        f"FROM annotations {_JUDGED} GROUP BY value ORDER BY value",
         [list(search_ids), _listed(recipes)],
     )
     return dict(rows)
 
 
-def paid_once(calls: str) -> str:
+def _paid_once(calls: str) -> str:
     """Return SQL of calls among which each reply of a batch is paid for in one, cached in others.
 
     Several pairs of a query find a reply to what they all ask, and all of them as a new one.
@@ -247,36 +245,39 @@ def paid_once(calls: str) -> str:
     )
 
 
-def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
-    """Return calls, tokens, cost and time of the annotations of searches.
+def effort_of(calls: str, annotations: str) -> str:
+    """Return SQL of the fields of an `Effort`.
 
     Cached replies cost nothing. The total cost is unknown if that of one uncached reply is.
+
+    Args:
+        calls: What follows FROM, of the calls.
+        annotations: The same of the annotations; its parameters come first.
     """
-    with database.transaction() as tx:
-        calls = tx.dicts(
-            "SELECT count(*) AS calls, "  # noqa: S608 - literals only
-            "count(*) FILTER (cached) AS cached_calls, "
-            "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
-            "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
-            f"CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL "
-            "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
-            "coalesce(sum(seconds), 0) AS model_seconds "
-            f"FROM {paid_once(_CALLS)}",
-            [list(search_ids), _listed(recipes)],
-        )[0]
-        seconds = tx.value(
-            "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - literals only
-            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
-            [list(search_ids), _listed(recipes)],
-        )
-    return Effort.model_validate(calls | {"pair_seconds": seconds})
+    return f"""
+        SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
+            coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
+            coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
+            CASE WHEN count(*) FILTER ({_UNPRICED}) > 0 THEN NULL
+                 ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
+            coalesce(sum(seconds), 0) AS model_seconds,
+            (SELECT coalesce(sum(seconds), 0) FROM {annotations}) AS pair_seconds
+        FROM {_paid_once(calls)}
+    """  # noqa: S608 - literals only
+
+
+def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
+    """Return calls, tokens, cost and time of the annotations of searches."""
+    query = effort_of(f"llm_calls {_JUDGED}", f"annotations {_JUDGED}")
+    of_both = [list(search_ids), _listed(recipes)] * 2
+    return database.records(Effort, query, of_both)[0]
 
 
 def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> float:
     """Return the known US dollars of `effort` that batches took: their replies have no time."""
     [cost] = database.column(
         "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
-        f"FROM {paid_once(_CALLS)}",
+        f"FROM {_paid_once(f'llm_calls {_JUDGED}')}",
         [list(search_ids), _listed(recipes)],
     )
     return float(cost)
@@ -289,15 +290,15 @@ def load_annotations(
 
     Without ``evidence`` they have no calls and no executions, whose tables are large.
     """
-    by_pair: dict[PairKey, dict[str, object]] = {}
+    by_pair: dict[PairKey, dict[str, Any]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         for row in _select(tx, "annotations", recipe_id, "annotated_at", ", met, tries"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
             for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
-                _append(by_pair, "calls", row, _without_key(row))
+                by_pair[_pair(row)]["calls"].append(_without_key(row))
             for row in _select(tx, "executions", recipe_id, "ordinal"):
-                _append(by_pair, "executions", row, _nested(_without_key(row)))
+                by_pair[_pair(row)]["executions"].append(_nested(_without_key(row)))
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 
@@ -333,14 +334,3 @@ def _nested(row: Mapping[str, Any]) -> dict[str, object]:
         "beside": details.get("beside", ""),
         "result": result | {"tests": details["tests"]},
     }
-
-
-def _append(
-    by_pair: Mapping[PairKey, dict[str, object]],
-    kind: str,
-    row: Mapping[str, object],
-    value: Mapping[str, object],
-) -> None:
-    evidence = by_pair[_pair(row)][kind]
-    assert isinstance(evidence, list)  # noqa: S101 - a list since `load_annotations`
-    evidence.append(value)

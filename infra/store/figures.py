@@ -11,7 +11,7 @@ from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
 from infra.settings import RECORDED_PREFIX
-from infra.store.annotations import UNPRICED, paid_once
+from infra.store.annotations import effort_of
 from infra.store.behaviours import figures_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
@@ -26,14 +26,7 @@ _EFFORT = f"""
         UNION ALL SELECT query_id, code_id, recipe_id FROM annotations
         SEMI JOIN failed USING (query_id, code_id) WHERE list_contains(?, recipe_id)
     )
-    SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
-        coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
-        coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
-        CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL
-             ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
-        coalesce(sum(seconds), 0) AS model_seconds,
-        (SELECT coalesce(sum(seconds), 0) FROM annotations {_IN_TRIES}) AS pair_seconds
-    FROM {paid_once(f"llm_calls {_IN_TRIES}")}
+    {effort_of(f"llm_calls {_IN_TRIES}", f"annotations {_IN_TRIES}")}
 """  # noqa: S608 - literals only
 
 
@@ -83,7 +76,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
             behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
-            effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
+            effort=tx.records(Effort, _EFFORT, [recipes])[0],
         )
 
 
