@@ -29,10 +29,9 @@ from infra.store.database import (
     Database,
     Transaction,
     connected,
+    differences_from_schema,
     identity_in,
     keys_of_tables,
-    layout_of,
-    layout_of_schema,
 )
 from infra.store.vectors import VectorFile
 
@@ -175,7 +174,7 @@ def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     try:
         with connected(settings) as connection:
             identity_in(connection, settings.database)
-            differences = list(layout_of_schema().differences(layout_of(connection)))
+            differences = list(differences_from_schema(connection))
     except (StoreError, duckdb.Error) as error:
         yield Finding(check="the database opens", problem=_damage(error), advice=RESTORE)
         return

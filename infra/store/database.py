@@ -106,28 +106,19 @@ _KEPT_BY_PROGRAM = {
 }
 
 
-class Layout(NamedTuple):
-    """What tables have: (table, definition of a column or constraint)."""
-
-    parts: frozenset[tuple[str, str]]
-
-    def differences(self, other: "Layout") -> Iterator[str]:
-        """Yield what another layout has and this one has not, and the reverse, in words."""
-        for what, found in (("has", other.parts - self.parts), ("lacks", self.parts - other.parts)):
-            for table, part in sorted(found):
-                yield f"{table} {what} {part}"
+def differences_from_schema(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Yield what the tables of a file have and those of a new store have not, and the reverse."""
+    with closing(_new_store()) as new:
+        ours, theirs = _layout_of(new), _layout_of(connection)
+    for what, found in (("has", theirs - ours), ("lacks", ours - theirs)):
+        for table, part in sorted(found):
+            yield f"{table} {what} {part}"
 
 
-def layout_of(connection: duckdb.DuckDBPyConnection) -> Layout:
-    """Return the layout of the file that a connection leads to."""
+def _layout_of(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
+    """Return (table, definition of a column or constraint) of the file of a connection."""
     rows = connection.execute(_COLUMNS).fetchall() + connection.execute(_CONSTRAINTS).fetchall()
-    return Layout(frozenset((str(table), str(part)) for table, part in rows))
-
-
-def layout_of_schema() -> Layout:
-    """Return the layout that a new store has."""
-    with closing(_new_store()) as connection:
-        return layout_of(connection)
+    return {(table, part) for table, part in rows}
 
 
 def keys_of_tables() -> dict[str, tuple[str, ...]]:

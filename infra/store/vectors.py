@@ -120,14 +120,6 @@ def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def read_ahead(file: Path) -> None:
-    """Ask the system to read a file into its cache, where it takes such advice; return at once."""
-    if not hasattr(os, "posix_fadvise") or not file.exists():
-        return
-    with file.open("rb") as stream:
-        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
-
-
 Kind = Literal["query", "code"]
 Ids: TypeAlias = pa.StringArray
 
@@ -380,10 +372,14 @@ class LocatedVectors:
         return loaded
 
     def read_ahead(self, positions: Positions) -> None:
-        """Ask the system for the files of these positions, to be read soon."""
+        """Ask the system for the files of these positions, to be read soon; return at once."""
+        if not hasattr(os, "posix_fadvise"):
+            return
         for number in np.unique(self.places.file[positions]).tolist():
-            if number not in self._open:
-                read_ahead(self._folder / self.places.files[number])
+            file = self._folder / self.places.files[number]
+            if number not in self._open and file.exists():
+                with file.open("rb") as stream:
+                    os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
     def _rows(self, number: int, dimension: int | None = None) -> Vectors:
         """Return the vectors of a file, which must be as many as were located, of a dimension."""
