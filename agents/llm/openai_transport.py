@@ -45,7 +45,11 @@ class ChatCompletions:
     Args:
         model: litellm's name of the model.
         base_url: The server's address, None for the provider's own.
-        key: The key, None for the one that litellm finds; ``self.key`` is what is sent.
+        key: The key, None for the one that litellm finds.
+
+    Attributes:
+        base_url: The server's address.
+        key: The key that is sent.
     """
 
     def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
@@ -57,8 +61,9 @@ class ChatCompletions:
             self._model, litellm.LlmProviders(self._provider)
         )
         is_openai = self._provider == "openai"  # of the others, keys and addresses are known now
-        self.key = self._translator.get_api_key(key) if is_openai else known_key or key
+        self.key: str | None = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
+        self.base_url = str(self._base_url)
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
         self._is_priced = bool(prices_of(model))
         self._session: aiohttp.ClientSession | None = None
@@ -89,11 +94,6 @@ class ChatCompletions:
             raised = self._named(error)
             raised.may_be_billed = _may_be_billed(error, raw)  # type: ignore[attr-defined]
             raise raised from None
-
-    @property
-    def base_url(self) -> str:
-        """The server's address."""
-        return str(self._base_url)
 
     def body_of(self, messages: list[Message], parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the body of the request that `complete` would send."""

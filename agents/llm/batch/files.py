@@ -64,22 +64,17 @@ class BatchMessages:
 
     Args:
         settings: The model; `check_batches` has passed.
+
+    Attributes:
+        base_url: The server's address.
+        key: The key.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         key = settings.api_key.get_secret_value() if settings.api_key else None
         self._settings = settings
         self._completions = ChatCompletions(settings.model, settings.base_url, key)
-
-    @property
-    def base_url(self) -> str:
-        """The server's address."""
-        return self._completions.base_url
-
-    @property
-    def key(self) -> str | None:
-        """The key."""
-        return self._completions.key
+        self.base_url, self.key = self._completions.base_url, self._completions.key
 
     def body_of(self, question: Question, form: ResponseFormat) -> dict[str, Any]:
         """Return the body of a request, in a response format that the provider takes."""
