@@ -96,7 +96,8 @@ class LanguageModel:
         self._format = ResponseFormat()
         self._limiter = SharedLimiter(journal, settings, run)
         self._reservations = Reservations(self._limiter, self._transport.price_of)
-        self._probe = Probe(self._ask_harmless)
+        key = digest_of([HARMLESS.model_dump()])
+        self._probe = Probe(lambda: self._request_with_retries(HARMLESS, key))
 
     async def ask(
         self,
@@ -203,9 +204,6 @@ class LanguageModel:
     async def _request_with_retries(self, question: Question, key: str) -> RawReply:
         caller = retrying(self._settings)
         return await caller(self._request_in_accepted_format, question, key)
-
-    async def _ask_harmless(self) -> None:
-        await self._request_with_retries(HARMLESS, digest_of([HARMLESS.model_dump()]))
 
     async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""

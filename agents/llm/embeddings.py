@@ -81,7 +81,8 @@ class EmbeddingModel:
         )
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
-        self._probe = Probe(self._embed_harmless)
+        harmless = {_HARMLESS: self._cache_key(_HARMLESS)}
+        self._probe = Probe(lambda: self._request_with_retries([_HARMLESS], harmless))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -180,9 +181,6 @@ class EmbeddingModel:
         self, texts: Sequence[str], key_of: Mapping[str, str]
     ) -> dict[str, Vectors]:
         return await retrying(self._settings)(self._request, texts, key_of)
-
-    async def _embed_harmless(self) -> None:
-        await self._request_with_retries([_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)})
 
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, kept before anything else happens to it."""

@@ -1,6 +1,6 @@
 """Coverage: which stored annotations count as those of which recipe."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -61,7 +61,9 @@ class Coverage(Record):
     @property
     def fresh(self) -> frozenset[JudgedBy]:
         """What counts as judged by the recipe in use."""
-        return frozenset(JudgedBy(item.recipe_id, item.met) for item in self._of_set(0))
+        return frozenset(
+            JudgedBy(item.recipe_id, item.met) for item in self.covered if item.number == 0
+        )
 
     @property
     def stale(self) -> frozenset[JudgedBy]:
@@ -110,9 +112,6 @@ class Coverage(Record):
             for item in self.covered
         ]
         return pa.Table.from_pylist(rows, schema=_COVERED)
-
-    def _of_set(self, number: int) -> Iterable[Covered]:
-        return (item for item in self.covered if item.number == number)
 
 
 NO_COVERAGE = Coverage(covered=(), sets=())

@@ -43,11 +43,6 @@ class Identity(NamedTuple):
     store_id: str
 
 
-def has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a DuckDB file has any table."""
-    return connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is not None
-
-
 def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:
     """Return the identity of a store that this program can read.
 
@@ -545,7 +540,7 @@ def _make_folder(settings: StoreSettings) -> None:
 def _store_id(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> str:
     """Return a store's id; a file without tables becomes a store."""
     connection.begin()
-    if not has_tables(connection):
+    if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
     identity = identity_in(connection, settings.database)

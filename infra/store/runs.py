@@ -242,10 +242,6 @@ class JudgingState(Record):
     controls: str = ""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class StageState(Record):
     """How far a stage is.
 
@@ -270,7 +266,7 @@ class StageState(Record):
     total: int | None
     run: str = ""
     started_at: datetime
-    updated_at: datetime = Field(default_factory=_now)
+    updated_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     is_ended: bool = False
     error: str = ""
     per_minute: float = 0.0

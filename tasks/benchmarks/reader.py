@@ -47,7 +47,9 @@ def read_benchmark(folder: Path) -> Benchmark:
         PublishError: The folder is no export, a table of it is missing, changed, not listed or
             none, or the tables are not those of the benchmark that the manifest names.
     """
-    manifest = verify_export(folder, _is_read)
+    manifest = verify_export(
+        folder, lambda path: path.endswith(".parquet") and path != EVIDENCE_FILE
+    )
     _refuse_gaps_and_strangers(folder, manifest)
     with readable(folder / MANIFEST):
         benchmark = _benchmark(folder, manifest)
@@ -126,10 +128,6 @@ class _VerifiedAnnotations(ExportedAnnotations):
     def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
         with readable(self.folder / EVIDENCE_FILE):
             return super()._records(batch)
-
-
-def _is_read(path: str) -> bool:
-    return path.endswith(".parquet") and path != EVIDENCE_FILE
 
 
 def _listed(manifest: Manifest) -> set[str]:
