@@ -23,8 +23,7 @@ from tasks.benchmarks.reader import (
     read_benchmark,
     read_exported,
 )
-from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
-from tasks.benchmarks.specifications import QuerySpecification
+from tasks.benchmarks.rows import Behaviour, LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 

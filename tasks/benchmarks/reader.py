@@ -24,8 +24,7 @@ from tasks.benchmarks.evidence import (
 )
 from tasks.benchmarks.manifest import MANIFEST, Manifest, verify_export
 from tasks.benchmarks.parquet import read_table, readable
-from tasks.benchmarks.rows import Behaviour, Row, Rows, Undecided
-from tasks.benchmarks.specifications import QuerySpecification
+from tasks.benchmarks.rows import Behaviour, QuerySpecification, Row, Rows, Undecided
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")
