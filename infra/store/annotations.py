@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 
@@ -138,7 +138,6 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     )
 
 
-RecipeIds = RecipeId | Sequence[RecipeId]
 # Of calls: a reply came, and it is not known what it cost.
 _UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
 _BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
@@ -206,28 +205,6 @@ def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
-def _listed(recipes: RecipeIds) -> list[str]:
-    return [recipes] if isinstance(recipes, str) else list(recipes)
-
-
-def count_by(
-    database: Database,
-    recipes: RecipeIds,
-    search_ids: Sequence[SearchId],
-    column: Literal["status", "path", "label", "grade"],
-) -> dict[str, int]:
-    """Return value of a column → number of the searches' annotations; NULL counts as "none".
-
-    Of several recipes, as of labelling rounds, all annotations are counted.
-    """
-    rows = database.rows(
-        f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-        f"FROM annotations {_JUDGED} GROUP BY value ORDER BY value",
-        [list(search_ids), _listed(recipes)],
-    )
-    return dict(rows)
-
-
 def _paid_once(calls: str) -> str:
     """Return SQL of calls among which each reply of a batch is paid for in one, cached in others.
 
@@ -266,21 +243,13 @@ def effort_of(calls: str, annotations: str) -> str:
     """  # noqa: S608 - literals only
 
 
-def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
+def effort(
+    database: Database, recipes: Sequence[RecipeId], search_ids: Sequence[SearchId]
+) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches."""
     query = effort_of(f"llm_calls {_JUDGED}", f"annotations {_JUDGED}")
-    of_both = [list(search_ids), _listed(recipes)] * 2
+    of_both = [list(search_ids), list(recipes)] * 2
     return database.records(Effort, query, of_both)[0]
-
-
-def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> float:
-    """Return the known US dollars of `effort` that batches took: their replies have no time."""
-    [cost] = database.column(
-        "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
-        f"FROM {_paid_once(f'llm_calls {_JUDGED}')}",
-        [list(search_ids), _listed(recipes)],
-    )
-    return float(cost)
 
 
 def load_annotations(

@@ -221,7 +221,7 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = annotations.effort(database, RECIPE, [SEARCH, OTHER])
+    effort = annotations.effort(database, [RECIPE], [SEARCH, OTHER])
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
 
