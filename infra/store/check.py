@@ -182,10 +182,6 @@ def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     yield Finding(
         check="the schema is this release's", problem="; ".join(differences), advice=RESTORE
     )
-    yield from _check_rows(settings, thorough=thorough)
-
-
-def _check_rows(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     if thorough:
         yield _read_all(settings)
     for group in rules():

@@ -306,9 +306,7 @@ def _insert_info(
         "collection": collection,
         "fingerprint": fingerprint,
         "source": info.name,
-        "licence": info.licence,
-        "revision": info.revision,
-        "location": info.location,
+        **info.model_dump(exclude={"name"}),
         "for_agents": is_annotated,
     }
     tx.insert("collections", [row])

@@ -16,7 +16,7 @@ from tasks.benchmarks.benchmark import (
     qrels_of,
 )
 from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
+from tasks.benchmarks.manifest import Manifest, read_manifest, verify_export
 from tasks.benchmarks.reader import (
     is_export,
     is_vouched_for,
@@ -31,7 +31,6 @@ __all__ = [
     "AnnotationStream",
     "Behaviour",
     "Benchmark",
-    "ExportedFile",
     "LabelRecipe",
     "LabelledPair",
     "Manifest",
