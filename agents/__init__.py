@@ -12,7 +12,7 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.litellm_transport import check_model
-from agents.llm.prices import token_prices
+from agents.llm.price_list import token_prices
 from agents.roles.reranker import Reranker
 
 __all__ = [

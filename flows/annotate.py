@@ -25,7 +25,7 @@ from infra.store import open_database
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.runtime.run_events import artifact_key, audit_alarm
+from tasks.runtime.run_events import AUDIT_ALARM, artifact_key, tell
 from tasks.stages.annotate.audit import (
     Audit,
     audit_sentence,
@@ -162,7 +162,7 @@ def audit_labels(
     create_markdown_artifact(told, key=key, description=sentence)
     if found.alarm:
         figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
-        audit_alarm(found.collection, found.alarm, figures)
+        tell(AUDIT_ALARM, found.collection, found.alarm, figures)
     raise_alarm(found)
     return found, [compared]
 

@@ -77,7 +77,8 @@ def _telling_of_budget(answers: Mapping[str, object]) -> Iterator[None]:
         spent = [each for each in leaves(error) if isinstance(each, BudgetExhaustedError)]
         shared = [each for each in spent if not isinstance(each, _OF_ONE_RUN)]
         if shared and run_events.budgets_told() == told:
-            run_events.budget_exhausted(subject_of(answers), message_of(shared[0]), {})
+            told_of = subject_of(answers), message_of(shared[0])
+            run_events.tell(run_events.BUDGET_EXHAUSTED, *told_of, {})
         raise
 
 

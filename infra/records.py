@@ -140,7 +140,19 @@ class Code(Record):
         return cls.model_validate({**fields, "text": text, "code_id": _code_id(text)})
 
 
-class Label(Record):
+class OfPair(Record):
+    """What is about a pair."""
+
+    query_id: QueryId
+    code_id: CodeId
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query_id, self.code_id)
+
+
+class Label(OfPair):
     """The relevance of a pair by one origin: annotators, documentation or a recipe of agents.
 
     ``confidence`` is the probability that the label is right, None where it is not known; ``note``
@@ -150,17 +162,10 @@ class Label(Record):
     added = frozenset({"note"})
     undigested = frozenset({"confidence"})
 
-    query_id: QueryId
-    code_id: CodeId
     origin: str
     relevance: float
     confidence: float | None = Field(None, ge=0, le=1)
     note: str = ""
-
-    @property
-    def key(self) -> PairKey:
-        """Ids of query and code."""
-        return PairKey(self.query_id, self.code_id)
 
 
 class SourceInfo(Record):
@@ -172,19 +177,12 @@ class SourceInfo(Record):
     location: str
 
 
-class Candidate(Record):
+class Candidate(OfPair):
     """A code among the best that the encoders rank for a query (rank 1 is the best)."""
 
-    query_id: QueryId
-    code_id: CodeId
     rank: int = Field(ge=1)
     similarity: float
     by_encoder: dict[str, float]
-
-    @property
-    def key(self) -> PairKey:
-        """Ids of query and code."""
-        return PairKey(self.query_id, self.code_id)
 
 
 class Pair(Record):
@@ -225,7 +223,7 @@ Support = Literal[
 ]  # fmt: skip
 
 
-class Annotation(Record):
+class Annotation(OfPair):
     """The agents' label of a pair under a recipe, with all the evidence.
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
@@ -244,8 +242,6 @@ class Annotation(Record):
         agreeing: How many of them say what the label says.
     """
 
-    query_id: QueryId
-    code_id: CodeId
     recipe_id: RecipeId
     status: Literal["labelled", "undecided", "failed", "pending"]
     label: Literal[0, 1] | None = None
@@ -262,11 +258,6 @@ class Annotation(Record):
     calls: tuple[LanguageModelCall, ...] = ()
     executions: tuple[Execution, ...] = ()
     seconds: float = 0.0
-
-    @property
-    def key(self) -> PairKey:
-        """Ids of query and code."""
-        return PairKey(self.query_id, self.code_id)
 
     @property
     def met(self) -> str:

@@ -95,7 +95,11 @@ class Registry(Generic[Factory]):
         if name not in known:
             return unknown_name(self.kind, name, known)
         module = f"{self.package}.{name.replace('-', '_')}"
-        entered = [key for key, entry in self._entries.items() if _is_in(module, entry.__module__)]
+        entered = [
+            key
+            for key, entry in self._entries.items()
+            if f"{entry.__module__}.".startswith(f"{module}.")
+        ]
         registers = f"registers {', '.join(map(repr, entered))}" if entered else "registers nothing"
         return (
             f"the module {module} registers no {self.kind} {name!r}: it {registers}; a file is "
@@ -108,10 +112,6 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, 1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return f"unknown {kind} {name!r}{hint}: it must be one of {', '.join(known)}"
-
-
-def _is_in(module: str, name: str) -> bool:
-    return name == module or name.startswith(f"{module}.")
 
 
 def _name_of(module: str) -> str:

@@ -60,7 +60,7 @@ def span(name: str, **attributes: str | int) -> Iterator[Note]:
         attributes: What it is done to.
     """
     if _tracer is None:
-        yield _no_note
+        yield lambda **_: None
         return
     with _tracer.start_as_current_span(name, attributes=_named(attributes)) as current:
 
@@ -93,10 +93,6 @@ def _adopt_parent() -> None:
 
 def _named(attributes: dict[str, str | int]) -> dict[str, str | int]:
     return {f"cosqa.{name}": value for name, value in attributes.items()}
-
-
-def _no_note(**_: str | int) -> None:
-    """Do nothing."""
 
 
 def _set_provider() -> None:

@@ -99,8 +99,13 @@ class _Blame:
         self._beside = functions_of(beside, code)
         self._is_python = target is not None
         self._bound = bound_names(code)
-        self._texts = set(_texts_in(target))
-        self._stand_ins = _STAND_INS | set(_classes_in(parse_or_none(program)))
+        self._texts = {
+            node.value
+            for node in _nodes_of(target)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        classes = (n.name for n in _nodes_of(parse_or_none(program)) if isinstance(n, ast.ClassDef))
+        self._stand_ins = _STAND_INS.union(classes)
 
     def of_case(self, case: CaseResult, result: ExecutionResult) -> RunOutcome:
         """Return the outcome of a test that failed; a traceback that is cut off is in stderr."""
@@ -205,13 +210,5 @@ def _is_verdict(error: Raised) -> bool:
     return error.error_type == "Failed" and (of_pytest or error.message.startswith(_UNMET))
 
 
-def _classes_in(tree: ast.Module | None) -> Iterator[str]:
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.ClassDef):
-            yield node.name
-
-
-def _texts_in(tree: ast.Module | None) -> Iterator[str]:
-    for node in ast.walk(tree) if tree else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def _nodes_of(tree: ast.Module | None) -> Iterator[ast.AST]:
+    return ast.walk(tree) if tree else iter(())

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from agents.gates.catching import hidden_failure_in
+from agents.gates.catching import arguments_of, hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
 from infra.languages.python.assertions import assertions_in, imported_assertions, is_weak
@@ -177,8 +177,10 @@ def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
 
 def _has_argument(call: ast.Call) -> bool:
     """Return whether a call has an argument other than None."""
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values)
+    return any(
+        not (isinstance(value, ast.Constant) and value.value is None)
+        for value in arguments_of(call)
+    )
 
 
 def _reads_code(tree: ast.Module, names: DottedNames) -> str:

@@ -4,6 +4,6 @@
 ``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
 ``cache`` says what a kept reply is; ``rate_limit`` and ``reservations`` keep all workers to what
 may be sent and spent. ``batch`` sends requests by a provider's batch API. ``embeddings`` asks
-embedding APIs, ``prices`` looks models up in litellm's table. ``recorded`` has the packaged
-sample's replies.
+embedding APIs. ``loading`` loads litellm, in whose table ``price_list`` looks models up.
+``recorded`` has the packaged sample's replies.
 """

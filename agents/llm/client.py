@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
@@ -44,13 +45,8 @@ class Model(Protocol):
         ...
 
 
-class ReportingModel(Protocol):
+class ReportingModel(Model, Protocol):
     """A model that reports every call: the client, or recorded replies."""
-
-    @property
-    def code_limit(self) -> int:
-        """Longest code in a prompt, in characters."""
-        ...
 
     async def ask(
         self,
@@ -71,18 +67,6 @@ class ReportingModel(Protocol):
         ...
 
 
-class Deferral(Protocol):
-    """What becomes of requests that are not to be sent at once; see `agents.llm.batch`."""
-
-    async def defer(self, key: str, role: str, question: str) -> None:
-        """Keep a request for later and raise `ReplyPendingError`; return if it is to be sent."""
-        ...
-
-    def is_new(self, key: str) -> bool:
-        """Return whether a reply that is kept has come for this run."""
-        ...
-
-
 class LanguageModel:
     """A client of one model.
 
@@ -100,7 +84,7 @@ class LanguageModel:
         settings: LanguageModelSettings,
         journal: Journal,
         labelling_round: int | str = 1,
-        deferral: Deferral | None = None,
+        deferral: BatchRequests | None = None,
         run: Budget | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
@@ -110,9 +94,10 @@ class LanguageModel:
         self._deferral = deferral
         self._transport = Transport(settings)
         self._format = ResponseFormat()
-        limiter = SharedLimiter(journal, settings, run)
-        self._reservations = Reservations(limiter, self._transport.price_of)
-        self._probe = Probe(self._ask_harmless)
+        self._limiter = SharedLimiter(journal, settings, run)
+        self._reservations = Reservations(self._limiter, self._transport.price_of)
+        key = digest_of([HARMLESS.model_dump()])
+        self._probe = Probe(lambda: self._request_with_retries(HARMLESS, key))
 
     async def ask(
         self,
@@ -165,7 +150,7 @@ class LanguageModel:
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings', for waiting requests too; None returns to those."""
-        self._reservations.limit(requests_per_minute, budget_usd)
+        self._limiter.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""
@@ -219,9 +204,6 @@ class LanguageModel:
     async def _request_with_retries(self, question: Question, key: str) -> RawReply:
         caller = retrying(self._settings)
         return await caller(self._request_in_accepted_format, question, key)
-
-    async def _ask_harmless(self) -> None:
-        await self._request_with_retries(HARMLESS, digest_of([HARMLESS.model_dump()]))
 
     async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""

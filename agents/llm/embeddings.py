@@ -8,21 +8,26 @@ import asyncio
 import base64
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from agents.llm.answers import Vectors, vectors_of
 from agents.llm.cache import RawReply, claimed, find_reply
-from agents.llm.embedding_errors import raise_declined, raise_for_texts
-from agents.llm.litellm_transport import loaded_litellm, request_error
+from agents.llm.litellm_transport import request_error
+from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import price_of, prices_of
 from agents.llm.probe import Probe
 from agents.llm.question import TokenLimits, believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.reservations import Reservations
 from agents.llm.retry import RequestError, retrying
-from infra.errors import LanguageModelError
+from infra.errors import (
+    LanguageModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    TextsDeclinedError,
+)
 from infra.identity import digest_of
 from infra.journal import Journal
 from infra.records import Record
@@ -71,10 +76,13 @@ class EmbeddingModel:
         self._settings = settings
         self._limits = limits
         self._journal = journal
-        self._reservations = Reservations(SharedLimiter(journal, settings), self._price_of)
+        self._reservations = Reservations(
+            SharedLimiter(journal, settings), lambda limits: price_of(settings.model, *limits)
+        )
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
-        self._probe = Probe(self._embed_harmless)
+        harmless = {_HARMLESS: self._cache_key(_HARMLESS)}
+        self._probe = Probe(lambda: self._request_with_retries([_HARMLESS], harmless))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -102,9 +110,14 @@ class EmbeddingModel:
 
         await asyncio.gather(*(work() for _ in range(self._limits.concurrency)))
         if failures:
-            raise_for_texts(failures[0], self._settings)
+            _raise_for_texts(failures[0], self._settings)
         if declined:
-            raise_declined(declined, self._settings)
+            error = next(iter(declined.values()))
+            raise TextsDeclinedError(
+                f"{self._settings.model} won't embed {len(declined):,} of the texts "
+                f"({error.status}: {error.message})",
+                [*declined],
+            )
         return np.stack([found[text] for text in texts])
 
     async def close(self) -> None:
@@ -169,9 +182,6 @@ class EmbeddingModel:
     ) -> dict[str, Vectors]:
         return await retrying(self._settings)(self._request, texts, key_of)
 
-    async def _embed_harmless(self) -> None:
-        await self._request_with_retries([_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)})
-
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
@@ -202,7 +212,7 @@ class EmbeddingModel:
         prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
         told = getattr(response, "_hidden_params", {}).get("response_cost")
         reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=told, seconds=seconds)
-        is_priced = reply.cost_usd or prices_of(loaded_litellm(), self._settings.model)
+        is_priced = reply.cost_usd or prices_of(self._settings.model)
         if reply.prompt_tokens is not None and is_priced:
             return reply
         return reply.model_copy(update={"cost_usd": None})
@@ -260,8 +270,19 @@ class EmbeddingModel:
             if kept is not None
         }
 
-    def _price_of(self, limits: TokenLimits) -> float | None:
-        return price_of(loaded_litellm(), self._settings.model, *limits)
+
+def _raise_for_texts(error: Exception, settings: EmbeddingModelSettings) -> NoReturn:
+    """Raise an error of the tree for a request without vectors after all retries."""
+    if not isinstance(error, RequestError):
+        raise error
+    model, cause = settings.model, f"({error.status}: {error.message})"
+    if error.kind == "transient":
+        tries = settings.max_retries + 1
+        raise ModelUnavailableError(f"{model} gave no vectors in {tries} tries {cause}") from None
+    raise ModelRefusedError(
+        f"{model} refused the request {cause}; check the model's name, the key in "
+        "COSQA_ENCODER__API_KEY and, for a server of your own, COSQA_ENCODER__BASE_URL"
+    ) from None
 
 
 def embedding_model(

@@ -1,27 +1,17 @@
 """The transport of requests to language models, by litellm.
 
-Only this file, ``openai_transport.py`` and ``embeddings.py`` use litellm.
-
 litellm only carries a request here: its own retries repeat what can never succeed, its cache and
 its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
 """
 
 import asyncio
-import logging
-import os
 import time
-import warnings
 from collections.abc import Sequence
-from contextlib import aclosing
-from functools import cache
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
-import httpx
-
-from agents.llm.bounds import TOO_LONG, bounded
+from agents.llm.bounds import TOO_LONG
 from agents.llm.cache import RawReply, valid_unicode
+from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import ChatCompletions, Message
 from agents.llm.price_list import price_of, prices_of
 from agents.llm.question import TokenLimits
@@ -33,7 +23,6 @@ from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
-_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
@@ -79,13 +68,13 @@ class Transport:
             key = self._completions.key if self._completions else self._key
             raise request_error(error, key) from None  # its chain may hold request headers
         reply = raw_reply(response, time.monotonic() - started)
-        if reply.cost_usd == 0 and not prices_of(litellm, self._model):  # unknown, not free
+        if reply.cost_usd == 0 and not prices_of(self._model):  # unknown, not free
             return reply.model_copy(update={"cost_usd": None})
         return reply
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens by litellm's table, None for no known price."""
-        return price_of(loaded_litellm(), self._model, *limits)
+        return price_of(self._model, *limits)
 
     async def close(self) -> None:
         """Close the connections; litellm's own, which are shared, once no transport needs them."""
@@ -100,15 +89,14 @@ class Transport:
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
-        litellm, model = loaded_litellm(), self._model
         is_new = self._completions is None and self not in _open_transports
-        if is_new and ChatCompletions.suits(litellm, model):
-            self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
+        if is_new and ChatCompletions.suits(self._model):
+            self._completions = ChatCompletions(self._model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
         _open_transports.add(self)
-        return await litellm.acompletion(
-            model=model,
+        return await loaded_litellm().acompletion(
+            model=self._model,
             messages=messages,
             api_base=self._base_url,
             api_key=self._key,
@@ -204,36 +192,3 @@ def _status_of(error: object) -> int:
     """Return an error's HTTP status; providers put all sorts of things there."""
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) and 100 <= status < 600 else 500
-
-
-@cache
-def loaded_litellm() -> ModuleType:
-    """Import litellm: seconds and 155 MB, so only where a model is used."""
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
-    os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import litellm  # noqa: PLC0415
-
-        litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
-    litellm.suppress_debug_info = True
-    # For embeddings this is taken in place of the 0 that is asked for.
-    vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
-    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
-    _bound_answers()
-    module: ModuleType = litellm
-    return module
-
-
-def _bound_answers() -> None:
-    """Bound what litellm's own clients read; it has no setting for that."""
-    transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
-    unbounded = transport.handle_async_request
-
-    async def handle(self: object, request: httpx.Request) -> httpx.Response:
-        async with aclosing(await unbounded(self, request)) as answer:
-            status, content = await bounded(answer.status_code, answer.aiter_bytes())
-        headers = [(name, text) for name, text in answer.headers.items() if name not in _OF_BODY]
-        return httpx.Response(status, headers=headers, content=content, request=request)
-
-    transport.handle_async_request = handle

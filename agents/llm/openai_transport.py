@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -22,6 +21,7 @@ import httpx
 
 from agents.llm.answers import bare_reply, read_answer
 from agents.llm.bounds import bounded
+from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import prices_of
 
 if TYPE_CHECKING:
@@ -43,16 +43,17 @@ class ChatCompletions:
     """Requests to one model; raises litellm's exceptions, as ``litellm.acompletion`` does.
 
     Args:
-        litellm: The module.
         model: litellm's name of the model.
         base_url: The server's address, None for the provider's own.
-        key: The key, None for the one that litellm finds; ``self.key`` is what is sent.
+        key: The key, None for the one that litellm finds.
+
+    Attributes:
+        base_url: The server's address.
+        key: The key that is sent.
     """
 
-    def __init__(
-        self, litellm: ModuleType, model: str, base_url: str | None, key: str | None
-    ) -> None:
-        self._litellm = litellm
+    def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
+        self._litellm = litellm = loaded_litellm()
         self._model, self._provider, known_key, base = litellm.get_llm_provider(
             model, api_base=base_url, api_key=key
         )
@@ -60,20 +61,21 @@ class ChatCompletions:
             self._model, litellm.LlmProviders(self._provider)
         )
         is_openai = self._provider == "openai"  # of the others, keys and addresses are known now
-        self.key = self._translator.get_api_key(key) if is_openai else known_key or key
+        self.key: str | None = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
+        self.base_url = str(self._base_url)
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = bool(prices_of(litellm, model))
+        self._is_priced = bool(prices_of(model))
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
-    def suits(litellm: ModuleType, model: str) -> bool:
+    def suits(model: str) -> bool:
         """Return whether requests to such a model can go this way.
 
         Raises:
             Exception: litellm knows no provider for the model; one of its own exceptions.
         """
-        provider = litellm.get_llm_provider(model)[1]
+        provider = loaded_litellm().get_llm_provider(model)[1]
         return provider in PROVIDERS and not _ONLY_OF_THE_SDK & os.environ.keys()
 
     async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
@@ -92,11 +94,6 @@ class ChatCompletions:
             raised = self._named(error)
             raised.may_be_billed = _may_be_billed(error, raw)  # type: ignore[attr-defined]
             raise raised from None
-
-    @property
-    def base_url(self) -> str:
-        """The server's address."""
-        return str(self._base_url)
 
     def body_of(self, messages: list[Message], parameters: dict[str, Any]) -> dict[str, Any]:
         """Return the body of the request that `complete` would send."""

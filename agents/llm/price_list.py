@@ -4,45 +4,45 @@ It names models without any price, too, and litellm counts these at 0.
 """
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any, TypeVar
 
+from agents.llm.loading import loaded_litellm
+
 _PRICE = "input_cost_per_token"
+_TOKENS = 1_000  # few enough for the price of a short request
 
 _Told = TypeVar("_Told")
 
 
-def told(litellm: ModuleType, model: str, ask: Callable[[str, str], _Told]) -> _Told | None:
+def told(model: str, ask: Callable[[str, str], _Told]) -> _Told | None:
     """Return what litellm tells of a model, None where it does not know it.
 
     Args:
-        litellm: The module.
         model: litellm's name of the model.
         ask: Gets the model's name without the provider, and the provider's.
     """
     try:
-        name, provider, *_ = litellm.get_llm_provider(model)
+        name, provider, *_ = loaded_litellm().get_llm_provider(model)
         return ask(name, provider)
     except Exception:  # noqa: BLE001 - litellm raises a plain one for what it does not know
         return None
 
 
-def prices_of(litellm: ModuleType, model: str) -> dict[str, Any]:
+def prices_of(model: str) -> dict[str, Any]:
     """Return the prices of a model by litellm's names of them, none where no token has a price."""
-    prices = told(litellm, model, lambda *named: dict(litellm.get_model_info(*named)))
+    litellm = loaded_litellm()
+    prices = told(model, lambda *named: dict(litellm.get_model_info(*named)))
     if prices is None:
         return {}
     listed = litellm.model_cost.get(prices["key"])  # or told by a server of the user's own
     return prices if listed is None or _PRICE in listed else {}
 
 
-def price_of(
-    litellm: ModuleType, model: str, prompt_tokens: int, completion_tokens: int
-) -> float | None:
+def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
     """Return the US dollars for so many tokens of a model, None where its price is unknown."""
 
     def count(name: str, provider: str) -> float:
-        prices = litellm.cost_per_token(
+        prices = loaded_litellm().cost_per_token(
             model=name,
             custom_llm_provider=provider,
             prompt_tokens=prompt_tokens,
@@ -50,5 +50,11 @@ def price_of(
         )
         return float(sum(prices))
 
-    usd = told(litellm, model, count)
-    return usd if usd or prices_of(litellm, model) else None
+    usd = told(model, count)
+    return usd if usd or prices_of(model) else None
+
+
+def token_prices(model: str) -> tuple[float, float] | None:
+    """Return the US dollars of a token sent and of one received, None for no known price."""
+    sent, received = price_of(model, _TOKENS, 0), price_of(model, 0, _TOKENS)
+    return None if sent is None or received is None else (sent / _TOKENS, received / _TOKENS)

@@ -47,10 +47,6 @@ class Reservations:
         self._has_warned = False
         self._has_warned_of_wait = False
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings'; None returns to those."""
-        self._limiter.limit(requests_per_minute, budget_usd)
-
     @asynccontextmanager
     async def reserved(self, limits: TokenLimits) -> AsyncIterator[Settle]:
         """Reserve a request's tokens and price, and wait until it may be sent.

@@ -54,7 +54,17 @@ class Arbiter(Agent[Judgement]):
 
     def _meaning(self, attempts: Sequence[Attempt]) -> Iterator[str]:
         """Yield what the reports mean; beside void programs that was written already."""
-        return _meaning(attempts)
+        last = attempts[-1]
+        if not last.draft.program:
+            yield _NO_PROGRAM
+        elif last.result is None:
+            yield _NOT_RUN
+        elif is_confirmed(attempts):
+            yield _CONFIRMED
+        elif any(attempt.is_valid_failure for attempt in attempts):
+            yield _UNCONFIRMED
+        elif last.report is None or last.is_valid:
+            yield _MEANING_OF[last.evidence]
 
     def _sections(
         self,
@@ -72,20 +82,6 @@ class Arbiter(Agent[Judgement]):
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
         if attempt.report and attempt.report.faults:
             yield f"{_VOID}\n{fence('faults', shorten(reason_of(attempt.report), limit))}"
-
-
-def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
-    last = attempts[-1]
-    if not last.draft.program:
-        yield _NO_PROGRAM
-    elif last.result is None:
-        yield _NOT_RUN
-    elif is_confirmed(attempts):
-        yield _CONFIRMED
-    elif any(attempt.is_valid_failure for attempt in attempts):
-        yield _UNCONFIRMED
-    elif last.report is None or last.is_valid:
-        yield _MEANING_OF[last.evidence]
 
 
 def is_confirmed(attempts: Sequence[Attempt]) -> bool:

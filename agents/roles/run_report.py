@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agents.evidence import Attempt
-from infra.records import CaseResult, ExecutionResult, RepairStep
+from infra.records import ExecutionResult, RepairStep
 
 _COUNTS = ("outcome", "error_type", "message", "tests_run", "asserts_executed", "target_calls")
 _MARK = "[…]"
@@ -42,7 +42,11 @@ def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulat
     report = {key: value for key, value in report.items() if value is not None}
     if is_simulated:
         return report
-    report["tests"] = [_case(case) for case in result.tests if case.outcome != "passed"]
+    report["tests"] = [
+        {key: value for key, value in case.model_dump().items() if value}
+        for case in result.tests
+        if case.outcome != "passed"
+    ]
     if passed := [case.name for case in result.tests if case.outcome == "passed"]:
         report["tests that passed"] = ", ".join(passed)
     report |= {key: text for key in ("stdout", "stderr") if (text := getattr(result, key))}
@@ -51,10 +55,6 @@ def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulat
             step.model_dump(include={"command", "ok", "output"}) for step in repairs
         ]
     return report
-
-
-def _case(case: CaseResult) -> Part:
-    return {key: value for key, value in case.model_dump().items() if value}
 
 
 def _texts(report: Part) -> Iterable[tuple[Part, str]]:

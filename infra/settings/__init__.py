@@ -32,16 +32,11 @@ from infra.settings.environment import (
     DELIMITER,
     PREFIX,
     EnvironmentSource,
-    refuse_contradicting_variables,
-    refuse_unknown_variables,
+    refuse_wrong_variables,
 )
-from infra.settings.estimation import EstimationSettings
-from infra.settings.evaluation import EvaluationSettings
-from infra.settings.generation import GenerationSettings
 from infra.settings.operation import OperationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
-from infra.settings.ray import RaySettings
 from infra.settings.reannotation import (
     REASON_SUMMARIES,
     REASONS,
@@ -52,9 +47,13 @@ from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     RECORDED_PREFIX,
+    EstimationSettings,
+    EvaluationSettings,
     GateSettings,
+    GenerationSettings,
     LanguageModelSettings,
     PublishSettings,
+    RaySettings,
     SearchSettings,
 )
 from infra.settings.source import SourceSettings
@@ -179,8 +178,7 @@ def load_settings(
         for section, model in Settings.sections().items()
         for key in model.model_fields
     ]
-    refuse_unknown_variables(known)
-    refuse_contradicting_variables(known)
+    refuse_wrong_variables(known)
     given = {
         section: {key: value for key, value in fields.items() if value is not None}
         for section, fields in (overrides or {}).items()

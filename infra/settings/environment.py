@@ -79,14 +79,17 @@ def variable_name(section: str, key: str = "") -> str:
     return next((name for name in os.environ if name.upper() == possible), "")
 
 
-def refuse_unknown_variables(settings: Iterable[tuple[str, str]]) -> None:
-    """Refuse a misspelt ``COSQA_*`` variable: ignored, a budget would be none.
+def refuse_wrong_variables(settings: Iterable[tuple[str, str]]) -> None:
+    """Refuse a misspelt ``COSQA_*`` variable, and one that would be dropped without a word.
+
+    Ignored, a budget would be none.
 
     Args:
         settings: Section and key of every setting.
 
     Raises:
-        SettingsError: There is one; the message names it and, if possible, the right one.
+        SettingsError: There is one; the message names it and, if possible, the right one. Or a
+            variable is set in two spellings, or beside one for a part of its value.
     """
     variables = {f"{PREFIX}{section}{DELIMITER}{key}".upper() for section, key in settings}
     sections = {name.partition(DELIMITER)[0] for name in variables}
@@ -104,21 +107,11 @@ def refuse_unknown_variables(settings: Iterable[tuple[str, str]]) -> None:
         lines.append(f"{name} is unknown; {hint}")
     if lines:
         raise SettingsError("invalid environment variables:\n  " + "\n  ".join(lines))
-
-
-def refuse_contradicting_variables(settings: Iterable[tuple[str, str]]) -> None:
-    """Refuse variables of which one would be dropped without a word.
-
-    Args:
-        settings: Section and key of every setting.
-
-    Raises:
-        SettingsError: A variable is set in two spellings, or beside one for a part of its value.
-    """
-    keys = {f"{PREFIX}{section}{DELIMITER}{key}".upper() for section, key in settings}
     found = (name for name in os.environ if name.upper().startswith(PREFIX))
     for name, other in combinations(sorted(found, key=str.upper), 2):
-        is_part = name.upper() in keys and other.upper().startswith(f"{name.upper()}{DELIMITER}")
+        is_part = name.upper() in variables and other.upper().startswith(
+            f"{name.upper()}{DELIMITER}"
+        )
         if is_part or name.upper() == other.upper():
             raise SettingsError(
                 f"{name} and {other} are both set, and only one can count: unset the other"

@@ -96,8 +96,5 @@ def _number(field: FieldInfo) -> str:
 
 def _message(text: str) -> str:
     """Return pydantic's message in words that fit behind a value."""
-    return re.sub(r"^(Value error, )?((Input|String|Tuple|List) should )?", _must, text, count=1)
-
-
-def _must(match: re.Match[str]) -> str:
-    return "must " if match[2] else ""
+    begins = re.compile(r"^(Value error, )?((Input|String|Tuple|List) should )?")
+    return begins.sub(lambda match: "must " if match[2] else "", text, count=1)

@@ -31,7 +31,11 @@ def settings_reference(settings: Settings, source_options: type[BaseModel] | Non
         place = names.index("source")
         text[place] += _options(source_options, settings.source.options)
         text[place] += _options_of_parts(settings.source.options_of_parts)
-    return "\n".join([*_preset(settings.preset), *text])
+    if settings.preset:
+        text.insert(
+            0, f"# {load_preset(settings.preset).about}\npreset = {_toml(settings.preset)}\n"
+        )
+    return "\n".join(text)
 
 
 def lasting_settings(given: Mapping[str, Mapping[str, object]], preset: str | None) -> str:
@@ -41,13 +45,6 @@ def lasting_settings(given: Mapping[str, Mapping[str, object]], preset: str | No
         lines = [f"{key} = {_toml(value)}" for key, value in fields.items() if value is not None]
         text += [f"[{section}]", *lines] if lines else []
     return "\n".join([*text, ""])
-
-
-def _preset(name: str | None) -> list[str]:
-    """Return the key that chooses the preset; its values follow in the sections."""
-    if name is None:
-        return []
-    return [f"# {load_preset(name).about}\npreset = {_toml(name)}\n"]
 
 
 def _section(name: str, section: Section) -> str:

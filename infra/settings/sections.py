@@ -8,6 +8,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from infra.errors import SettingsError
 from infra.records import Support
+from infra.settings.configurations import Configuration
 from infra.settings.section import Section
 
 RECORDED_PREFIX = "recorded/"
@@ -192,3 +193,95 @@ class PublishSettings(Section):
         "alike for each number of matches; none given splits nothing.",
     )
     split_seed: int = Field(0, ge=0, description="Seed of the split.")
+
+
+class EvaluationSettings(Section):
+    """The evaluation of retrieval methods."""
+
+    methods: tuple[str, ...] = Field(
+        (),
+        description="Retrieval methods; none given takes all lexical ones and the encoders. "
+        "`cosqa list methods` prints the names.",
+    )
+    depth: int = Field(1000, ge=10, description="Length of the rankings that are scored.")
+    metrics: tuple[str, ...] = Field(
+        (),
+        description="Metrics of a leaderboard; none given takes NDCG@10, MRR, MAP, MMRR, "
+        "Recall@10, Answered@5. `cosqa list metrics` prints the names.",
+    )
+
+
+class EstimationSettings(Section):
+    """Estimates of scores on queries that are mostly unlabelled."""
+
+    k: int = Field(5, ge=1, description="Training queries that a query is compared with.")
+    metrics: tuple[str, ...] = Field(
+        ("MRR", "Answered@5", "NDCG@10", "Recall@10"),
+        min_length=1,
+        description="Metrics to estimate: MRR, Answered@k, NDCG@k, Recall@k. Plan and comparison "
+        "are by the first.",
+    )
+    half_width: float = Field(
+        0.02, gt=0, lt=0.5, description="Half-width of the interval that labelling is planned for."
+    )
+    level: float = Field(0.95, gt=0, lt=1, description="Confidence level of intervals.")
+    max_distance: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="Distance of the queries from the training queries above which estimates "
+        "without labels are refused: the coefficient of the energy distance, from 0 to 1, of "
+        "their similarities to the nearest training query.",
+    )
+    anyway: bool = Field(False, description="Give refused estimates all the same.")
+    dollars_per_pair: float | None = Field(
+        None,
+        ge=0,
+        description="Price of judging a pair; none given takes the mean of those that the recipe "
+        "last in use judged.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of samples and of the order of labelling.")
+
+
+class GenerationSettings(Section):
+    """Answers that a model writes for queries without a match."""
+
+    configuration: Configuration = Field(
+        "gated",
+        description="Which agents verify an answer, whichever annotate; those that run programs "
+        "write and run one for each.",
+    )
+    max_tries: int = Field(
+        3,
+        ge=1,
+        le=20,
+        description="How often an answer is written for a query, each time with what was wrong "
+        "before; a person's refusal allows as many again.",
+    )
+    limit: int | None = Field(
+        None,
+        ge=1,
+        description="Write answers for N such queries only, drawn at random by annotation.seed.",
+    )
+    concurrency: int = Field(4, ge=1, le=256, description="Queries worked on at once.")
+
+
+class RaySettings(Section):
+    """The Ray cluster."""
+
+    address: str | None = Field(
+        None, description="Address of a cluster; none starts one on this machine, closed to others."
+    )
+    cpus: int | None = Field(
+        None, ge=1, description="Cores of a local cluster; all when not given."
+    )
+    gpus: int | None = Field(None, ge=0, description="GPUs of a local cluster; all when not given.")
+    object_store_mb: int = Field(
+        512, ge=80, description="Memory of a local cluster's object store."
+    )
+    placement_timeout_s: float = Field(
+        60.0,
+        gt=0,
+        description="After so many seconds without room on the cluster for any worker the log says "
+        "what workers need, again and again; they wait on.",
+    )

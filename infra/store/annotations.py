@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import duckdb
 
 from infra.errors import StoreError
-from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
@@ -90,8 +90,7 @@ def _execution_row(run: Execution) -> dict[str, object]:
         "beside": run.beside,
     }
     return {
-        "requirements": list(run.requirements),
-        **run.model_dump(include={"round", "program"}),
+        **run.model_dump(include={"round", "program", "requirements"}),
         **run.result.model_dump(exclude={"tests"}),
         "oracle": run.oracle and run.oracle.model_dump_json(),
         "details": json.dumps(details),
@@ -134,40 +133,18 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
                 "(SELECT (query_id, code_id, recipe_id) FROM deleted)"
             )
     return _Replaced(
-        {_stored_key(row): int(str(row[3])) for row in stored},
-        {_stored_key(row): set(cast("list[str]", row[3])) for row in paid},
+        {(query, code, recipe): tries for query, code, recipe, tries in stored},
+        {(query, code, recipe): set(prompts) for query, code, recipe, prompts in paid},
     )
 
 
-def _stored_key(row: Sequence[object]) -> _Key:
-    return (str(row[0]), str(row[1]), str(row[2]))
-
-
-__all__ = [
-    "OF_SEARCHES",
-    "UNPRICED",
-    "RecipeIds",
-    "add_annotations",
-    "batch_cost",
-    "count_by",
-    "effort",
-    "finished_pairs",
-    "label_origin",
-    "load_annotations",
-    "load_pairs",
-    "paid_once",
-    "record_pairs",
-]
-
-RecipeIds = RecipeId | Sequence[RecipeId]
 # Of calls: a reply came, and it is not known what it cost.
-UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
+_UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
 _BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
-OF_SEARCHES = (
+_JUDGED = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
-    "USING (query_id, code_id)"
+    "USING (query_id, code_id) WHERE list_contains(?, recipe_id)"
 )
-_CALLS = f"llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)"
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -191,8 +168,8 @@ def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:
         )
     return [
         Pair(
-            query=Query(query_id=QueryId(str(query)), text=str(query_text)),
-            code=Code(code_id=CodeId(str(code)), text=str(code_text)),
+            query=Query(query_id=query, text=query_text),
+            code=Code(code_id=code, text=code_text),
         )
         for query, query_text, code, code_text in rows
     ]
@@ -203,16 +180,11 @@ def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
 
     A pair that failed, since the model or the sandbox was unavailable, is not finished.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
-            [recipe_id],
-        )
-    return {_pair_key(query, code) for query, code in rows}
-
-
-def _pair_key(query: object, code: object) -> PairKey:
-    return PairKey(QueryId(str(query)), CodeId(str(code)))
+    rows = database.rows(
+        "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
+        [recipe_id],
+    )
+    return {PairKey(*row) for row in rows}
 
 
 def label_origin(recipe_id: RecipeId, rounds: int = 1, *, judges: bool = False) -> str:
@@ -233,31 +205,7 @@ def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
-def _listed(recipes: RecipeIds) -> list[str]:
-    return [recipes] if isinstance(recipes, str) else list(recipes)
-
-
-def count_by(
-    database: Database,
-    recipes: RecipeIds,
-    search_ids: Sequence[SearchId],
-    column: Literal["status", "path", "label", "grade"],
-) -> dict[str, int]:
-    """Return value of a column → number of the searches' annotations; NULL counts as "none".
-
-    Of several recipes, as of labelling rounds, all annotations are counted.
-    """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id) "
-            "GROUP BY value ORDER BY value",
-            [list(search_ids), _listed(recipes)],
-        )
-    return {str(value): int(str(number)) for value, number in rows}
-
-
-def paid_once(calls: str) -> str:
+def _paid_once(calls: str) -> str:
     """Return SQL of calls among which each reply of a batch is paid for in one, cached in others.
 
     Several pairs of a query find a reply to what they all ask, and all of them as a new one.
@@ -274,40 +222,34 @@ def paid_once(calls: str) -> str:
     )
 
 
-def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
-    """Return calls, tokens, cost and time of the annotations of searches.
+def effort_of(calls: str, annotations: str) -> str:
+    """Return SQL of the fields of an `Effort`.
 
     Cached replies cost nothing. The total cost is unknown if that of one uncached reply is.
+
+    Args:
+        calls: What follows FROM, of the calls.
+        annotations: The same of the annotations; its parameters come first.
     """
-    with database.transaction() as tx:
-        calls = tx.dicts(
-            "SELECT count(*) AS calls, "  # noqa: S608 - literals only
-            "count(*) FILTER (cached) AS cached_calls, "
-            "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
-            "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
-            f"CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL "
-            "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
-            "coalesce(sum(seconds), 0) AS model_seconds "
-            f"FROM {paid_once(_CALLS)}",
-            [list(search_ids), _listed(recipes)],
-        )[0]
-        seconds = tx.value(
-            "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - literals only
-            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
-            [list(search_ids), _listed(recipes)],
-        )
-    return Effort.model_validate(calls | {"pair_seconds": seconds})
+    return f"""
+        SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
+            coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
+            coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
+            CASE WHEN count(*) FILTER ({_UNPRICED}) > 0 THEN NULL
+                 ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
+            coalesce(sum(seconds), 0) AS model_seconds,
+            (SELECT coalesce(sum(seconds), 0) FROM {annotations}) AS pair_seconds
+        FROM {_paid_once(calls)}
+    """  # noqa: S608 - literals only
 
 
-def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> float:
-    """Return the known US dollars of `effort` that batches took: their replies have no time."""
-    with database.transaction() as tx:
-        found = tx.value(
-            "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
-            f"FROM {paid_once(_CALLS)}",
-            [list(search_ids), _listed(recipes)],
-        )
-    return float(str(found))
+def effort(
+    database: Database, recipes: Sequence[RecipeId], search_ids: Sequence[SearchId]
+) -> Effort:
+    """Return calls, tokens, cost and time of the annotations of searches."""
+    query = effort_of(f"llm_calls {_JUDGED}", f"annotations {_JUDGED}")
+    of_both = [list(search_ids), list(recipes)] * 2
+    return database.records(Effort, query, of_both)[0]
 
 
 def load_annotations(
@@ -317,21 +259,21 @@ def load_annotations(
 
     Without ``evidence`` they have no calls and no executions, whose tables are large.
     """
-    by_pair: dict[PairKey, dict[str, object]] = {}
+    by_pair: dict[PairKey, dict[str, Any]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         for row in _select(tx, "annotations", recipe_id, "annotated_at", ", met, tries"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
             for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
-                _append(by_pair, "calls", row, _without_key(row))
+                by_pair[_pair(row)]["calls"].append(_without_key(row))
             for row in _select(tx, "executions", recipe_id, "ordinal"):
-                _append(by_pair, "executions", row, _nested(_without_key(row)))
+                by_pair[_pair(row)]["executions"].append(_nested(_without_key(row)))
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 
 def _select(
     tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, without: str = ""
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """Return a table's rows of the wanted pairs without the column that orders them."""
     return tx.dicts(
         f"SELECT {table}.* EXCLUDE ({order_by}{without}) FROM {table} "  # noqa: S608 - literals only
@@ -340,18 +282,18 @@ def _select(
     )
 
 
-def _pair(row: Mapping[str, object]) -> PairKey:
-    return _pair_key(row["query_id"], row["code_id"])
+def _pair(row: Mapping[str, Any]) -> PairKey:
+    return PairKey(row["query_id"], row["code_id"])
 
 
 def _without_key(row: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in row.items() if name not in PAIR}
 
 
-def _nested(row: Mapping[str, object]) -> dict[str, object]:
+def _nested(row: Mapping[str, Any]) -> dict[str, object]:
     """Return the fields of an `Execution` from a row, which has those of its result beside them."""
     own = ("round", "program", "requirements")
-    oracle, details = (json.loads(str(row[name] or "null")) for name in ("oracle", "details"))
+    oracle, details = (json.loads(row[name] or "null") for name in ("oracle", "details"))
     details = details or {"tests": (), "repairs": ()}
     others = {*own, "oracle", "details"}
     result = {name: value for name, value in row.items() if name not in others}
@@ -361,14 +303,3 @@ def _nested(row: Mapping[str, object]) -> dict[str, object]:
         "beside": details.get("beside", ""),
         "result": result | {"tests": details["tests"]},
     }
-
-
-def _append(
-    by_pair: Mapping[PairKey, dict[str, object]],
-    kind: str,
-    row: Mapping[str, object],
-    value: Mapping[str, object],
-) -> None:
-    evidence = by_pair[_pair(row)][kind]
-    assert isinstance(evidence, list)  # noqa: S101 - a list since `load_annotations`
-    evidence.append(value)

@@ -85,7 +85,7 @@ def compare_labels(
             "GROUP BY ALL",
             [audit_recipe_id],
         )
-    return {(int(str(one)), int(str(other))): int(str(n)) for one, other, n in rows}
+    return {(one, other): number for one, other, number in rows}
 
 
 def record_audit(database: Database, audit: StoredAudit) -> None:
@@ -98,9 +98,8 @@ def record_audit(database: Database, audit: StoredAudit) -> None:
 
 def load_audits(database: Database, collection: str = "") -> list[StoredAudit]:
     """Return the audits of a collection, or of all, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * FROM audits WHERE ? IN ('', collection) ORDER BY audited_at, rowid",
-            [collection],
-        )
-    return [StoredAudit.model_validate(row) for row in rows]
+    return database.records(
+        StoredAudit,
+        "SELECT * FROM audits WHERE ? IN ('', collection) ORDER BY audited_at, rowid",
+        [collection],
+    )

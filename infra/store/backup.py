@@ -30,21 +30,18 @@ from infra.store.database import SCHEMA_VERSION, alone, identity_in, identity_of
 from infra.store.runs import writer_lease
 
 
-def copy_whole(source: Path, target: Path) -> None:
-    """Copy a file with its times; ``target`` stays as it was, or absent, where this fails."""
-    with atomic_write(target) as partial:
-        shutil.copy2(source, partial)
-        sync(partial)
-    sync(target.parent)
-
-
 def copy_verified(source: Path, target: Path) -> None:
-    """Copy a file that nobody writes to, and read both again.
+    """Copy a file that nobody writes to, with its times, and read both again.
+
+    Where that fails, ``target`` stays as it was, or absent.
 
     Raises:
         StoreError: The copy differs: the disk is at fault.
     """
-    copy_whole(source, target)
+    with atomic_write(target) as partial:
+        shutil.copy2(source, partial)
+        sync(partial)
+    sync(target.parent)
     if checksum(source) != checksum(target):
         target.unlink()
         raise StoreError(f"{target} was written and read back with another content than {source}")

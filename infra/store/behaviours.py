@@ -103,7 +103,7 @@ def due_comparisons(
     with database.transaction() as tx, standing(tx, labels):
         parameters = {"round": labelling_round, "program": program}
         rows = tx.rows(_DUE, {**parameters, "collection": labels.collection})
-    return [DueComparison(QueryId(str(query)), str(comparison)) for query, comparison in rows]
+    return [DueComparison(*row) for row in rows]
 
 
 def compared_annotations(
@@ -115,8 +115,7 @@ def compared_annotations(
         parameters = {"round": labelling_round, "queries": list(queries)}
         rows = tx.rows(_KEYS, parameters)
     for query, code, recipe in rows:
-        key = PairKey(QueryId(str(query)), CodeId(str(code)))
-        found.setdefault(RecipeId(str(recipe)), []).append(key)
+        found.setdefault(recipe, []).append(PairKey(query, code))
     return found
 
 
@@ -167,8 +166,8 @@ def record_comparisons(
                     "(SELECT (query_id, code_id, recipe_id) FROM given)",
                     [collection],
                 )
-        tx.insert("query_behaviours", [_listed(row, "claims") for row in queries])
-        tx.insert("code_behaviours", [_listed(row, "outcomes") for row in codes])
+        tx.insert("query_behaviours", queries)
+        tx.insert("code_behaviours", codes)
 
 
 def behaviours_of(
@@ -191,7 +190,7 @@ def behaviours_of(
             [*key, recipe_id],
         )
     return [
-        (str(row.pop("collection")), _texts(row.pop("claims")), CodeBehaviour.model_validate(row))
+        (row.pop("collection"), tuple(row.pop("claims")), CodeBehaviour.model_validate(row))
         for row in rows
     ]
 
@@ -210,7 +209,8 @@ def figures_of(tx: Transaction, codes: str, collection: str | None = None) -> Be
         codes: SQL after FROM that gives the rows.
         collection: Whose comparisons are counted; None counts those of all.
     """
-    [row] = tx.dicts(
+    [figures] = tx.records(
+        BehaviourFigures,
         f"WITH codes AS (SELECT code_behaviours.* FROM {codes} "  # noqa: S608 - literals only
         "    WHERE collection = coalesce($collection, collection)), counted AS ("
         "    SELECT label, agreed, behaviour <> '' AND min(agreed) OVER alike <> "
@@ -224,15 +224,4 @@ def figures_of(tx: Transaction, codes: str, collection: str | None = None) -> Be
         "count(*) FILTER (differs) AS contradictions FROM counted",
         {"collection": collection},
     )
-    return BehaviourFigures.model_validate(row)
-
-
-def _listed(row: dict[str, object], name: str) -> dict[str, object]:
-    values = row[name]
-    assert isinstance(values, tuple)  # noqa: S101 - a field of the records above
-    return row | {name: list(values)}
-
-
-def _texts(values: object) -> tuple[str, ...]:
-    assert isinstance(values, list)  # noqa: S101 - the column's type
-    return tuple(map(str, values))
+    return figures

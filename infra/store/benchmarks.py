@@ -44,9 +44,8 @@ def record_export(database: Database, export: Export) -> None:
 
 def find_export(database: Database, folder: Path) -> Export | None:
     """Return what a folder was made from, None where it is not known."""
-    with database.transaction() as tx:
-        rows = tx.dicts("SELECT * FROM exports WHERE folder = ?", [str(folder)])
-    return Export.model_validate(rows[0]) if rows else None
+    exports = database.records(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
+    return exports[0] if exports else None
 
 
 def state_of_labels(
@@ -66,29 +65,28 @@ def state_of_labels(
         labels: The labels of the agents; None for those that came with the source.
     """
     coverage = labels.coverage if labels else NO_COVERAGE
-    with database.transaction() as tx:
-        [row] = tx.rows(
-            "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
-            " WHERE collection = $collection), "
-            f"(SELECT {_rows('search_id, query_id, code_id, rank')} FROM candidates "
-            " WHERE list_contains($searches, search_id)), "
-            f"(SELECT {_rows(_ANNOTATED)} FROM annotations "
-            " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
-            " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
-            f"(SELECT {_rows(_COMPARED)} FROM code_behaviours "
-            " WHERE collection = $collection AND list_contains($recipes, recipe_id)), "
-            f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
-            " FROM generated_codes "
-            " WHERE collection = $collection), "
-            f"(SELECT {_rows('query_id, ordinal, person, confirmed, notes, confirmed_at')} "
-            " FROM confirmations "
-            " WHERE collection = $collection)",
-            {
-                "collection": collection,
-                "searches": list(labels.search_ids if labels else ()),
-                "recipes": sorted(coverage.voters),
-            },
-        )
+    [row] = database.rows(
+        "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
+        " WHERE collection = $collection), "
+        f"(SELECT {_rows('search_id, query_id, code_id, rank')} FROM candidates "
+        " WHERE list_contains($searches, search_id)), "
+        f"(SELECT {_rows(_ANNOTATED)} FROM annotations "
+        " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
+        " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
+        f"(SELECT {_rows(_COMPARED)} FROM code_behaviours "
+        " WHERE collection = $collection AND list_contains($recipes, recipe_id)), "
+        f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
+        " FROM generated_codes "
+        " WHERE collection = $collection), "
+        f"(SELECT {_rows('query_id, ordinal, person, confirmed, notes, confirmed_at')} "
+        " FROM confirmations "
+        " WHERE collection = $collection)",
+        {
+            "collection": collection,
+            "searches": list(labels.search_ids if labels else ()),
+            "recipes": sorted(coverage.voters),
+        },
+    )
     return digest(coverage.model_dump_json(), *map(str, row))
 
 
@@ -191,21 +189,17 @@ def record_benchmark(database: Database, published: Published) -> None:
 
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
     """Return the export with this id, or None."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?",
-            [benchmark_id],
-        )
-    return Published.model_validate(rows[0]) if rows else None
+    query = "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?"
+    found = database.records(Published, query, [benchmark_id])
+    return found[0] if found else None
 
 
 def all_benchmarks(database: Database) -> list[Published]:
     """Return the records of all exports, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * EXCLUDE (published_at) FROM benchmarks ORDER BY published_at, benchmark_id"
-        )
-    return [Published.model_validate(row) for row in rows]
+    return database.records(
+        Published,
+        "SELECT * EXCLUDE (published_at) FROM benchmarks ORDER BY published_at, benchmark_id",
+    )
 
 
 class Evaluation(Record):
@@ -222,23 +216,21 @@ def find_evaluation(
     database: Database, benchmark_id: BenchmarkId, method_key: str
 ) -> Evaluation | None:
     """Return a method's stored evaluation on a benchmark, or None."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
-            "WHERE benchmark_id = ? AND method_key = ?",
-            [benchmark_id, method_key],
-        )
-    return Evaluation.model_validate(rows[0]) if rows else None
+    found = database.records(
+        Evaluation,
+        "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
+        "WHERE benchmark_id = ? AND method_key = ?",
+        [benchmark_id, method_key],
+    )
+    return found[0] if found else None
 
 
 def scored_metrics(database: Database, benchmark_id: BenchmarkId, method_key: str) -> list[str]:
     """Return the names of the metrics that an evaluation has scores for."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT DISTINCT metric FROM scores WHERE benchmark_id = ? AND method_key = ?",
-            [benchmark_id, method_key],
-        )
-    return [str(metric) for (metric,) in rows]
+    return database.column(
+        "SELECT DISTINCT metric FROM scores WHERE benchmark_id = ? AND method_key = ?",
+        [benchmark_id, method_key],
+    )
 
 
 def add_scores(
@@ -267,27 +259,24 @@ def mean_scores(
     metrics: Sequence[str],
 ) -> dict[str, dict[str, float]]:
     """Return method → metric → mean over queries, methods in the order of the keys."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT method, metric, avg(value) FROM scores "
-            "JOIN evaluations USING (benchmark_id, method_key) "
-            "WHERE benchmark_id = ? AND list_contains(?, method_key) "
-            "AND list_contains(?, metric) "
-            "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
-            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
-        )
+    rows = database.rows(
+        "SELECT method, metric, avg(value) FROM scores "
+        "JOIN evaluations USING (benchmark_id, method_key) "
+        "WHERE benchmark_id = ? AND list_contains(?, method_key) "
+        "AND list_contains(?, metric) "
+        "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
+        [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
+    )
     means: dict[str, dict[str, float]] = {}
     for method, metric, value in rows:
-        means.setdefault(str(method), {})[str(metric)] = float(str(value))
+        means.setdefault(method, {})[metric] = value
     return means
 
 
 def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return the number of a benchmark's scored queries: those with a relevant code."""
-    with database.transaction() as tx:
-        return tx.count(
-            "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?", [benchmark_id]
-        )
+    query = "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?"
+    return database.count(query, [benchmark_id])
 
 
 def record_stage_run(database: Database, run: StageRun) -> None:
@@ -299,17 +288,15 @@ def record_stage_run(database: Database, run: StageRun) -> None:
 
 def count_stage_runs(database: Database) -> int:
     """Return the number of stored stage runs, each of which did new work."""
-    with database.transaction() as tx:
-        return tx.count("SELECT count(*) FROM stage_runs")
+    return database.count("SELECT count(*) FROM stage_runs")
 
 
 def last_stage_runs(database: Database, collection: str) -> list[StageRun]:
     """Return the newest run of each stage that did work for a collection, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * EXCLUDE (ended_at) FROM stage_runs WHERE collection = ? "
-            "QUALIFY row_number() OVER (PARTITION BY stage ORDER BY ended_at DESC) = 1 "
-            "ORDER BY ended_at",
-            [collection],
-        )
-    return [StageRun.model_validate(row) for row in rows]
+    return database.records(
+        StageRun,
+        "SELECT * EXCLUDE (ended_at) FROM stage_runs WHERE collection = ? "
+        "QUALIFY row_number() OVER (PARTITION BY stage ORDER BY ended_at DESC) = 1 "
+        "ORDER BY ended_at",
+        [collection],
+    )

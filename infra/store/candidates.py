@@ -66,14 +66,12 @@ def queries_without_candidates(
     database: Database, search_id: SearchId, collection: str
 ) -> list[QueryId]:
     """Return the ids of a collection's queries without candidates of a search, ascending."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id FROM collection_queries ANTI JOIN "
-            "(SELECT DISTINCT query_id FROM candidates WHERE search_id = ?) USING (query_id) "
-            "WHERE collection = ? ORDER BY query_id",
-            [search_id, collection],
-        )
-    return [QueryId(str(row[0])) for row in rows]
+    return database.column(
+        "SELECT query_id FROM collection_queries ANTI JOIN "
+        "(SELECT DISTINCT query_id FROM candidates WHERE search_id = ?) USING (query_id) "
+        "WHERE collection = ? ORDER BY query_id",
+        [search_id, collection],
+    )
 
 
 def add_candidates(
@@ -116,13 +114,11 @@ def add_candidate_columns(database: Database, search_id: SearchId, rows: pa.Tabl
 
 def pools_of(database: Database, collection: str) -> list[SearchId]:
     """Return the ids of the searches that add to a collection's pools, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT search_id FROM searches WHERE collection = ? AND pool "
-            "ORDER BY created_at, search_id",
-            [collection],
-        )
-    return [SearchId(str(row[0])) for row in rows]
+    return database.column(
+        "SELECT search_id FROM searches WHERE collection = ? AND pool "
+        "ORDER BY created_at, search_id",
+        [collection],
+    )
 
 
 def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
@@ -130,71 +126,39 @@ def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
 
     Among them are those that name another collection and found candidates of this one.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
-            f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
-            "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
-            "ORDER BY created_at, search_id"
-        )
+    rows = database.rows(
+        "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
+        f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
+        "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
+        "ORDER BY created_at, search_id"
+    )
     found: dict[str, list[SearchId]] = {}
     for collection, search_id in rows:
-        found.setdefault(str(collection), []).append(SearchId(str(search_id)))
+        found.setdefault(collection, []).append(search_id)
     return found
 
 
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:
     """Return the keys of several searches' pairs in a collection, each once."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id FROM candidates "
-            "JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
-            "USING (query_id) "
-            "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
-            "WHERE list_contains(?, search_id) GROUP BY ALL "
-            "ORDER BY any_value(position), min(rank), code_id",
-            [collection, collection, list(search_ids)],
-        )
-    return [PairKey(QueryId(str(query)), CodeId(str(code))) for query, code in rows]
+    rows = database.rows(
+        "SELECT query_id, code_id FROM candidates "
+        "JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
+        "USING (query_id) "
+        "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
+        "WHERE list_contains(?, search_id) GROUP BY ALL "
+        "ORDER BY any_value(position), min(rank), code_id",
+        [collection, collection, list(search_ids)],
+    )
+    return [PairKey(*row) for row in rows]
 
 
 def candidate_codes(
     database: Database, search_ids: Sequence[SearchId], collection: str
 ) -> list[CodeId]:
     """Return the ids of the codes that are candidates of a collection's queries, ascending."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT DISTINCT code_id FROM candidates "
-            "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
-            "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
-            [collection, list(search_ids)],
-        )
-    return [CodeId(str(code)) for (code,) in rows]
-
-
-_SELECTED = (
-    "WITH selected AS (SELECT query_id, position FROM collection_queries "
-    "                  WHERE collection = ? ORDER BY position LIMIT ?) "
-    "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
-    "JOIN selected USING (query_id) WHERE search_id = ? ORDER BY position, rank"
-)
-
-
-def load_candidates(
-    database: Database, search_id: SearchId, collection: str, limit: int | None = None
-) -> list[Candidate]:
-    """Return a search's candidates for the collection's first ``limit`` queries, best first."""
-    rows = candidate_columns(database, search_id, collection, limit).to_pylist()
-    return [
-        Candidate.model_validate(row | {"by_encoder": json.loads(row["by_encoder"])})
-        for row in rows
-    ]
-
-
-def candidate_columns(
-    database: Database, search_id: SearchId, collection: str, limit: int | None = None
-) -> pa.Table:
-    """Return what `load_candidates` does as columns; by_encoder is JSON, encoder → cosine."""
-    most = limit if limit is not None else 2**31
-    with database.transaction() as tx:
-        return tx.arrow(_SELECTED, [collection, most, search_id])
+    return database.column(
+        "SELECT DISTINCT code_id FROM candidates "
+        "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
+        "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
+        [collection, list(search_ids)],
+    )

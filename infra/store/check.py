@@ -29,10 +29,9 @@ from infra.store.database import (
     Database,
     Transaction,
     connected,
+    differences_from_schema,
     identity_in,
     keys_of_tables,
-    layout_of,
-    layout_of_schema,
 )
 from infra.store.vectors import VectorFile
 
@@ -175,7 +174,7 @@ def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     try:
         with connected(settings) as connection:
             identity_in(connection, settings.database)
-            differences = list(layout_of_schema().differences(layout_of(connection)))
+            differences = list(differences_from_schema(connection))
     except (StoreError, duckdb.Error) as error:
         yield Finding(check="the database opens", problem=_damage(error), advice=RESTORE)
         return
@@ -183,10 +182,6 @@ def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     yield Finding(
         check="the schema is this release's", problem="; ".join(differences), advice=RESTORE
     )
-    yield from _check_rows(settings, thorough=thorough)
-
-
-def _check_rows(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     if thorough:
         yield _read_all(settings)
     for group in rules():
@@ -462,7 +457,7 @@ class Retention:
                 f"SELECT DISTINCT prompt_digest FROM llm_calls JOIN kept_whole USING ({_PAIR}) "  # noqa: S608
                 "WHERE regexp_full_match(prompt_digest, '([0-9a-f]{2})+')"
             )
-        return sorted(str(key) for (key,) in rows)
+        return sorted(key for (key,) in rows)
 
     def _selections(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return name, table, expression of a row's bytes, and condition of what is to go."""
@@ -508,10 +503,8 @@ class Retention:
             with tx.stream("covered", covered):
                 for statement in (_COUNTED, _SUPERSEDED, _PUBLISHED, _SEARCHED):
                     tx.execute(statement)
-                tx.connection.execute(
-                    _KEPT_WHOLE,
-                    {"current": "current" in protect, "published": "published" in protect},
-                )
+                kept = {"current": "current" in protect, "published": "published" in protect}
+                tx.execute(_KEPT_WHOLE, kept)
             yield tx
             for table in _TABLES:
                 tx.execute(f"DROP TABLE {table}")
@@ -521,4 +514,4 @@ def _counted(tx: Transaction, table: str, size: str, where: str) -> tuple[int, i
     [(rows, total)] = tx.rows(
         f"SELECT count(*), coalesce(sum({size}), 0)::BIGINT FROM {table} WHERE {where}"  # noqa: S608
     )
-    return int(str(rows)), int(str(total))
+    return rows, total

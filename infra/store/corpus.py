@@ -83,19 +83,18 @@ def stamps_of(database: Database, collections: Sequence[str]) -> Mapping[str, st
 
     Collections that were stored without a stamp, as by an earlier release, are left out.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT collection, CASE WHEN "
-            "queries = (SELECT count(*) FROM collection_queries AS q JOIN queries "
-            "USING (query_id) WHERE q.collection = i.collection) AND "
-            "codes = (SELECT count(*) FROM collection_codes AS c JOIN codes "
-            "USING (code_id) WHERE c.collection = i.collection) AND "
-            "labels = (SELECT count(*) FROM source_labels AS l "
-            "WHERE l.collection = i.collection) THEN stamp ELSE '' END "
-            "FROM collection_inputs AS i WHERE stamp <> '' AND list_contains(?, collection)",
-            [list(collections)],
-        )
-    return {str(collection): str(stamp) for collection, stamp in rows}
+    rows = database.rows(
+        "SELECT collection, CASE WHEN "
+        "queries = (SELECT count(*) FROM collection_queries AS q JOIN queries "
+        "USING (query_id) WHERE q.collection = i.collection) AND "
+        "codes = (SELECT count(*) FROM collection_codes AS c JOIN codes "
+        "USING (code_id) WHERE c.collection = i.collection) AND "
+        "labels = (SELECT count(*) FROM source_labels AS l "
+        "WHERE l.collection = i.collection) THEN stamp ELSE '' END "
+        "FROM collection_inputs AS i WHERE stamp <> '' AND list_contains(?, collection)",
+        [list(collections)],
+    )
+    return dict(rows)
 
 
 _BATCH = 2_048  # rows
@@ -242,18 +241,17 @@ class StoredCollection(Record):
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
     """Return the collections of a source with this fingerprint, the annotated one first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT collection AS name, fingerprint, for_agents AS is_annotated, "
-            "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
-            "AS queries, "
-            "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
-            "AS codes, coalesce((SELECT content FROM collection_inputs AS i "
-            "WHERE i.collection = c.collection), '') AS content "
-            "FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
-            [fingerprint],
-        )
-    return [StoredCollection.model_validate(row) for row in rows]
+    return database.records(
+        StoredCollection,
+        "SELECT collection AS name, fingerprint, for_agents AS is_annotated, "
+        "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
+        "AS queries, "
+        "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
+        "AS codes, coalesce((SELECT content FROM collection_inputs AS i "
+        "WHERE i.collection = c.collection), '') AS content "
+        "FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
+        [fingerprint],
+    )
 
 
 def replace_collections(
@@ -308,9 +306,7 @@ def _insert_info(
         "collection": collection,
         "fingerprint": fingerprint,
         "source": info.name,
-        "licence": info.licence,
-        "revision": info.revision,
-        "location": info.location,
+        **info.model_dump(exclude={"name"}),
         "for_agents": is_annotated,
     }
     tx.insert("collections", [row])
@@ -356,12 +352,8 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
 
 def languages_of(database: Database, collection: str) -> dict[str, int]:
     """Return language → number of a collection's codes; "" where its source names none."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT language, count(*) FROM collection_codes WHERE collection = ? GROUP BY ALL",
-            [collection],
-        )
-    return {str(language): int(str(number)) for language, number in rows}
+    query = "SELECT language, count(*) FROM collection_codes WHERE collection = ? GROUP BY ALL"
+    return dict(database.rows(query, [collection]))
 
 
 def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
@@ -369,19 +361,18 @@ def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | N
     if draw == ALL:
         return None
     rows = tx.rows("SELECT query_id FROM collection_queries WHERE collection = ?", [collection])
-    return sorted(draw.of(str(query_id) for (query_id,) in rows))
+    return sorted(draw.of(query_id for (query_id,) in rows))
 
 
-def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:
-    """Return a collection's queries, at most ``limit``, in the source's order."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT query_id, text, origin, split "
-            "FROM collection_queries JOIN queries USING (query_id) "
-            "WHERE collection = ? ORDER BY position LIMIT ?",
-            [collection, limit if limit is not None else 2**31],
-        )
-    return [Query.model_validate(row) for row in rows]
+def load_queries(database: Database, collection: str) -> list[Query]:
+    """Return a collection's queries in the source's order."""
+    return database.records(
+        Query,
+        "SELECT query_id, text, origin, split "
+        "FROM collection_queries JOIN queries USING (query_id) "
+        "WHERE collection = ? ORDER BY position",
+        [collection],
+    )
 
 
 def load_codes(
@@ -389,15 +380,14 @@ def load_codes(
 ) -> list[Code]:
     """Return a collection's codes, those with an id in ``only`` if given, in the source's order."""
     wanted = None if only is None else list(only)
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * EXCLUDE (collection, position) FROM collection_codes "
-            "JOIN codes USING (code_id) WHERE collection = ? "
-            "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
-            "ORDER BY position",
-            [collection, wanted, wanted],
-        )
-    return [Code.model_validate(row) for row in rows]
+    return database.records(
+        Code,
+        "SELECT * EXCLUDE (collection, position) FROM collection_codes "
+        "JOIN codes USING (code_id) WHERE collection = ? "
+        "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
+        "ORDER BY position",
+        [collection, wanted, wanted],
+    )
 
 
 def query_columns(database: Database, collection: str) -> pa.Table:
@@ -425,63 +415,52 @@ def code_columns(database: Database, collection: str) -> pa.Table:
 
 def label_columns(database: Database, collection: str, origin: str) -> pa.Table:
     """Return the labels of one origin that came with a source, as columns, ascending by ids."""
-    with database.transaction() as tx:
-        return tx.arrow(
-            "SELECT query_id, code_id, origin, relevance, note FROM source_labels "
-            "WHERE collection = ? AND origin = ? ORDER BY query_id, code_id",
-            [collection, origin],
-        )
+    return database.arrow(
+        "SELECT query_id, code_id, origin, relevance, note FROM source_labels "
+        "WHERE collection = ? AND origin = ? ORDER BY query_id, code_id",
+        [collection, origin],
+    )
 
 
 def count_source_labels(database: Database, collection: str) -> int:
     """Return the number of labels that came with a collection's source."""
-    with database.transaction() as tx:
-        return tx.count("SELECT count(*) FROM source_labels WHERE collection = ?", [collection])
+    return database.count("SELECT count(*) FROM source_labels WHERE collection = ?", [collection])
 
 
 def label_origins(database: Database, collection: str) -> list[str]:
     """Return the origins of the labels that came with a collection's source, ascending."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT DISTINCT origin FROM source_labels WHERE collection = ? ORDER BY origin",
-            [collection],
-        )
-    return [str(origin) for (origin,) in rows]
+    query = "SELECT DISTINCT origin FROM source_labels WHERE collection = ? ORDER BY origin"
+    return database.column(query, [collection])
 
 
 def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[str, int]]:
     """Return a collection's source, and rule → number of items that it dropped."""
     with database.transaction() as tx:
-        info = tx.dicts(
+        [info] = tx.records(
+            SourceInfo,
             "SELECT source AS name, licence, revision, location FROM collections "
             "WHERE collection = ?",
             [collection],
-        )[0]
+        )
         dropped = tx.rows(
             "SELECT rule, items FROM dropped WHERE collection = ? ORDER BY rule", [collection]
         )
-    return SourceInfo.model_validate(info), {str(rule): int(str(items)) for rule, items in dropped}
+    return info, dict(dropped)
 
 
 def load_parts(database: Database, collection: str) -> list[SourceInfo]:
     """Return the sources that a collection was put together from, or the one that it is of."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT name, licence, revision, location FROM collection_sources "
-            "WHERE collection = ? ORDER BY position",
-            [collection],
-        )
-    return [SourceInfo.model_validate(row) for row in rows] or [
-        load_source(database, collection)[0]
-    ]
+    parts = database.records(
+        SourceInfo,
+        "SELECT name, licence, revision, location FROM collection_sources "
+        "WHERE collection = ? ORDER BY position",
+        [collection],
+    )
+    return parts or [load_source(database, collection)[0]]
 
 
 def code_ids(database: Database, collection: str) -> list[str]:
     """Return the ids of a collection's codes in ascending order."""
-    with database.transaction() as tx:
-        rows = tx.arrow(
-            "SELECT code_id FROM collection_codes WHERE collection = ? ORDER BY code_id",
-            [collection],
-        )
-    ids: list[str] = rows["code_id"].to_pylist()
+    query = "SELECT code_id FROM collection_codes WHERE collection = ? ORDER BY code_id"
+    ids: list[str] = database.arrow(query, [collection])["code_id"].to_pylist()
     return ids

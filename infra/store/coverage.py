@@ -1,6 +1,6 @@
 """Coverage: which stored annotations count as those of which recipe."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -61,7 +61,9 @@ class Coverage(Record):
     @property
     def fresh(self) -> frozenset[JudgedBy]:
         """What counts as judged by the recipe in use."""
-        return frozenset(JudgedBy(item.recipe_id, item.met) for item in self._of_set(0))
+        return frozenset(
+            JudgedBy(item.recipe_id, item.met) for item in self.covered if item.number == 0
+        )
 
     @property
     def stale(self) -> frozenset[JudgedBy]:
@@ -111,9 +113,6 @@ class Coverage(Record):
         ]
         return pa.Table.from_pylist(rows, schema=_COVERED)
 
-    def _of_set(self, number: int) -> Iterable[Covered]:
-        return (item for item in self.covered if item.number == number)
-
 
 NO_COVERAGE = Coverage(covered=(), sets=())
 
@@ -125,10 +124,9 @@ def judged_by(
 
     What failed is left out.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            f"SELECT DISTINCT recipe_id, met FROM annotations SEMI JOIN {OWN_PAIRS} "  # noqa: S608
-            "USING (query_id, code_id) WHERE status <> 'failed' ORDER BY recipe_id, met",
-            {"collection": collection, "searches": list(search_ids)},
-        )
-    return [JudgedBy(RecipeId(str(recipe_id)), str(met)) for recipe_id, met in rows]
+    rows = database.rows(
+        f"SELECT DISTINCT recipe_id, met FROM annotations SEMI JOIN {OWN_PAIRS} "  # noqa: S608
+        "USING (query_id, code_id) WHERE status <> 'failed' ORDER BY recipe_id, met",
+        {"collection": collection, "searches": list(search_ids)},
+    )
+    return [JudgedBy(*row) for row in rows]

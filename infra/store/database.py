@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -29,6 +29,7 @@ import pyarrow as pa
 from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.locks import locked
+from infra.records import Record
 from infra.settings import StoreSettings
 from infra.tracing import span
 
@@ -40,11 +41,6 @@ class Identity(NamedTuple):
 
     version: int
     store_id: str
-
-
-def has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a DuckDB file has any table."""
-    return connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is not None
 
 
 def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:
@@ -105,28 +101,19 @@ _KEPT_BY_PROGRAM = {
 }
 
 
-class Layout(NamedTuple):
-    """What tables have: (table, definition of a column or constraint)."""
-
-    parts: frozenset[tuple[str, str]]
-
-    def differences(self, other: "Layout") -> Iterator[str]:
-        """Yield what another layout has and this one has not, and the reverse, in words."""
-        for what, found in (("has", other.parts - self.parts), ("lacks", self.parts - other.parts)):
-            for table, part in sorted(found):
-                yield f"{table} {what} {part}"
+def differences_from_schema(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Yield what the tables of a file have and those of a new store have not, and the reverse."""
+    with closing(_new_store()) as new:
+        ours, theirs = _layout_of(new), _layout_of(connection)
+    for what, found in (("has", theirs - ours), ("lacks", ours - theirs)):
+        for table, part in sorted(found):
+            yield f"{table} {what} {part}"
 
 
-def layout_of(connection: duckdb.DuckDBPyConnection) -> Layout:
-    """Return the layout of the file that a connection leads to."""
+def _layout_of(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
+    """Return (table, definition of a column or constraint) of the file of a connection."""
     rows = connection.execute(_COLUMNS).fetchall() + connection.execute(_CONSTRAINTS).fetchall()
-    return Layout(frozenset((str(table), str(part)) for table, part in rows))
-
-
-def layout_of_schema() -> Layout:
-    """Return the layout that a new store has."""
-    with closing(_new_store()) as connection:
-        return layout_of(connection)
+    return {(table, part) for table, part in rows}
 
 
 def keys_of_tables() -> dict[str, tuple[str, ...]]:
@@ -160,6 +147,8 @@ _DAMAGE = (
 _turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
 _Entered = TypeVar("_Entered")
+_Kept = TypeVar("_Kept", bound=Record)
+Parameters = Sequence[object] | Mapping[str, object]
 
 
 class _Busy(Exception):  # noqa: N818 - never leaves this module
@@ -351,35 +340,35 @@ class Transaction:
 
     connection: duckdb.DuckDBPyConnection
 
-    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
+    def execute(self, sql: str, parameters: Parameters = ()) -> None:
         """Run one statement."""
         self.connection.execute(sql, parameters)
 
-    def rows(
-        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
-    ) -> list[tuple[object, ...]]:
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 
-    def dicts(
-        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
-    ) -> list[dict[str, object]]:
+    def dicts(self, sql: str, parameters: Parameters = ()) -> list[dict[str, Any]]:
         """Return all rows of a SQL query, each as column → value."""
         result = self.connection.execute(sql, parameters)
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
+    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+        """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
+        return [kind.model_validate(row) for row in self.dicts(sql, parameters)]
+
+    def value(self, sql: str, parameters: Parameters = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
         rows = self.rows(sql, parameters)  # all of them: a result must be read to its end
         return rows[0][0] if rows else None
 
-    def count(self, sql: str, parameters: Sequence[object] = ()) -> int:
+    def count(self, sql: str, parameters: Parameters = ()) -> int:
         """Return the first column of the first row as an integer."""
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
 
-    def arrow(self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> pa.Table:
+    def arrow(self, sql: str, parameters: Parameters = ()) -> pa.Table:
         """Return all rows of a SQL query as Arrow columns."""
         return self.connection.sql(sql, params=parameters).to_arrow_table()
 
@@ -459,6 +448,30 @@ class Database:
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
 
+    def rows(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a SQL query in a transaction of its own, as those below are."""
+        with self.transaction() as tx:
+            return tx.rows(sql, parameters)
+
+    def column(self, sql: str, parameters: Parameters = ()) -> list[Any]:
+        """Return the values of a SQL query with one column."""
+        return [value for (value,) in self.rows(sql, parameters)]
+
+    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+        """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
+        with self.transaction() as tx:
+            return tx.records(kind, sql, parameters)
+
+    def count(self, sql: str, parameters: Parameters = ()) -> int:
+        """Return the first column of the first row as an integer."""
+        with self.transaction() as tx:
+            return tx.count(sql, parameters)
+
+    def arrow(self, sql: str, parameters: Parameters = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        with self.transaction() as tx:
+            return tx.arrow(sql, parameters)
+
     def space(self) -> AbstractContextManager[None]:
         """Turn the error of a full disk inside the ``with`` into one that says what to do."""
         return space_on(self.settings.folder, OTHER_STORE)
@@ -527,7 +540,7 @@ def _make_folder(settings: StoreSettings) -> None:
 def _store_id(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> str:
     """Return a store's id; a file without tables becomes a store."""
     connection.begin()
-    if not has_tables(connection):
+    if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
     identity = identity_in(connection, settings.database)

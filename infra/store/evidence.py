@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.ids import PairKey, RecipeId
 from infra.records import Record
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, standing
@@ -303,7 +303,7 @@ def why_lost(
         else:
             with standing(tx, labels):
                 rows = tx.rows(_OF_AGENTS, parameters)
-    return dict(sorted((str(reason), int(str(number))) for reason, number in rows))
+    return dict(sorted(rows))
 
 
 class StoredReply(Record):
@@ -324,13 +324,13 @@ def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> 
         role: The agent's.
     """
     with database.transaction() as tx, standing(tx, labels):
-        rows = tx.dicts(
+        return tx.records(
+            StoredReply,
             "SELECT DISTINCT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
             f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
             "ORDER BY ALL",
             [role],
         )
-    return [StoredReply.model_validate(row) for row in rows]
 
 
 def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey, RecipeId]]:
@@ -341,18 +341,14 @@ def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey
         query: How the query's id begins, or a part of its text in upper or lower case.
         code: Likewise of the code, such as the function's name.
     """
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id, recipe_id FROM annotations "
-            "JOIN queries USING (query_id) JOIN codes USING (code_id) "
-            "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
-            "ELSE contains(lower(queries.text), lower($1)) END "
-            "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
-            "ELSE contains(lower(codes.text), lower($2)) END "
-            "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
-            [" ".join(query.split()), code],
-        )
-    return [
-        (PairKey(QueryId(str(query_id)), CodeId(str(code_id))), RecipeId(str(recipe_id)))
-        for query_id, code_id, recipe_id in rows
-    ]
+    rows = database.rows(
+        "SELECT query_id, code_id, recipe_id FROM annotations "
+        "JOIN queries USING (query_id) JOIN codes USING (code_id) "
+        "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
+        "ELSE contains(lower(queries.text), lower($1)) END "
+        "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
+        "ELSE contains(lower(codes.text), lower($2)) END "
+        "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
+        [" ".join(query.split()), code],
+    )
+    return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]

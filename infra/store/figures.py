@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
 from infra.settings import RECORDED_PREFIX
-from infra.store.annotations import UNPRICED, paid_once
+from infra.store.annotations import effort_of
 from infra.store.behaviours import figures_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
@@ -26,14 +26,7 @@ _EFFORT = f"""
         UNION ALL SELECT query_id, code_id, recipe_id FROM annotations
         SEMI JOIN failed USING (query_id, code_id) WHERE list_contains(?, recipe_id)
     )
-    SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
-        coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
-        coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
-        CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL
-             ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
-        coalesce(sum(seconds), 0) AS model_seconds,
-        (SELECT coalesce(sum(seconds), 0) FROM annotations {_IN_TRIES}) AS pair_seconds
-    FROM {paid_once(f"llm_calls {_IN_TRIES}")}
+    {effort_of(f"llm_calls {_IN_TRIES}", f"annotations {_IN_TRIES}")}
 """  # noqa: S608 - literals only
 
 
@@ -83,7 +76,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
             behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
-            effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
+            effort=tx.records(Effort, _EFFORT, [recipes])[0],
         )
 
 
@@ -103,19 +96,15 @@ def votes_of_rounds(
             f"SELECT query_id || ' ' || code_id AS pair, {columns} FROM votes "  # noqa: S608 - literals only
             "GROUP BY query_id, code_id ORDER BY query_id, code_id"
         )
-    chosen = draw.of(str(pair) for pair, *_ in rows)
-    return [
-        tuple(vote if isinstance(vote, int) else None for vote in votes)
-        for pair, *votes in rows
-        if pair in chosen
-    ]
+    chosen = draw.of(pair for pair, *_ in rows)
+    return [tuple(votes) for pair, *votes in rows if pair in chosen]
 
 
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
     """Return the recipes of the judgements that the current labels rest on, ascending."""
     with database.transaction() as tx, standing(tx, labels):
         rows = tx.rows("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
-    return [RecipeId(str(recipe_id)) for (recipe_id,) in rows]
+    return [recipe_id for (recipe_id,) in rows]
 
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
@@ -125,7 +114,7 @@ def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
         f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608 - literals only
         f"FROM {behind} GROUP BY value ORDER BY value"
     )
-    return {str(value): int(str(number)) for value, number in rows}
+    return dict(rows)
 
 
 _EFFORT_BY_PATH = """
@@ -218,7 +207,7 @@ def path_figures(
         for name in QUANTITIES
     )
     with database.transaction() as tx:
-        cursor = tx.connection.execute(
+        rows = tx.dicts(
             _EFFORT_BY_PATH.format(figures=figures),
             {
                 "model": model,
@@ -227,21 +216,19 @@ def path_figures(
                 **prices.model_dump(),
             },
         )
-        names = [column[0] for column in cursor.description or ()]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     return [
         PathFigures(
-            met=str(row["met"]),
-            pairs=int(row["pairs"]),
+            met=row["met"],
+            pairs=row["pairs"],
             figures={name: _figure(row, name) for name in QUANTITIES},
         )
         for row in rows
     ]
 
 
-def _figure(row: dict[str, object], name: str) -> tuple[float, float] | None:
+def _figure(row: Mapping[str, Any], name: str) -> tuple[float, float] | None:
     mean, variance = row[f"{name}_mean"], row[f"{name}_variance"]
-    return None if mean is None else (float(str(mean)), float(str(variance)))
+    return None if mean is None else (mean, variance)
 
 
 _KEY = "query_id, code_id, recipe_id"
@@ -292,7 +279,8 @@ def count_by_rank(
 ) -> list[RankCounts]:
     """Return the labels of a search's candidates by rank, those of the drawn queries."""
     with database.transaction() as tx, standing(tx, labels):
-        rows = tx.dicts(
+        return tx.records(
+            RankCounts,
             "SELECT rank, count(relevance) AS labelled, "
             "coalesce(sum(relevance), 0)::BIGINT AS matches "
             "FROM candidates JOIN standing USING (query_id, code_id) "
@@ -301,7 +289,6 @@ def count_by_rank(
             "GROUP BY rank ORDER BY rank",
             {"search": search_id, "drawn": drawn_queries(tx, labels.collection, draw)},
         )
-    return [RankCounts.model_validate(row) for row in rows]
 
 
 def efforts(
@@ -319,7 +306,8 @@ def efforts(
         of_queries: The agents whose replies pairs share.
     """
     with database.transaction() as tx, standing(tx, labels):
-        rows = tx.dicts(
+        return tx.records(
+            PairEffort,
             "WITH pairs AS ("  # noqa: S608 - literals only
             f"  SELECT {_KEY}, seconds AS taken, "
             "  CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
@@ -344,7 +332,6 @@ def efforts(
             f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind",
             [list(of_queries)],
         )
-    return [PairEffort.model_validate(row) for row in rows]
 
 
 def count_programs(
@@ -358,7 +345,8 @@ def count_programs(
         executed: The outcomes of a program that ran to its end or to a failing assertion.
     """
     with database.transaction() as tx, standing(tx, labels):
-        row = tx.dicts(
+        [counts] = tx.records(
+            ProgramCounts,
             "WITH latest AS ("  # noqa: S608 - literals only
             f"  SELECT program, outcome FROM executions {IN_BASIS} "
             f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
@@ -366,8 +354,8 @@ def count_programs(
             "  program, '(?m)^[ \\t]*(async[ \\t]+)?def[ \\t]+test'))), 0)::BIGINT AS tests, "
             "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
             [list(executed)],
-        )[0]
-    return ProgramCounts.model_validate(row)
+        )
+    return counts
 
 
 def candidates_of(
@@ -380,11 +368,7 @@ def candidates_of(
             "WHERE search_id = ? GROUP BY query_id",
             [search_id],
         )
-    return {
-        QueryId(str(query)): [CodeId(str(code)) for code in codes]
-        for query, codes in rows
-        if isinstance(codes, list)
-    }
+    return dict(rows)
 
 
 def group_means(
@@ -408,7 +392,8 @@ def group_means(
         "matches": list(matches.values()),
     }
     with database.transaction() as tx, tx.table("groups", groups):
-        rows = tx.dicts(
+        return tx.records(
+            GroupMean,
             "SELECT method, metric, matches, avg(value) AS value, count(*) AS queries FROM scores "
             "JOIN evaluations USING (benchmark_id, method_key) JOIN groups USING (query_id) "
             "WHERE benchmark_id = ? AND list_contains(?, method_key) AND list_contains(?, metric) "
@@ -416,7 +401,6 @@ def group_means(
             "ORDER BY list_position(?, method_key), metric, matches",
             [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
         )
-    return [GroupMean.model_validate(row) for row in rows]
 
 
 Values = npt.NDArray[np.float64]
@@ -490,9 +474,9 @@ def example_pairs(
         Example(
             Candidate.model_validate(
                 {name: row[name] for name in ("query_id", "code_id", "rank", "similarity")}
-                | {"by_encoder": json.loads(str(row["by_encoder"]))}
+                | {"by_encoder": json.loads(row["by_encoder"])}
             ),
-            RecipeId(str(row["recipe_id"])),
+            row["recipe_id"],
         )
         for row in rows
     ]

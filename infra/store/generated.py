@@ -104,13 +104,9 @@ def add_answers(
 
 def load_answers(database: Database, collection: str) -> list[GeneratedCode]:
     """Return all answers to a collection's queries, those to one query oldest first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(_ANSWERS, [collection])
-    return [GeneratedCode.model_validate(row) for row in rows]
+    return database.records(GeneratedCode, _ANSWERS, [collection])
 
 
 def collections_with_answers(database: Database) -> list[str]:
     """Return the names of the collections whose queries have answers, ascending."""
-    with database.transaction() as tx:
-        rows = tx.rows("SELECT DISTINCT collection FROM generated_codes ORDER BY collection")
-    return [str(collection) for (collection,) in rows]
+    return database.column("SELECT DISTINCT collection FROM generated_codes ORDER BY collection")

@@ -201,8 +201,8 @@ def _ballots(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
     support = {"collection": labels.collection, "support": list(labels.support)}
     with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
-        tx.connection.execute(_PAIRS, searches)
-        tx.connection.execute(_BALLOTS, support)
+        tx.execute(_PAIRS, searches)
+        tx.execute(_BALLOTS, support)
         yield
     _drop(tx, "label_pairs", "ballots")
 
@@ -226,13 +226,10 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     """
     votes = labels.model_dump(include={"collection", "support", "fresh_only"}, mode="json")
     with _ballots(tx, labels):
-        for statement, parameters in (
-            (_VOTES, votes),
-            (_STANDING, {"prior": labels.judges.prior}),
-            (_FAILED, {"recipes": sorted(labels.coverage.recipes)}),
-            (_BASIS, {}),
-        ):
-            tx.connection.execute(statement, parameters)
+        tx.execute(_VOTES, votes)
+        tx.execute(_STANDING, {"prior": labels.judges.prior})
+        tx.execute(_FAILED, {"recipes": sorted(labels.coverage.recipes)})
+        tx.execute(_BASIS)
         yield
         _drop(tx, "votes", "standing", "failed", "basis")
 
@@ -271,13 +268,4 @@ def count_ballots(database: Database, labels: CurrentLabels, people: str) -> lis
             f"LEFT JOIN ({_PEOPLE}) USING (query_id, code_id) GROUP BY ALL ORDER BY ALL",
             {"collection": labels.collection, "people": people},
         )
-    return [CountedBallot(*_split(row, judges)) for row in rows]
-
-
-def _split(row: tuple[object, ...], judges: int) -> tuple[tuple[int | None, ...], int | None, int]:
-    votes = tuple(_label(value) for value in row[:judges])
-    return votes, _label(row[judges]), int(str(row[-1]))
-
-
-def _label(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return [CountedBallot(tuple(votes), truth, pairs) for *votes, truth, pairs in rows]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from infra.atomic import atomic_write
 from infra.draws import ALL, Draw
-from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
 from infra.settings import Reason
 from infra.store.corpus import drawn_queries
@@ -72,9 +72,7 @@ def read_keys(file: Path) -> pa.Table:
         return pa.ipc.open_file(source).read_all()
 
 
-def pairs_in(
-    database: Database, collection: str, file: Path, at_once: int = _PAIRS_AT_ONCE
-) -> Iterator[Pair]:
+def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
     """Yield the pairs whose keys a file holds, in their order; texts are read for few at a time.
 
     Pairs whose texts have left the collection meanwhile are left out.
@@ -83,11 +81,10 @@ def pairs_in(
         database: The store.
         collection: Whose queries and codes they are.
         file: What `write_pending` wrote.
-        at_once: Pairs whose texts are read at once.
     """
     keys = read_keys(file)
-    for start in range(0, keys.num_rows, at_once):
-        yield from _load(database, collection, keys.slice(start, at_once))
+    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
+        yield from _load(database, collection, keys.slice(start, _PAIRS_AT_ONCE))
 
 
 def write_keys(keys: pa.Table, file: Path) -> int:
@@ -316,12 +313,12 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
         doubt = selection.doubt
         if doubt:
             with standing(tx, doubt.labels):
-                tx.connection.execute(_FINISHED, {"below": doubt.below})
+                tx.execute(_FINISHED, {"below": doubt.below})
         with tx.stream("coverage", selection.labels.coverage.rows):
             queries = drawn_queries(tx, selection.labels.collection, selection.draw)
-            tx.connection.execute(_CLASSIFIED, {**selection.parameters, "drawn": queries})
+            tx.execute(_CLASSIFIED, {**selection.parameters, "drawn": queries})
         if doubt:
-            tx.connection.execute(_IN_DOUBT, {"ahead": doubt.ahead})
+            tx.execute(_IN_DOUBT, {"ahead": doubt.ahead})
             tx.execute("DROP TABLE finished")
         yield tx
         tx.execute("DROP TABLE classified")
@@ -341,8 +338,8 @@ def count_pending(database: Database, selection: Selection) -> PendingCounts:
             "SELECT reason, due, coalesce(recipe_id, ''), coalesce(met, ''), count(*) "
             "FROM classified WHERE reason IS NOT NULL AND readable GROUP BY ALL ORDER BY ALL"
         )
-    groups = [PendingGroup(*row) for row in rows]  # type: ignore[arg-type]
-    return PendingCounts(int(str(candidates)), int(str(fresh)), int(str(without_code)), groups)
+    groups = [PendingGroup(*row) for row in rows]
+    return PendingCounts(candidates, fresh, without_code, groups)
 
 
 def write_pending(
@@ -402,10 +399,9 @@ def pairs_beside_labels(database: Database, selection: Selection) -> list[Beside
         pending = tx.rows(f"{_PENDING} ORDER BY query_id, code_id") if labelled else []
     found: dict[str, BesideLabels] = {}
     for query, code, recipe in labelled:
-        key = PairKey(QueryId(str(query)), CodeId(str(code)))
-        of_query = found.setdefault(key.query_id, BesideLabels([], []))
-        of_query.labelled.append((key, RecipeId(str(recipe))))
+        of_query = found.setdefault(query, BesideLabels([], []))
+        of_query.labelled.append((PairKey(query, code), recipe))
     for query, code in pending:
-        if of_pending := found.get(str(query)):
-            of_pending.pending.append(PairKey(QueryId(str(query)), CodeId(str(code))))
+        if of_pending := found.get(query):
+            of_pending.pending.append(PairKey(query, code))
     return list(found.values())

@@ -65,9 +65,8 @@ def record_recipes(
 
 def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
     """Return a recipe's body."""
-    with database.transaction() as tx:
-        body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
-    loaded: dict[str, object] = json.loads(str(body))
+    [body] = database.column("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
+    loaded: dict[str, object] = json.loads(body)
     return loaded
 
 
@@ -79,19 +78,16 @@ def model_of(body: Body) -> str:
 
 def load_bodies(database: Database) -> dict[RecipeId, Body]:
     """Return recipe → body of all stored recipes."""
-    with database.transaction() as tx:
-        rows = tx.rows("SELECT recipe_id, body FROM recipes")
-    return {RecipeId(str(recipe_id)): json.loads(str(body)) for recipe_id, body in rows}
+    rows = database.rows("SELECT recipe_id, body FROM recipes")
+    return {recipe_id: json.loads(body) for recipe_id, body in rows}
 
 
 def recipe_ids(database: Database) -> list[RecipeId]:
     """Return the ids of all recipes with annotations, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
-            "ORDER BY created_at, recipe_id"
-        )
-    return [RecipeId(str(recipe_id)) for (recipe_id,) in rows]
+    return database.column(
+        "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
+        "ORDER BY created_at, recipe_id"
+    )
 
 
 # One row for each set of labelling rounds that were in use together.
@@ -109,9 +105,8 @@ def used_recipes(database: Database, collection: str) -> list[StoredRecipe]:
     A run that finds nothing left to judge uses its recipe too: a user who returns to former
     settings expects their labels.
     """
-    with database.transaction() as tx:
-        rows = tx.dicts(f"{_USED} WHERE collection = ? ORDER BY used_at DESC", [collection])
-    return [StoredRecipe.model_validate(row) for row in rows]
+    query = f"{_USED} WHERE collection = ? ORDER BY used_at DESC"
+    return database.records(StoredRecipe, query, [collection])
 
 
 def recipes_used_elsewhere(
@@ -127,16 +122,15 @@ def recipes_used_elsewhere(
         collection: The collection, whose own uses are left out.
         search_ids: Its searches.
     """
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            f"{_USED} WHERE collection <> $own AND collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
-            "WHERE list_contains($searches, search_id) "
-            "UNION SELECT collection FROM collection_queries SEMI JOIN ("
-            "SELECT query_id FROM collection_queries WHERE collection = $own) USING (query_id)) "
-            "ORDER BY used_at DESC",
-            {"own": collection, "searches": list(search_ids)},
-        )
-    return [StoredRecipe.model_validate(row) for row in rows]
+    return database.records(
+        StoredRecipe,
+        f"{_USED} WHERE collection <> $own AND collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
+        "WHERE list_contains($searches, search_id) "
+        "UNION SELECT collection FROM collection_queries SEMI JOIN ("
+        "SELECT query_id FROM collection_queries WHERE collection = $own) USING (query_id)) "
+        "ORDER BY used_at DESC",
+        {"own": collection, "searches": list(search_ids)},
+    )
 
 
 def mean_cost(database: Database) -> float | None:
@@ -146,13 +140,14 @@ def mean_cost(database: Database) -> float | None:
     were recorded ones.
     """
     with database.transaction() as tx:
-        rows = tx.dicts(
+        recipes = tx.records(
+            StoredRecipe,
             f"{_USED} WHERE list_has_any(rounds, (SELECT list(DISTINCT recipe_id) "  # noqa: S608 - literals only
-            "FROM annotations)) ORDER BY used_at DESC LIMIT 1"
+            "FROM annotations)) ORDER BY used_at DESC LIMIT 1",
         )
-        recipe = StoredRecipe.model_validate(rows[0]) if rows else None
-        if recipe is None or recipe.model.startswith(RECORDED_PREFIX):
+        if not recipes or recipes[0].model.startswith(RECORDED_PREFIX):
             return None
+        [recipe] = recipes
         mean = tx.value(
             "WITH priced AS (SELECT sum(cost_usd) AS dollars FROM llm_calls SEMI JOIN "
             "(SELECT * FROM annotations WHERE status <> 'failed') "

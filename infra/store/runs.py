@@ -128,9 +128,7 @@ def last_changes(database: Database) -> list[Change]:
             "SELECT control, value, set_by, set_at FROM controls "
             "QUALIFY ordinal = max(ordinal) OVER (PARTITION BY control)"
         )
-    changes = [
-        Change.model_validate({**row, "value": json.loads(str(row["value"]))}) for row in rows
-    ]
+    changes = [Change.model_validate({**row, "value": json.loads(row["value"])}) for row in rows]
     return sorted(changes, key=lambda change: CONTROLS.index(change.control))
 
 
@@ -163,16 +161,14 @@ def record_plan(
     collection: str,
     recipe_id: RecipeId,
     body: Mapping[str, object],
-    decision: Decision = "unasked",
 ) -> str:
-    """Store a plan; return its id.
+    """Store a plan of which nobody is asked yet; return its id.
 
     Args:
         database: The store.
         collection: Whose pairs are planned.
         recipe_id: The recipe that is to judge them.
         body: The plan, fit for JSON.
-        decision: ``waiting`` where somebody is to decide, ``unasked`` where nobody is.
     """
     plan_id = uuid4().hex[:12]
     row = {
@@ -180,7 +176,7 @@ def record_plan(
         "collection": collection,
         "recipe_id": recipe_id,
         "body": json.dumps({**body, "plan_id": plan_id}, sort_keys=True),
-        "decision": decision,
+        "decision": "unasked",
     }
     with database.transaction() as tx:
         tx.insert("plans", [row])
@@ -204,7 +200,7 @@ def last_plans(database: Database, limit: int = 1, collection: str = "") -> list
             "ORDER BY planned_at DESC, rowid DESC LIMIT ?",
             [collection, limit],
         )
-    return [StoredPlan.model_validate(row | {"body": json.loads(str(row["body"]))}) for row in rows]
+    return [StoredPlan.model_validate(row | {"body": json.loads(row["body"])}) for row in rows]
 
 
 _FILE = "stage.json"
@@ -246,10 +242,6 @@ class JudgingState(Record):
     controls: str = ""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class StageState(Record):
     """How far a stage is.
 
@@ -274,7 +266,7 @@ class StageState(Record):
     total: int | None
     run: str = ""
     started_at: datetime
-    updated_at: datetime = Field(default_factory=_now)
+    updated_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     is_ended: bool = False
     error: str = ""
     per_minute: float = 0.0

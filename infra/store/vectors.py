@@ -120,24 +120,6 @@ def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def read_vectors(file: Path) -> tuple[list[str], Vectors]:
-    """Return the (n,) ids and (n, d) vectors of a file.
-
-    Raises:
-        StoreError: The file is missing or damaged.
-    """
-    opened = VectorFile(file)
-    return opened.ids.to_pylist(), opened.rows
-
-
-def read_ahead(file: Path) -> None:
-    """Ask the system to read a file into its cache, where it takes such advice; return at once."""
-    if not hasattr(os, "posix_fadvise") or not file.exists():
-        return
-    with file.open("rb") as stream:
-        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
-
-
 Kind = Literal["query", "code"]
 Ids: TypeAlias = pa.StringArray
 
@@ -188,19 +170,6 @@ class Places:
         return missing
 
 
-def add_file(
-    database: Database,
-    encoder_key: str,
-    kind: Kind,
-    file: str,
-    item_ids: Sequence[str],
-    rows: Vectors,
-) -> None:
-    """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
-    write_vectors(database.settings.vectors / file, item_ids, rows)
-    record_files(database, encoder_key, kind, [RecordedFile(file, *rows.shape)])
-
-
 def record_files(
     database: Database, encoder_key: str, kind: Kind, files: Sequence[RecordedFile]
 ) -> None:
@@ -221,12 +190,11 @@ def delete_files(database: Database, files: Sequence[str]) -> None:
 
 def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedFile]:
     """Return an encoder's files, in the order in which they were recorded."""
-    with database.transaction() as tx:
-        rows = tx.connection.execute(
-            "SELECT file, items, dimension FROM vector_files "
-            "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
-            [encoder_key, kind],
-        ).fetchall()
+    rows = database.rows(
+        "SELECT file, items, dimension FROM vector_files "
+        "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
+        [encoder_key, kind],
+    )
     return [RecordedFile(*row) for row in rows]
 
 
@@ -311,7 +279,7 @@ def origins_of_texts(database: Database, kind: Kind, texts: Sequence[str]) -> di
             f"SELECT item_id, min(origin) FROM ({members}) JOIN ({_TEXTS[kind]}) "  # noqa: S608
             "USING (item_id) WHERE text IN (SELECT text FROM wanted) GROUP BY item_id ORDER BY 1"
         )
-    return {str(item): str(origin) for item, origin in rows}
+    return dict(rows)
 
 
 def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
@@ -404,10 +372,14 @@ class LocatedVectors:
         return loaded
 
     def read_ahead(self, positions: Positions) -> None:
-        """Ask the system for the files of these positions, to be read soon."""
+        """Ask the system for the files of these positions, to be read soon; return at once."""
+        if not hasattr(os, "posix_fadvise"):
+            return
         for number in np.unique(self.places.file[positions]).tolist():
-            if number not in self._open:
-                read_ahead(self._folder / self.places.files[number])
+            file = self._folder / self.places.files[number]
+            if number not in self._open and file.exists():
+                with file.open("rb") as stream:
+                    os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
     def _rows(self, number: int, dimension: int | None = None) -> Vectors:
         """Return the vectors of a file, which must be as many as were located, of a dimension."""

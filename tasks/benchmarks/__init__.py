@@ -16,15 +16,14 @@ from tasks.benchmarks.benchmark import (
     qrels_of,
 )
 from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
+from tasks.benchmarks.manifest import Manifest, read_manifest, verify_export
 from tasks.benchmarks.reader import (
     is_export,
     is_vouched_for,
     read_benchmark,
     read_exported,
 )
-from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
-from tasks.benchmarks.specifications import QuerySpecification
+from tasks.benchmarks.rows import Behaviour, LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 
@@ -32,7 +31,6 @@ __all__ = [
     "AnnotationStream",
     "Behaviour",
     "Benchmark",
-    "ExportedFile",
     "LabelRecipe",
     "LabelledPair",
     "Manifest",

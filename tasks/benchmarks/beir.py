@@ -161,7 +161,8 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
     write_lines(folder / "queries.jsonl", map(_json_line, questions))
     parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
     for label in columns.labels.ordered():
-        parts[benchmark.splits.get(label.query_id, "test")].append(_qrels_line(label))
+        line = f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
+        parts[benchmark.splits.get(label.query_id, "test")].append(line)
     for part, lines in parts.items():
         header = "query-id\tcorpus-id\tscore"
         write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
@@ -171,10 +172,6 @@ def _metadata(record: Query | Code) -> dict[str, dict[str, str]]:
     """Return BEIR's ``metadata``: split, source, language, licence and address where known."""
     known = {name: getattr(record, name) for name in sorted(record.added) if getattr(record, name)}
     return {"metadata": known} if known else {}
-
-
-def _qrels_line(label: Label) -> str:
-    return f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
 
 
 def _json_line(row: Mapping[str, object]) -> str:

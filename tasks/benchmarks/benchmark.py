@@ -14,9 +14,8 @@ from infra.records import Code, Label, Query, Record, SourceInfo
 from tasks.benchmarks.behaviours import contradicting
 from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
+from tasks.benchmarks.rows import Behaviour, LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.runs import refuse_unfit_ids
-from tasks.benchmarks.specifications import QuerySpecification
 
 FORMAT_VERSION = 2
 GENERATED = "generated:"  # begins the origin of written answers and of their labels

@@ -20,13 +20,11 @@ from tasks.benchmarks.benchmark import (
 from tasks.benchmarks.evidence import (
     EVIDENCE_FILE,
     NO_ANNOTATIONS,
-    AnnotationStream,
     ExportedAnnotations,
 )
 from tasks.benchmarks.manifest import MANIFEST, Manifest, verify_export
 from tasks.benchmarks.parquet import read_table, readable
-from tasks.benchmarks.rows import Behaviour, Row, Rows, Undecided
-from tasks.benchmarks.specifications import SPECIFICATIONS_FILE, QuerySpecification
+from tasks.benchmarks.rows import Behaviour, QuerySpecification, Row, Rows, Undecided
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")
@@ -48,7 +46,9 @@ def read_benchmark(folder: Path) -> Benchmark:
         PublishError: The folder is no export, a table of it is missing, changed, not listed or
             none, or the tables are not those of the benchmark that the manifest names.
     """
-    manifest = verify_export(folder, _is_read)
+    manifest = verify_export(
+        folder, lambda path: path.endswith(".parquet") and path != EVIDENCE_FILE
+    )
     _refuse_gaps_and_strangers(folder, manifest)
     with readable(folder / MANIFEST):
         benchmark = _benchmark(folder, manifest)
@@ -82,8 +82,11 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
     if manifest.splits:
         table = read_table(folder / "splits.parquet", ("query_id", "split"))
         splits = dict(zip(table["query_id"].to_pylist(), table["split"].to_pylist(), strict=True))
-    undecided = _rows(Undecided, folder, "undecided") if manifest.undecided_listed else ()
-    is_specified = SPECIFICATIONS_FILE in _listed(manifest)
+    listed = _listed(manifest)
+
+    def rows_of(kind: type[Row], name: str) -> Sequence[Row]:
+        return _rows(kind, folder, name) if f"{name}.parquet" in listed else ()
+
     return Benchmark(
         name=manifest.name,
         label_origin=manifest.label_origin,
@@ -94,25 +97,16 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
         recipe=manifest.recipe,
         recipes=tuple(LabelRecipe(**item.model_dump(include=_RECIPE)) for item in manifest.recipes),
         rounds=manifest.rounds,
-        undecided=undecided,
-        specifications=_rows(QuerySpecification, folder, "specifications") if is_specified else (),
-        behaviours=_behaviours(folder, manifest),
+        undecided=_rows(Undecided, folder, "undecided") if manifest.undecided_listed else (),
+        specifications=rows_of(QuerySpecification, "specifications"),
+        behaviours=rows_of(Behaviour, "behaviours"),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
-        evidence=_evidence(folder, manifest),
+        evidence=_VerifiedAnnotations(folder) if EVIDENCE_FILE in listed else NO_ANNOTATIONS,
         code_base=manifest.code_base,
         splits=splits,
         confidence=manifest.confidence,
     )
-
-
-def _behaviours(folder: Path, manifest: Manifest) -> Sequence[Behaviour]:
-    is_there = "behaviours.parquet" in _listed(manifest)
-    return _rows(Behaviour, folder, "behaviours") if is_there else ()
-
-
-def _evidence(folder: Path, manifest: Manifest) -> AnnotationStream:
-    return _VerifiedAnnotations(folder) if EVIDENCE_FILE in _listed(manifest) else NO_ANNOTATIONS
 
 
 @dataclass(frozen=True)
@@ -133,10 +127,6 @@ class _VerifiedAnnotations(ExportedAnnotations):
     def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
         with readable(self.folder / EVIDENCE_FILE):
             return super()._records(batch)
-
-
-def _is_read(path: str) -> bool:
-    return path.endswith(".parquet") and path != EVIDENCE_FILE
 
 
 def _listed(manifest: Manifest) -> set[str]:

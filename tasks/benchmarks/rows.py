@@ -5,7 +5,7 @@ those who read it one by one, and columns to those who count, filter or write.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from typing import Generic, Literal, TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,6 @@ from tasks.benchmarks.schemas import (
     SPECIFICATIONS,
     UNDECIDED,
 )
-from tasks.benchmarks.specifications import QuerySpecification
 
 
 class Undecided(Record):
@@ -64,6 +63,36 @@ class LabelledPair(Record):
 
     query_id: str
     code_id: str
+
+
+class QuerySpecification(Record):
+    """What a query demands, by which all its candidates were judged.
+
+    Attributes:
+        query_id: The query.
+        recipe_id: The recipe whose agents wrote it: its version.
+        model: The model that wrote it.
+        reading: The most likely reading.
+        other_readings: Other plausible readings.
+        demands: What an answer must do.
+        left_open: What an answer may do as it likes.
+        examples: Calls and the values that are demanded of them, as in ``[3, 1], 2 => [1, 3]``.
+        clarity: ``underspecified`` where readings differ too much for one label to be right.
+        is_underspecified: The same as a mark to filter by.
+        cannot_show: Why no value can show an answer, as in ``network``; ``none`` where one can.
+    """
+
+    query_id: str
+    recipe_id: str
+    model: str
+    reading: str
+    other_readings: tuple[str, ...] = ()
+    demands: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    clarity: Literal["clear", "underspecified"]
+    is_underspecified: bool
+    cannot_show: str = "none"
 
 
 Row = TypeVar("Row", bound=Record)

@@ -20,7 +20,6 @@ from tasks.benchmarks.schemas import (
     SPLITS,
     UNDECIDED,
 )
-from tasks.benchmarks.specifications import SPECIFICATIONS_FILE
 from tasks.benchmarks.struck import without_known_secrets, without_secrets
 
 _ROWS = 131_072  # of a row group
@@ -45,7 +44,7 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
         _write(folder / "splits.parquet", pa.Table.from_pylist(rows, schema=SPLITS), SPLITS)
     if benchmark.specifications:
         texts = without_known_secrets(columns.specifications.ordered().table)
-        _write(folder / SPECIFICATIONS_FILE, texts, SPECIFICATIONS)
+        _write(folder / "specifications.parquet", texts, SPECIFICATIONS)
     if benchmark.evidence:
         _write_evidence(benchmark, folder)
 

@@ -1,13 +1,10 @@
-"""TREC's run and qrels files (https://trec.nist.gov, as trec_eval reads them).
+"""TREC's run files (https://trec.nist.gov, as trec_eval reads them), and qrels from columns.
 
-A run has lines ``query Q0 code rank score tag``, qrels have ``query 0 code relevance``. The ranks
-are ignored, as trec_eval ignores them: scores decide, and ties fall by id. Runs are written by
-`tasks.benchmarks.write_run`.
+A run has lines ``query Q0 code rank score tag``. The ranks are ignored, as trec_eval ignores them:
+scores decide, and ties fall by id.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from math import isfinite
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +14,6 @@ import pyarrow.compute as pc
 
 from infra.atomic import atomic_write
 from infra.errors import PublishError, SourceError
-from infra.records import Label
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import (
     NOTHING,
@@ -32,7 +28,6 @@ from tasks.files.columns import NAME, NUMBER, read_columns, stream_columns
 from tasks.files.text import UNREADABLE
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
-_QRELS = ("query", "iteration", "code", "relevance")
 _LINES_AT_ONCE = 1 << 18
 _INFINITY, _INFINITY_AND_MORE = 0x7F800000, 0x7FFFFFFF  # bits of a float of 32
 
@@ -67,16 +62,6 @@ def _run_columns(
     return *queries.result(), *codes.result(), np.concatenate(scores)
 
 
-def read_qrels(file: Path) -> QrelsTable:
-    """Return the qrels of a file.
-
-    Raises:
-        SourceError: The file is missing, a line is malformed, or a pair is judged twice.
-    """
-    table = read_columns(file, _QRELS, {"query": NAME, "code": NAME, "relevance": NUMBER})
-    return qrels_table(file, table)
-
-
 def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
     """Return the columns query, code and relevance of a file as qrels.
 
@@ -94,23 +79,6 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
             "give each pair a finite number"
         )
     return QrelsTable(query_ids, code_ids, rows, columns, relevance)
-
-
-def write_qrels(file: Path, labels: Iterable[Label]) -> None:
-    """Write labels as a qrels file, sorted by ids; fractions of grades are kept.
-
-    Raises:
-        PublishError: An id has white space, or a relevance is no finite number.
-    """
-    ordered = sorted(labels, key=lambda label: (label.query_id, label.code_id))
-    with _unfit(file):
-        refuse_unfit_ids(pa.array([name for label in ordered for name in label.key], pa.string()))
-    if not all(isfinite(label.relevance) for label in ordered):
-        raise PublishError(f"{file} cannot be written: a relevance is no finite number")
-    with file.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(
-            f"{label.query_id} 0 {label.code_id} {label.relevance:.12g}\n" for label in ordered
-        )
 
 
 def _refuse_repeated(
@@ -166,10 +134,12 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
     file, tag = run_file(folder, method), tag or method
     code_ids = pa.array(rankings.code_ids, pa.string())
-    with _unfit(file):
+    try:
         for names in (rankings.query_ids, [tag]):
             refuse_unfit_ids(pa.array(names, pa.string()))
         refuse_unfit_ids(code_ids)
+    except ValueError as error:
+        raise PublishError(f"{file} cannot be written: {error}") from None
     step = max(1, _LINES_AT_ONCE // max(rankings.depth, 1))
     with atomic_write(file) as partial, partial.open("wb") as stream:
         for start in range(0, len(rankings.query_ids), step):
@@ -177,14 +147,6 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
             _refuse_rising(rankings, rows, tag)
             stream.write(_lines(rankings, rows, code_ids, tag))
     return file
-
-
-@contextmanager
-def _unfit(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise PublishError(f"{file} cannot be written: {error}") from None
 
 
 def _lines(rankings: Rankings, rows: slice, code_ids: pa.Array, tag: str) -> memoryview:

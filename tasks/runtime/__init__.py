@@ -2,9 +2,9 @@
 
 ``caching`` joins Prefect's cache with what the store holds, ``progress`` reports, ``references``
 are what stages hand on; ``embedder`` and ``ray_queue`` are work on Ray, ``run_logger`` the log
-there. ``placement`` plans where actors go, ``vector_writer`` writes their vectors, ``pair_queue``
-holds the pairs of judges. Tracing begins with the import of this package, which the workers of Ray
-import too: Prefect makes the span of a run before it calls it.
+there. ``vector_writer`` writes the vectors of actors, ``pair_queue`` holds the pairs of judges.
+Tracing begins with the import of this package, which the workers of Ray import too: Prefect makes
+the span of a run before it calls it.
 """
 
 from infra.tracing import start_tracing

@@ -44,10 +44,6 @@ def raise_if_stopped() -> None:
         raise KeyboardInterrupt
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Bar:
     """A progress bar in the Prefect UI, worth no run: a server that takes none is left in peace.
 
@@ -104,7 +100,7 @@ class Progress:
     judging: JudgingState | None = None
     note: str = ""
     _started: float = field(default_factory=time.monotonic)
-    _started_at: datetime = field(default_factory=_utc_now)
+    _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _reported: float = field(default_factory=time.monotonic)
     _written: float = float("-inf")
     _worth: float = 0.0

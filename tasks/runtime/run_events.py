@@ -11,8 +11,10 @@ from collections import Counter
 from prefect.events import emit_event
 from prefect.runtime import deployment
 
+# A model's budget is spent, which all runs share, or that of one run: the next one has its own.
 BUDGET_EXHAUSTED = "cosqa.budget.exhausted"
 RUN_BUDGET_EXHAUSTED = "cosqa.run-budget.exhausted"
+# The agents judge too many pairs with known labels wrongly; labels are not as stable as asked for.
 CANARY_ALARM = "cosqa.canary.alarm"
 AUDIT_ALARM = "cosqa.audit.alarm"
 BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
@@ -35,29 +37,9 @@ def artifact_key(kind: str, name: str) -> str:
     return f"{kind}-{slug(name)}"
 
 
-def budget_exhausted(collection: str, message: str, payload: Payload) -> None:
-    """Tell that a model's budget, which all runs share, is spent."""
-    _of_collection(BUDGET_EXHAUSTED, collection, message, payload)
-
-
 def budgets_told() -> int:
     """Return how often this process has told that a budget which all runs share is spent."""
     return _told[BUDGET_EXHAUSTED]
-
-
-def run_budget_exhausted(collection: str, message: str, payload: Payload) -> None:
-    """Tell that the budget of one run is spent: the next one of its deployment has its own."""
-    _of_collection(RUN_BUDGET_EXHAUSTED, collection, message, payload)
-
-
-def canary_alarm(collection: str, message: str, payload: Payload) -> None:
-    """Tell that the agents judge too many pairs with known labels wrongly."""
-    _of_collection(CANARY_ALARM, collection, message, payload)
-
-
-def audit_alarm(collection: str, message: str, payload: Payload) -> None:
-    """Tell that labels are less stable than they are to be."""
-    _of_collection(AUDIT_ALARM, collection, message, payload)
 
 
 def benchmark_published(name: str, collection: str, payload: Payload) -> None:
@@ -72,7 +54,8 @@ def benchmark_published(name: str, collection: str, payload: Payload) -> None:
     )
 
 
-def _of_collection(event: str, collection: str, message: str, payload: Payload) -> None:
+def tell(event: str, collection: str, message: str, payload: Payload) -> None:
+    """Tell of a run on a collection: one of the events above."""
     _told[event] += 1
     emit_event(
         event,

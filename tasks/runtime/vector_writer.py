@@ -68,6 +68,7 @@ class VectorWriter:
         self._database = database
         self._spec = spec
         self._folder = folder_of(spec)
+        self._parts_folder = database.settings.vectors / self._folder / "parts"
         self._shard_size = shard_size
         self._advance = advance
         self._dimension = spec.dimension
@@ -148,10 +149,6 @@ class VectorWriter:
                     self._dimension = self._dimension or part.rows.shape[1]
                     found.append((path, part))
         return found
-
-    @property
-    def _parts_folder(self) -> Path:
-        return self._database.settings.vectors / self._folder / "parts"
 
     def _take_over(
         self, file: _OpenFile, ids: vectors.Ids, parts: Sequence[tuple[Path, VectorFile]]

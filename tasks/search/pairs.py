@@ -6,7 +6,6 @@ Only the codes that are in a pair are asked for.
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -56,11 +55,9 @@ def in_memory(vectors: Mapping[str, Floats]) -> Codes:
     return codes
 
 
-@contextmanager
-def search_threads() -> Iterator[Executor]:
-    """Yield threads, one for each core, eight at most."""
-    with ThreadPoolExecutor(THREADS, "search") as executor:
-        yield executor
+def search_threads() -> Executor:
+    """Return threads for a ``with``, one for each core, eight at most."""
+    return ThreadPoolExecutor(THREADS, "search")
 
 
 class PairScorer:

@@ -53,45 +53,28 @@ _INFO = SourceInfo(
 )
 
 
-class _Definition(BaseModel):
-    """The keys of a definition that are read."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-    function: str
-    url: str
-    nwo: str = ""
-    identifier: str = ""
-    docstring: str = ""
-
-
-class _Documented(BaseModel):
-    """The keys of a documented function that are read."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
-
-    code: str
-    url: str
-    repo: str = ""
-    func_name: str = ""
-    docstring: str = ""
-
-
 class _Function(BaseModel):
-    """A function of either file."""
+    """A function of either file, by the keys that are read."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     text: str
     url: str
     repository: str
     name: str
-    documentation: str
-    language: str
-    split: str = ""
+    docstring: str = ""
 
 
-_Functions = Iterator[tuple[_Function, Code]]
+class _Definition(_Function):
+    text: str = Field(alias="function")
+    repository: str = Field("", alias="nwo")
+    name: str = Field("", alias="identifier")
+
+
+class _Documented(_Function):
+    text: str = Field(alias="code")
+    repository: str = Field("", alias="repo")
+    name: str = Field("", alias="func_name")
 
 
 class CodeSearchNetOptions(SourceOptions):
@@ -223,16 +206,16 @@ class CodeSearchNetSource:
             return {self._name: merged.streamed(_INFO, items)}
         pairs = self._options.documentation_queries
         functions = self._functions(merged)
-        parsed = (text_of_language(code) for _, code in functions)
+        parsed = map(text_of_language, functions)
         items = self._pairs(functions, merged) if pairs else merged.codes(parsed)
         return {self._name: merged.streamed(_INFO, items)}
 
-    def _pairs(self, functions: Iterable[tuple[_Function, Code]], merged: Merged) -> Iterator[Item]:
+    def _pairs(self, functions: Iterable[Code], merged: Merged) -> Iterator[Item]:
         """Yield documentation as queries, and the functions without it.
 
         As in its evaluation each function answers its own paragraph; several may have the same one.
         """
-        for function, code in functions:
+        for code in functions:
             parsed = text_of_language(code)
             bare = Code.of(
                 parsed.text_without_documentation,
@@ -240,9 +223,9 @@ class CodeSearchNetSource:
             )
             codes = list(merged.codes([CorpusFunction(bare, parsed.syntax, parsed.parse_error)]))
             yield from codes
-            paragraph = first_paragraph(function.documentation)
+            paragraph = first_paragraph(code.documentation)
             if paragraph and merged.has_code(bare.code_id):
-                query = Query.of(paragraph, code.origin, function.split)
+                query = Query.of(paragraph, code.origin, code.split)
                 pair = {"query_id": query.query_id, "code_id": bare.code_id}
                 yield from merged.queries([query])
                 yield from merged.new_labels([Label(**pair, origin=ORIGIN, relevance=1.0)])
@@ -265,9 +248,9 @@ class CodeSearchNetSource:
                     asked.setdefault((language, url), []).extend(judged)
                 yield from merged.queries([query] if has_answer else ())
         labels = []
-        for function, code in self._functions(merged, asked.keys()):
+        for code in self._functions(merged, asked.keys()):
             yield from merged.codes([text_of_language(code)])
-            for query, right, note in asked.pop((function.language, function.url), ()):
+            for query, right, note in asked.pop((code.language, code.url), ()):
                 pair = {"query_id": query.query_id, "code_id": code.code_id}
                 labels.append(Label(**pair, origin=GRADED, relevance=float(right), note=note))
         if asked:
@@ -276,8 +259,8 @@ class CodeSearchNetSource:
 
     def _functions(
         self, merged: Merged, chosen: Collection[tuple[str, str]] | None = None
-    ) -> _Functions:
-        """Yield the functions of all files, each with its record.
+    ) -> Iterator[Code]:
+        """Yield the functions of all files.
 
         Args:
             merged: Counts those that are empty.
@@ -286,13 +269,22 @@ class CodeSearchNetSource:
         for language, files in self._files.items():
             licences = _read_licences(self._licences(language))
             for file in files:
-                for place, function in _read(file, language):
+                for place, function in _read(file):
                     if chosen is not None and (language, function.url) not in chosen:
                         continue
-                    if function.text.strip():
-                        yield function, _record(function, place, licences)
-                    else:
+                    if not function.text.strip():
                         merged.dropped[EMPTY] += 1
+                        continue
+                    yield Code.of(
+                        function.text,
+                        name=function.name,
+                        documentation=function.docstring,
+                        origin=f"{function.repository} {Path(place).name}".strip(),
+                        language=language,
+                        licence=licences.get(function.repository, UNKNOWN),
+                        url=function.url,
+                        split="" if file.suffix == ".pkl" else file.parent.name,
+                    )
 
     def _files_of(self, language: str) -> list[Path]:
         """Return the files with a language's functions."""
@@ -321,36 +313,14 @@ class CodeSearchNetSource:
         return next(filter(Path.is_file, places), places[0])
 
 
-def _read(file: Path, language: str) -> Iterator[tuple[str, _Function]]:
+def _read(file: Path) -> Iterator[tuple[str, _Function]]:
     """Yield the functions of a file, each with its place."""
-    if file.suffix == ".pkl":
-        for number, item in enumerate(pickled_items(file), 1):
-            place = f"{printable(file)}: definition {number:,}"
-            row = validated(place, item, _Definition)
-            names = {"repository": row.nwo, "name": row.identifier, "documentation": row.docstring}
-            yield place, _Function(text=row.function, url=row.url, language=language, **names)
+    if file.suffix != ".pkl":
+        yield from read_lines(file, _Documented)
         return
-    for place, line in read_lines(file, _Documented):
-        yield (
-            place,
-            _Function(
-                text=line.code, url=line.url, repository=line.repo, name=line.func_name,
-                documentation=line.docstring, language=language, split=file.parent.name,
-            ),
-        )  # fmt: skip
-
-
-def _record(function: _Function, place: str, licences: Mapping[str, str]) -> Code:
-    return Code.of(
-        function.text,
-        name=function.name,
-        documentation=function.documentation,
-        origin=f"{function.repository} {Path(place).name}".strip(),
-        language=function.language,
-        licence=licences.get(function.repository, UNKNOWN),
-        url=function.url,
-        split=function.split,
-    )
+    for number, item in enumerate(pickled_items(file), 1):
+        place = f"{printable(file)}: definition {number:,}"
+        yield place, validated(place, item, _Definition)
 
 
 def _read_licences(file: Path) -> dict[str, str]:

@@ -87,6 +87,8 @@ class CosqaSource:
         self._name = collection
         self._options = options
         self._folder = require_folder(options.path)
+        self._of_all = options.queries == "all"
+        self._all, self._base = self._folder / "cosqa-all.json", self._folder / "code_idx_map.txt"
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -131,18 +133,6 @@ class CosqaSource:
         if self._pair_files:
             collections[f"{self._name}-pairs"] = self._pairs(self._pair_files)
         return collections
-
-    @property
-    def _of_all(self) -> bool:
-        return self._options.queries == "all"
-
-    @property
-    def _all(self) -> Path:
-        return self._folder / "cosqa-all.json"
-
-    @property
-    def _base(self) -> Path:
-        return self._folder / "code_idx_map.txt"
 
     @property
     def _retrieval_files(self) -> list[Path]:

@@ -33,10 +33,13 @@ Means = dict[str, float]
 
 def ours(run: Path, qrels: Path, names: tuple[str, ...] = COMMON) -> Means:
     """Score by this project."""
-    from tasks.benchmarks.trec import read_qrels, read_run  # noqa: PLC0415 - each in its process
+    from tasks.benchmarks.trec import qrels_table, read_run  # noqa: PLC0415 - each in its process
+    from tasks.files.columns import NAME, NUMBER, read_columns  # noqa: PLC0415
     from tasks.metrics import evaluate, mean  # noqa: PLC0415
 
-    scores = evaluate(read_run(run), read_qrels(qrels), names)
+    types = {"query": NAME, "code": NAME, "relevance": NUMBER}
+    judged = read_columns(qrels, ("query", "iteration", "code", "relevance"), types)
+    scores = evaluate(read_run(run), qrels_table(qrels, judged), names)
     return {name: mean(values.values()) for name, values in scores.items()}
 
 

@@ -39,6 +39,7 @@ from infra.store.vectors import StoredVectors, joint_blocks
 from tasks.search.exact import search
 from tasks.search.pairs import Codes
 from tasks.search.scores import ITEMS, QUERIES, Positions, Singles, score_blocks
+from tests.fakes.vectors import add_file
 
 ROWS = 8_192  # of a file
 TORCH_CODES = 65_536
@@ -67,7 +68,7 @@ def write_store(options: argparse.Namespace) -> None:
             rows = min(ROWS, options.codes - start)
             ids = [f"c{code:08}" for code in range(start, start + rows)]
             content = unit_vectors(rows, size, 1_000_000 * number + start)
-            vectors.add_file(database, name, "code", f"{name}/{start:08}.arrow", ids, content)
+            add_file(database, name, "code", f"{name}/{start:08}.arrow", ids, content)
         queries = unit_vectors(options.queries, size, 10_000_000 + number)
         np.save(options.folder / f"queries-{number}.npy", queries)
 

@@ -87,7 +87,7 @@ def by_records(database: Database) -> Counter[tuple[int, int | None]]:
         ranks = tx.rows("SELECT query_id, code_id, rank FROM candidates")
         labels = tx.rows("SELECT query_id, code_id, label FROM annotations")
     label_of = {(query, code): label for query, code, label in labels}
-    return Counter((rank, label_of[query, code]) for query, code, rank in ranks)  # type: ignore[misc]
+    return Counter((rank, label_of[query, code]) for query, code, rank in ranks)
 
 
 def peak_mb() -> float:

@@ -21,6 +21,7 @@ from infra.settings import StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vectors import LocatedVectors, StoredVectors, Vectors, joint_blocks
 from tests.bench.measure import medians
+from tests.fakes.vectors import add_file
 
 SHARD, OLD_SHARD = 8_192, 512
 
@@ -36,7 +37,7 @@ def write(database: Database, ids: list[str], dimension: int) -> Path:
             some = ids[start : start + SHARD]
             rows = np.roll(noise, start // SHARD, axis=1)[: len(some)]
             rows.tofile(file)
-            vectors.add_file(database, "new", "code", f"new/{start}.arrow", some, rows)
+            add_file(database, "new", "code", f"new/{start}.arrow", some, rows)
             if start < len(ids) // 10:
                 write_as_before(database, old, some, rows)
     return flat

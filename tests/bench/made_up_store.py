@@ -45,6 +45,7 @@ from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 from tasks.stages.embed import encoder_key
 from tests.fakes.checkpoints import make_checkpoint
+from tests.fakes.vectors import add_file
 
 QUERIES, CODES, TOP, CALLS, EXECUTIONS = 20_604, 653_994, 20, 740_000, 330_000
 DIMENSION, ENCODER, COLLECTION = 64, "made-up", "jsonl"
@@ -264,9 +265,7 @@ def _embed(database: Database) -> None:
         for number, ids in enumerate(batched(items, _FILE_ROWS)):
             rows = draw.standard_normal((len(ids), DIMENSION), np.float32)
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            vectors.add_file(
-                database, key, kind, f"{ENCODER}-{key}/{kind}-{number}.arrow", ids, rows
-            )
+            add_file(database, key, kind, f"{ENCODER}-{key}/{kind}-{number}.arrow", ids, rows)
 
 
 def main() -> None:

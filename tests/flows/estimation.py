@@ -20,10 +20,11 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database, vectors
-from infra.store.vectors import Vectors, read_vectors
+from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import encoder_key
+from tests.fakes.vectors import add_file, read_vectors
 
 VERBS = ["add", "read", "sort", "open", "parse", "count", "merge", "split", "reverse", "find"]
 THINGS = ["list", "file", "date", "string", "tree", "number", "table", "word", "matrix", "graph"]
@@ -64,7 +65,7 @@ def store_vectors(
         row_of |= {item: row for item, row in zip(ids, kept, strict=True) if item not in row_of}
         vectors.delete_files(database, [old.file])
     file = f"{uuid4().hex}.arrow"
-    vectors.add_file(database, key, kind, file, list(row_of), np.array(list(row_of.values())))
+    add_file(database, key, kind, file, list(row_of), np.array(list(row_of.values())))
 
 
 def embedded(database: Database, encoder: str, pairs: Iterable[tuple[str, str]]) -> None:

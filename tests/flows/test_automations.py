@@ -84,7 +84,8 @@ def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
 
     @flow(name="judges")
     def judges() -> None:
-        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
+        event = run_events.BUDGET_EXHAUSTED
+        run_events.tell(event, "Python source", "all is spent", {"usd": 1.5})
 
     @flow(name="spends")
     def spends() -> None:

@@ -177,7 +177,7 @@ def ended_by(error: Exception, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
 
     def fail(*_: object, **__: object) -> None:
         if is_told:
-            run_events.budget_exhausted("c", str(error), {})
+            run_events.tell(run_events.BUDGET_EXHAUSTED, "c", str(error), {})
         raise error
 
     monkeypatch.setattr(entries, "_called", fail)

@@ -15,8 +15,8 @@ import psutil
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
-from infra.store.vectors import read_vectors
 from tests.fakes.llm_server import KEY
+from tests.fakes.vectors import read_vectors
 from tests.flows.command_process import CommandProcess
 from tests.processes import still_running
 

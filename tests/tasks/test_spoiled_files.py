@@ -30,7 +30,7 @@ from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.benchmarks.pairs import read_pairs
 from tasks.benchmarks.query_files import read_query_texts
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.trec import read_qrels, read_run, write_qrels
+from tasks.benchmarks.trec import read_run
 from tasks.files.json_lines import read_queries
 from tasks.sources import open_source, sources
 from tasks.studies._files import read_annotators
@@ -78,11 +78,6 @@ def _run(folder: Path) -> Callable[[], object]:
     run = {f"q{query}": {f"c{code}": code / 7 for code in range(4)} for query in range(3)}
     file = write_run(folder, "method", rankings_of(run))
     return lambda: read_run(file)
-
-
-def _qrels(folder: Path) -> Callable[[], object]:
-    write_qrels(folder / "qrels", agents_benchmark().labels)
-    return lambda: read_qrels(folder / "qrels")
 
 
 def _beir(folder: Path) -> Callable[[], object]:
@@ -154,7 +149,6 @@ READERS = {
     **{f"source-{name}": _source(name) for name in sources.names()},
     **{f"suite-{name}": _suite(name) for name in suites.names()},
     "run": Reader(_run),
-    "qrels": Reader(_qrels),
     "beir": Reader(_beir, "b/beir/**/*"),
     "export": Reader(_export, "b/*.[pj]*"),
     "sealed-export": Reader(_sealed_export, "b/*.parquet"),

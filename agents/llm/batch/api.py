@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.llm.answers import read_object
 from agents.llm.bounds import bounded
@@ -56,7 +56,7 @@ class ProviderBatch(Record):
     Attributes:
         batch_id: Its name.
         status: validating, in_progress, finalizing, completed, failed, expired, cancelling,
-            cancelled, or what else a provider says.
+            cancelled, or what else a provider says; nothing more will come after one of `ENDED`.
         done: Number of requests that are finished, failed ones included.
         files: The files of replies and of errors that there are.
         problem: Why it failed.
@@ -69,11 +69,6 @@ class ProviderBatch(Record):
     files: tuple[str, ...] = ()
     problem: str = ""
     mark: str = ""
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more will come."""
-        return self.status in ENDED
 
 
 class BatchApi:
@@ -130,7 +125,8 @@ class BatchApi:
         for _ in range(_MAX_PAGES):
             answer = await self._send("GET", "/batches", params={"limit": str(_PAGE), **after})
             listed = answer.get("data")
-            rows = [row for row in listed if isinstance(row, dict)] if _is_list(listed) else []
+            several = listed if isinstance(listed, list) else []
+            rows = [row for row in several if isinstance(row, dict)]
             for row in rows:  # those of others may be of any kind
                 if _mark(row) == mark:
                     return self._batch(row)
@@ -314,10 +310,6 @@ class PatientBatchApi:
 
 def _mark(answer: Mapping[str, Any]) -> str:
     return str(_mapping(answer.get("metadata")).get(_MARK, ""))
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

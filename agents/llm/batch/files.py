@@ -18,7 +18,8 @@ from agents.llm.batch.api import ENDPOINT, WAY_OUT
 from agents.llm.batch.requests import WaitingRequest
 from agents.llm.bounds import LONGEST_REPLY
 from agents.llm.cache import RawReply, kept
-from agents.llm.litellm_transport import loaded_litellm, raw_reply, translated
+from agents.llm.litellm_transport import raw_reply, translated
+from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import ChatCompletions
 from agents.llm.price_list import prices_of, told
 from agents.llm.question import Question, TokenLimits, believable, token_limits
@@ -63,24 +64,17 @@ class BatchMessages:
 
     Args:
         settings: The model; `check_batches` has passed.
+
+    Attributes:
+        base_url: The server's address.
+        key: The key.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         key = settings.api_key.get_secret_value() if settings.api_key else None
         self._settings = settings
-        self._completions = ChatCompletions(
-            loaded_litellm(), settings.model, settings.base_url, key
-        )
-
-    @property
-    def base_url(self) -> str:
-        """The server's address."""
-        return self._completions.base_url
-
-    @property
-    def key(self) -> str | None:
-        """The key."""
-        return self._completions.key
+        self._completions = ChatCompletions(settings.model, settings.base_url, key)
+        self.base_url, self.key = self._completions.base_url, self._completions.key
 
     def body_of(self, question: Question, form: ResponseFormat) -> dict[str, Any]:
         """Return the body of a request, in a response format that the provider takes."""
@@ -117,8 +111,7 @@ class BatchShare(Record):
 
 def batch_share(model: str) -> BatchShare:
     """Return which share of the usual price a model's replies cost in a batch."""
-    litellm = loaded_litellm()
-    prices = prices_of(litellm, model)
+    prices = prices_of(model)
     usual = _sum_of(prices, "")
     batch = _sum_of(prices, "_batches")
     if not usual or not batch:
@@ -136,15 +129,14 @@ def batch_price(model: str, limits: TokenLimits) -> float | None:
 
 def price_of_usage(model: str, usage: Any) -> float | None:  # noqa: ANN401 - litellm has no types
     """Return the US dollars for the usage that a reply in a batch reports, None where unknown."""
-    litellm = loaded_litellm()
-    if not prices_of(litellm, model):
+    if not prices_of(model):
         return None
 
     def count(name: str, provider: str) -> float:
-        calculator = litellm.cost_calculator.batch_cost_calculator
+        calculator = loaded_litellm().cost_calculator.batch_cost_calculator
         return float(sum(calculator(usage=usage, model=name, custom_llm_provider=provider)))
 
-    return told(litellm, model, count)
+    return told(model, count)
 
 
 def _sum_of(prices: dict[str, Any], kind: str) -> float:

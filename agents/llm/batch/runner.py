@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.llm.batch.api import WAY_OUT, NoBatchesError, PatientBatchApi, ProviderBatch
+from agents.llm.batch.api import ENDED, WAY_OUT, NoBatchesError, PatientBatchApi, ProviderBatch
 from agents.llm.batch.files import (
     BatchMessages,
     Incoming,
@@ -210,7 +210,7 @@ class BatchRunner:
         for batch in self._sent():
             try:
                 state = await self._state_of(batch)
-                if state and state.has_ended:
+                if state and state.status in ENDED:
                     await self._take(batch, state)
                     ended += 1
                 elif state:

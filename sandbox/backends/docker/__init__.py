@@ -4,7 +4,7 @@
 ``engine``, in one of the empty ``networks`` that it keeps. ``connection`` connects to that engine,
 ``boot`` puts the sources of `sandbox.inside` on a container's command line, ``channel`` exchanges
 jobs and reports with the runner that waits there, and ``installers`` runs the containers that
-install, whose ``streams`` carry what they ask their index for. ``process_owner`` says which process
+install. ``process_owner`` says which process
 left which containers, and ``abilities`` what an engine can hold a box to.
 """
 

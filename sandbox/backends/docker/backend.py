@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -67,9 +67,16 @@ class DockerSandbox:
         engine = await self.engine()
         return await self.call(engine.identity)
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
-        """Return a fresh box; see ``Sandbox.box``."""
-        return self._box(code, bare=bare)
+    @asynccontextmanager
+    async def box(self, code: str, *, bare: bool = False) -> AsyncIterator[Box]:
+        """Yield a fresh box; see ``Sandbox.box``."""
+        box = DockerBox(self, code, bare=bare)
+        self._boxes.add(box)
+        try:
+            yield box
+        finally:
+            self._boxes.discard(box)
+            await asyncio.shield(box.remove())
 
     async def close(self) -> None:
         """Remove every box that is still there and close the connections to the engine."""
@@ -160,13 +167,3 @@ class DockerSandbox:
         engine = await self.engine()
         await self.call(engine.stop, running)
         self._users_of.pop(running).release()
-
-    @asynccontextmanager
-    async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:
-        box = DockerBox(self, code, bare=bare)
-        self._boxes.add(box)
-        try:
-            yield box
-        finally:
-            self._boxes.discard(box)
-            await asyncio.shield(box.remove())

@@ -86,9 +86,9 @@ def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: 
     if isinstance(error, UnrecordableError):
         return
     is_of_run = isinstance(error, RunBudgetExhaustedError)
-    tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
+    event = run_events.RUN_BUDGET_EXHAUSTED if is_of_run else run_events.BUDGET_EXHAUSTED
     figures = {"usd": spending.usd, "tokens": spending.tokens}
-    tell(plan.collection, str(error), {"model": plan.recipe.model, **figures})
+    run_events.tell(event, plan.collection, str(error), {"model": plan.recipe.model, **figures})
 
 
 class RunWatch:
@@ -257,7 +257,8 @@ class RunWatch:
             tell_of_budget(self._plan, error, self._spending)
         if isinstance(error, CanaryError):
             counts = self._canaries.counts
-            run_events.canary_alarm(
+            run_events.tell(
+                run_events.CANARY_ALARM,
                 collection,
                 str(error),
                 {"model": model, "judged": counts.judged, "wrong": counts.wrong},

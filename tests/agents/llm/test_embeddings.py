@@ -1,6 +1,6 @@
 """Laws of the client of embedding APIs.
 
-Covers `agents.llm.embeddings` and `agents.llm.embedding_errors`.
+Covers `agents.llm.embeddings`.
 """
 
 import asyncio

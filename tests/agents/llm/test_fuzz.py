@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agents.llm.answers import plausible_usage, read_answer
 from agents.llm.batch.files import outcomes_of
 from agents.llm.cache import RawReply
-from agents.llm.litellm_transport import loaded_litellm, raw_reply, request_error
+from agents.llm.litellm_transport import raw_reply, request_error
 from agents.llm.openai_transport import ChatCompletions
 from agents.llm.structured_output import Reply, read
 from tests.fuzzing import NUMBERS, examine
@@ -46,7 +46,7 @@ class Verdict(Reply):
 
 @pytest.fixture(scope="module")
 def completions() -> ChatCompletions:
-    return ChatCompletions(loaded_litellm(), "openai/gpt-4o-mini", "http://127.0.0.1:1/v1", "key")
+    return ChatCompletions("openai/gpt-4o-mini", "http://127.0.0.1:1/v1", "key")
 
 
 def completion(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> dict[str, Any]:

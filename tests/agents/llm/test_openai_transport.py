@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from agents.llm.litellm_transport import Transport, loaded_litellm
+from agents.llm.litellm_transport import Transport
+from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, response_format
@@ -60,7 +61,7 @@ async def both_ways(
 ) -> tuple[Any, Any]:
     """Return what came of the same request by litellm's way and by the short one."""
     litellm = loaded_litellm()
-    short = ChatCompletions(litellm, model, server.base_url, key)
+    short = ChatCompletions(model, server.base_url, key)
     found: list[Any] = []
     sendings = (
         lambda: litellm.acompletion(
@@ -218,8 +219,7 @@ async def test_a_compressed_answer_is_read(bench: Bench, pair: Pair) -> None:
 
 
 def test_only_known_providers_requests_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    litellm = loaded_litellm()
-    assert not ChatCompletions.suits(litellm, "anthropic/claude-3-5-haiku-latest")
-    assert ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
+    assert not ChatCompletions.suits("anthropic/claude-3-5-haiku-latest")
+    assert ChatCompletions.suits("openai/gpt-4o-mini")
     monkeypatch.setenv("OPENAI_ORG_ID", "an organisation, which the SDK alone would send")
-    assert not ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
+    assert not ChatCompletions.suits("openai/gpt-4o-mini")

@@ -1,12 +1,12 @@
 """Laws of models' prices.
 
-Covers `agents.llm.price_list`.
+Covers `agents.llm.price_list` and `agents.llm.loading`.
 """
 
 import pytest
 
 from agents.llm.batch.files import batch_price
-from agents.llm.prices import token_prices
+from agents.llm.price_list import token_prices
 from agents.llm.question import TokenLimits
 
 

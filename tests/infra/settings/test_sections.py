@@ -2,8 +2,7 @@
 
 Covers `infra.settings.section`, `infra.settings.store`,
 `infra.settings.configurations`, `infra.settings.environment`,
-`infra.settings.problems`, `infra.settings.sandbox`, `infra.settings.generation`,
-`infra.settings.ray`, `infra.settings.evaluation`, `infra.settings.estimation`.
+`infra.settings.problems`, `infra.settings.sandbox`.
 """
 
 import os

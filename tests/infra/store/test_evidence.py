@@ -19,6 +19,7 @@ from infra.store.generated import Confirmation
 from infra.store.labels import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tasks.statistics.rounds import majority
+from tests.fakes.candidates import load_candidates
 from tests.fakes.labels import labels_by
 from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
@@ -200,7 +201,7 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
 
 def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path)
-    hits = candidates.load_candidates(database, SEARCH, "c")
+    hits = load_candidates(database, SEARCH, "c")
     tested = judgement(
         *hits[3].key, recipe_id=ROUNDS[0],
         executions=(Execution(round=0, program="p", result=ExecutionResult(outcome="passed")),),

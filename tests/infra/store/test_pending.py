@@ -139,10 +139,11 @@ def test_a_fresh_store_has_new_queries_in_the_order_of_queries_and_ranks(
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
 def test_pairs_come_with_their_texts_in_the_order_of_their_keys(
-    database: Database, at_once: int
+    database: Database, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("infra.store.pending._PAIRS_AT_ONCE", at_once)
     planned(database)
-    pairs = list(pairs_in(database, "c", database.settings.folder / "keys.arrow", at_once))
+    pairs = list(pairs_in(database, "c", database.settings.folder / "keys.arrow"))
     assert [pair.key for pair in pairs] == IN_ORDER
     assert pairs[0].code == CODES[1]
     assert pairs[0].query.text == QUERIES[0].text
@@ -298,10 +299,11 @@ def test_tries_count_the_failures_in_a_row_under_one_recipe(database: Database) 
 
 @pytest.mark.parametrize("status", ["labelled", "failed"])
 def test_what_is_judged_while_reading_goes_on_changes_nothing_of_the_rest(
-    database: Database, status: str
+    database: Database, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("infra.store.pending._PAIRS_AT_ONCE", 2)
     planned(database)
-    reading = pairs_in(database, "c", database.settings.folder / "keys.arrow", at_once=2)
+    reading = pairs_in(database, "c", database.settings.folder / "keys.arrow")
     keys = [next(reading).key for _ in range(5)]
     for key in keys:
         annotate(database, key, status)

@@ -11,9 +11,10 @@ from infra.store.runs import decide_plan, last_plans, record_plan
 def test_plans_come_back_newest_first_with_what_was_decided(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path))
     first = record_plan(database, "c", RecipeId("r"), {"pairs": 3})
-    second = record_plan(database, "c", RecipeId("r"), {"pairs": 4}, "waiting")
+    second = record_plan(database, "c", RecipeId("r"), {"pairs": 4})
     other = record_plan(database, "d", RecipeId("r"), {})
     assert len({first, second, other}) == 3
+    decide_plan(database, second, "waiting")
     decide_plan(database, second, "approved", "somebody")
     found = last_plans(database, 2, "c")
     assert [item.plan_id for item in found] == [second, first]

@@ -41,6 +41,7 @@ from infra.store import (
     open_database,
 )
 from infra.store.database import SCHEMA, SCHEMA_VERSION
+from tests.fakes.candidates import load_candidates
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -93,11 +94,6 @@ def test_a_replaced_collection_shows_only_its_new_state(database: Database) -> N
     assert corpus.code_ids(database, "c") == [CODES[0].code_id]
 
 
-def test_limit_takes_the_first_queries_in_the_sources_order(database: Database) -> None:
-    keep(database, "print", collected(queries=3))
-    assert corpus.load_queries(database, "c", limit=2) == list(QUERIES[:2])
-
-
 def test_a_failed_replacement_leaves_the_old_collection(database: Database) -> None:
     keep(database, "print-1", collected())
     doubled = collected().model_copy(update={"queries": (QUERIES[0], QUERIES[0])})
@@ -119,7 +115,7 @@ def test_only_queries_without_candidates_are_left_to_search(database: Database) 
     )
     candidates.add_candidates(database, SEARCH, [found])
     assert candidates.queries_without_candidates(database, SEARCH, "c") == [QUERIES[1].query_id]
-    assert candidates.load_candidates(database, SEARCH, "c") == [found]
+    assert load_candidates(database, SEARCH, "c") == [found]
 
 
 def test_pairs_of_several_searches_come_once_and_only_while_the_collection_holds_them(
@@ -148,7 +144,7 @@ def test_two_searches_at_once_do_not_mix_the_candidates_of_a_query(database: Dat
             query_id=QUERIES[0].query_id, code_id=code, rank=1, similarity=1, by_encoder={}
         )
         candidates.add_candidates(database, SEARCH, [found])
-    assert [item.code_id for item in candidates.load_candidates(database, SEARCH, "c")] == ["c1"]
+    assert [item.code_id for item in load_candidates(database, SEARCH, "c")] == ["c1"]
 
 
 def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
@@ -225,7 +221,7 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = annotations.effort(database, RECIPE, [SEARCH, OTHER])
+    effort = annotations.effort(database, [RECIPE], [SEARCH, OTHER])
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
 

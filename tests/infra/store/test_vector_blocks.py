@@ -16,6 +16,7 @@ from infra.store.vectors import (
     joint_blocks,
     write_vectors,
 )
+from tests.fakes.vectors import add_file
 
 IDS = [f"c{n:020x}" for n in range(60)]
 ROWS = {
@@ -33,7 +34,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
         order = np.sort(shuffled.reshape(3, 20)) if name == "odd" else np.arange(60).reshape(6, 10)
         for number, part in enumerate(order):
             ids = [IDS[row] for row in part]
-            vectors.add_file(database, name, "code", f"{name}{number}.arrow", ids, rows[part])
+            add_file(database, name, "code", f"{name}{number}.arrow", ids, rows[part])
     return database
 
 
@@ -105,7 +106,7 @@ def test_a_file_that_was_replaced_since_its_items_were_located_is_an_error(
     database = open_database(StoreSettings(folder=tmp_path))
     for number, part in enumerate((slice(0, 20), slice(20, 40))):
         name = f"{number}.arrow"
-        vectors.add_file(database, "key", "code", name, IDS[part], ROWS["even"][part])
+        add_file(database, "key", "code", name, IDS[part], ROWS["even"][part])
     opened = StoredVectors(database, "key", "code", "c").open(vectors.ids_of(IDS[:40]))
     rows = np.ones((items, dimension), np.float32)
     write_vectors(database.settings.vectors / "1.arrow", IDS[20 : 20 + items], rows)

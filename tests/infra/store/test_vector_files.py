@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import DiskFullError, StoreError
-from infra.store.vectors import VectorFile, read_vectors, write_vectors
+from infra.store.vectors import VectorFile, write_vectors
 from tests.fakes.small_disk import small_disk
+from tests.fakes.vectors import read_vectors
 
 IDS = [f"c{n:020x}" for n in range(6)]
 ROWS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)

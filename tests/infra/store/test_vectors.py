@@ -9,6 +9,7 @@ from infra.collected import Collected
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, corpus, open_database, vectors
+from tests.fakes.vectors import add_file
 
 CODES = tuple(Code.of(f"def f{n}(x):\n    return x + {n}") for n in range(6))
 IDS = sorted(code.code_id for code in CODES)
@@ -26,7 +27,7 @@ def database(tmp_path: Path) -> Database:
     }
     corpus.replace_collections(database, "print", contents, "c")
     for name, part in (("b.arrow", slice(0, 4)), ("a.arrow", slice(3, 5))):
-        vectors.add_file(database, "key", "code", name, IDS[part], ROWS[part])
+        add_file(database, "key", "code", name, IDS[part], ROWS[part])
     return database
 
 

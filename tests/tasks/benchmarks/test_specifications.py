@@ -1,7 +1,4 @@
-"""Laws of specifications in exports: one table, counted, read back, and left out where useless.
-
-Covers `tasks.benchmarks.specifications`.
-"""
+"""Laws of specifications in exports: one table, counted, read back, and left out where useless."""
 
 from pathlib import Path
 

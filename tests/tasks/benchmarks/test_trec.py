@@ -6,17 +6,18 @@ Covers `tasks.files.columns`.
 import gzip
 from pathlib import Path
 
-import ir_measures
 import numpy as np
 import pytest
 
 from infra.errors import PublishError, SourceError
-from infra.records import Label
 from tasks.benchmarks import write_run
+from tasks.benchmarks.beir import read_beir_qrels
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.trec import read_qrels, read_run, write_qrels
+from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate
 from tests.tasks.metrics.cases import random_case
+
+HEADER = "query-id\tcorpus-id\tscore\n"
 
 
 def test_a_run_that_was_written_is_read_in_its_order(tmp_path: Path) -> None:
@@ -39,29 +40,12 @@ def test_a_run_that_comes_in_pieces_is_numbered_as_a_whole(
     assert pieces.codes.dtype == np.int32
 
 
-def test_qrels_that_were_written_are_read_by_us_and_by_ir_measures(tmp_path: Path) -> None:
-    labels = [
-        Label(query_id=query, code_id=code, origin="o", relevance=relevance)
-        for query, code, relevance in (("q2", "b", 0), ("q1", "c", 2), ("q1", "a", 1))
-    ]
-    write_qrels(tmp_path / "qrels", labels)
-    read = read_qrels(tmp_path / "qrels")
-    assert (read.query_ids, read.rows.tolist()) == (["q1", "q2"], [0, 0, 1])
+def test_qrels_are_read_in_their_order_with_fractions_of_grades(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text(f"{HEADER}q2\tb\t0\nq1\tc\t2.3333333\nq1\ta\t1\n")
+    read = read_beir_qrels(tmp_path / "qrels")
+    assert (read.query_ids, read.rows.tolist()) == (["q2", "q1"], [0, 1, 1])
     codes = [read.code_ids[column] for column in read.columns]
-    assert (codes, read.relevance.tolist()) == (["a", "c", "b"], [1, 2, 0])
-    theirs = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels")))  # type: ignore[no-untyped-call]
-    assert [(each.query_id, each.doc_id, each.relevance) for each in theirs] == [
-        ("q1", "a", 1),
-        ("q1", "c", 2),
-        ("q2", "b", 0),
-    ]
-
-
-def test_fractions_of_grades_are_kept(tmp_path: Path) -> None:
-    write_qrels(
-        tmp_path / "qrels", [Label(query_id="q", code_id="c", origin="o", relevance=2.3333333)]
-    )
-    assert read_qrels(tmp_path / "qrels").relevance.tolist() == [2.3333333]
+    assert (codes, read.relevance.tolist()) == (["b", "c", "a"], [0, 2.3333333, 1])
 
 
 def test_ties_fall_by_id_whatever_the_lines_order_and_ranks(tmp_path: Path) -> None:
@@ -78,8 +62,8 @@ def test_white_space_of_any_kind_parts_fields(tmp_path: Path, white: str) -> Non
 
 def test_files_can_be_scored_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "run").write_text('q Q0 "x 1 2.0 t\nq Q0 y 2 1.0 t\n')
-    (tmp_path / "qrels").write_text("q 0 y 1\n")
-    scores = evaluate(read_run(tmp_path / "run"), read_qrels(tmp_path / "qrels"), ["MRR"])
+    (tmp_path / "qrels").write_text(f"{HEADER}q\ty\t1\n")
+    scores = evaluate(read_run(tmp_path / "run"), read_beir_qrels(tmp_path / "qrels"), ["MRR"])
     assert scores == {"MRR": {"q": 0.5}}
 
 
@@ -108,15 +92,15 @@ def test_a_bad_run_is_an_error(tmp_path: Path, content: str, message: str) -> No
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("q 0 a 1\nq a 1\n", r"qrels:2: 3 fields where query iteration code relevance"),
-        ("q 0 a 1\nq 0 b yes\n", r"qrels:2: relevance is 'yes', no number"),
-        ("q 0 a 1\nq 0 a 0\n", r"qrels: code 'a' is judged twice for query 'q'"),
+        ("q\ta\t1\nq\ta\n", r"qrels:3: 2 fields where query code relevance"),
+        ("q\ta\t1\nq\tb\tyes\n", r"qrels:3: relevance is 'yes', no number"),
+        ("q\ta\t1\nq\ta\t0\n", r"qrels: code 'a' is judged twice for query 'q'"),
     ],
 )
 def test_bad_qrels_are_an_error(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "qrels").write_text(content)
+    (tmp_path / "qrels").write_text(HEADER + content)
     with pytest.raises(SourceError, match=message):
-        read_qrels(tmp_path / "qrels")
+        read_beir_qrels(tmp_path / "qrels")
 
 
 @pytest.mark.parametrize("lines", ["q Q0 a 1 2.0 t\n", "q\tQ0\ta\t1  2.0 t\n"])
@@ -147,9 +131,6 @@ def test_an_id_is_one_field_of_a_line_or_nothing_is_written(tmp_path: Path, unfi
     for query, code in ((unfit, "c"), ("q", unfit)):
         with pytest.raises(PublishError, match="is no id"):
             write_run(tmp_path, "method", rankings_of({query: {code: 1.0}}))
-        label = Label(query_id=query, code_id=code, origin="o", relevance=1.0)
-        with pytest.raises(PublishError, match="is no id"):
-            write_qrels(tmp_path / "qrels", [label])
     with pytest.raises(PublishError, match="is no id"):
         write_run(tmp_path, "method", rankings_of({"q": {"c": 1.0}}), tag=f"{unfit} tag")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -157,12 +138,9 @@ def test_an_id_is_one_field_of_a_line_or_nothing_is_written(tmp_path: Path, unfi
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "Infinity"])
 def test_a_relevance_is_a_finite_number(tmp_path: Path, number: str) -> None:
-    (tmp_path / "qrels").write_text(f"q 0 c 1\nq 0 d {number}\n")
+    (tmp_path / "qrels").write_text(f"{HEADER}q\tc\t1\nq\td\t{number}\n")
     with pytest.raises(SourceError, match="'d' for query 'q' is"):
-        read_qrels(tmp_path / "qrels")
-    label = Label(query_id="q", code_id="c", origin="o", relevance=float(number))
-    with pytest.raises(PublishError, match="no finite number"):
-        write_qrels(tmp_path / "written", [label])
+        read_beir_qrels(tmp_path / "qrels")
 
 
 def test_one_long_ranking_among_many_short_ones_fills_no_memory(tmp_path: Path) -> None:

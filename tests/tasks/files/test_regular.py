@@ -8,7 +8,7 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks.beir import read_beir_qrels
-from tasks.benchmarks.trec import read_qrels, read_run
+from tasks.benchmarks.trec import read_run
 from tasks.corpus.python_files import read_python
 from tasks.files.csv_rows import read_header
 from tasks.files.json_lines import read_queries
@@ -24,7 +24,6 @@ READERS = {
     "text": read_text,
     "lines": _exhausted(read_text_lines),
     "run": read_run,
-    "qrels": read_qrels,
     "beir": read_beir_qrels,
     "header": read_header,
     "queries": read_queries,

@@ -17,6 +17,7 @@ from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
 from tasks.runtime.vector_writer import VectorWriter, adopt_files, folder_of
 from tests.fakes.small_disk import small_disk
+from tests.fakes.vectors import read_vectors
 
 SPEC = EncoderSpec(
     name="made", model="none", revision="1", licence="MIT", source="here", dimension=4
@@ -132,7 +133,7 @@ def test_vectors_that_are_compared_by_products_have_any_length_but_none(database
     for number, (_, texts) in enumerate(again.batches("code", vectors.ids_of(IDS), read, 100)):
         again.add(number, 7 * vectors_of(texts))
     again.finish()
-    stored = [vectors.read_vectors(file)[1] for file in database.settings.vectors.rglob("*.arrow")]
+    stored = [read_vectors(file)[1] for file in database.settings.vectors.rglob("*.arrow")]
     assert np.allclose(np.linalg.norm(np.vstack(stored), axis=1), 7)
 
 

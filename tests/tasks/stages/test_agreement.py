@@ -8,10 +8,11 @@ import pytest
 from infra.collected import Collected
 from infra.records import Code, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
-from infra.store import corpus, open_database, vectors
+from infra.store import corpus, open_database
 from tasks.encoders import Kind
 from tasks.stages.agreement import report_agreement
 from tasks.stages.embed import encoder_key
+from tests.fakes.vectors import add_file
 
 INFO = SourceInfo(name="s", licence="MIT", revision="1", location="here")
 
@@ -36,7 +37,7 @@ def test_an_encoder_in_another_dtype_is_compared_with_itself_in_float32(
     for name, vectors_of_codes in rows.items():
         for kind, found in (("code", vectors_of_codes), ("query", exact[:1])):
             file = f"{name}-{kind}.arrow"
-            vectors.add_file(database, encoder_key(name), kind, file, ids[kind], found)  # type: ignore[arg-type, index]
+            add_file(database, encoder_key(name), kind, file, ids[kind], found)  # type: ignore[arg-type, index]
     arguments = (EncoderSettings(), RaySettings())
     with caplog.at_level("INFO"):
         told = report_agreement.fn(database, collection, "minilm@bfloat16", *arguments)

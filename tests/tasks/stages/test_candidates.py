@@ -12,7 +12,7 @@ from infra.collected import Collected
 from infra.errors import SettingsError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import SearchSettings, StoreSettings
-from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
+from infra.store import Database, benchmarks, candidates, corpus, open_database
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import SearchReference
 from tasks.stages.candidates import (
@@ -24,6 +24,8 @@ from tasks.stages.candidates import (
     search_identity,
 )
 from tasks.stages.embed import encoder_key
+from tests.fakes.candidates import load_candidates
+from tests.fakes.vectors import add_file
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
 ENCODERS = ("minilm", "codebert-base")
@@ -46,10 +48,10 @@ def database(tmp_path: Path) -> Database:
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     for name in ENCODERS:
         key = encoder_key(name)
-        vectors.add_file(database, key, "query", f"{name}/q.arrow", QUERIES, OF_QUERIES[name])
+        add_file(database, key, "query", f"{name}/q.arrow", QUERIES, OF_QUERIES[name])
         for start in range(0, 90, 40):  # in another order than the ids', as after new functions
             ids, rows = CODES[start : start + 40], OF_CODES[name][start : start + 40]
-            vectors.add_file(database, key, "code", f"{name}/{90 - start}.arrow", ids, rows)
+            add_file(database, key, "code", f"{name}/{90 - start}.arrow", ids, rows)
     return database
 
 
@@ -80,7 +82,7 @@ def test_an_interrupted_search_goes_on_behind_the_last_group(
     (group,) = _groups(database, search, left, SEARCH)
     _search(database, search, [group], SEARCH, bar)
     assert bar.done == bar.total
-    stored = candidates.load_candidates(database, search.search_id, "c")
+    stored = load_candidates(database, search.search_id, "c")
     assert not _unsearched_queries(database, search)
     expected = dict(zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True))
     for query, best in expected.items():
@@ -118,7 +120,7 @@ def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(database: Da
     search = reference(database, poor)
     _search(database, search, [QUERIES], poor, bar)
     found = {query: set[str]() for query in QUERIES}
-    for item in candidates.load_candidates(database, search.search_id, "c"):
+    for item in load_candidates(database, search.search_id, "c"):
         found[item.query_id].add(item.code_id)
     exact = zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True)
     shares = {

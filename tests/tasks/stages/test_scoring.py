@@ -40,6 +40,7 @@ from tasks.stages.scoring import (
     open_benchmark,
     score_method,
 )
+from tests.fakes.vectors import add_file
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
 
@@ -271,7 +272,7 @@ def test_the_time_of_a_ranking_is_without_that_of_its_vectors(
         clock[0] += 1_000
         rows = np.full((len(texts), 4), 0.5, np.float32)
         key = encoder_key("minilm")
-        vectors.add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
+        add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
 
     monkeypatch.setattr("tasks.stages.vectors.embed_texts", embed)
     monkeypatch.setattr("tasks.stages.scoring.time", SimpleNamespace(monotonic=lambda: clock[0]))

@@ -7,12 +7,13 @@ import pytest
 
 from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
-from infra.store import Database, open_database, vectors
+from infra.store import Database, open_database
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import BenchmarkVectors, TextVectors
+from tests.fakes.vectors import add_file
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]
@@ -29,7 +30,7 @@ def database(tmp_path: Path) -> Database:
     }
     for kind, ids in stored.items():
         rows = ROWS[: len(ids)]
-        vectors.add_file(database, encoder_key(ENCODER), kind, f"{kind}.arrow", ids, rows)
+        add_file(database, encoder_key(ENCODER), kind, f"{kind}.arrow", ids, rows)
     return database
 
 
@@ -64,7 +65,7 @@ def test_pairs_are_ranked_by_the_similarity_of_their_encoder(
     key = encoder_key(encoder)
     ids: dict[Kind, str] = {"code": Code.of(TEXTS[0]).code_id, "query": Query.of("x").query_id}
     for kind, item in ids.items():
-        vectors.add_file(database, key, kind, f"{encoder}-{kind}.arrow", [item], 3 * ROWS[:1])
+        add_file(database, key, kind, f"{encoder}-{kind}.arrow", [item], 3 * ROWS[:1])
     texts = TextVectors("pairs", database, EncoderSettings(), RaySettings())
     pairs = texts.load_pairs(encoder, Pairs("pairs", ("x",), (TEXTS[0],)))
     assert pairs.similarity == similarity

@@ -110,7 +110,7 @@ class World:
                 "SELECT code_id, label, path FROM annotations WHERE query_id = ? AND recipe_id = ?",
                 [QUERY.query_id, self.recipe.recipe_id],
             )
-        return {str(code): (label, str(path)) for code, label, path in rows}  # type: ignore[misc]
+        return {str(code): (label, str(path)) for code, label, path in rows}
 
 
 @pytest.fixture(autouse=True)

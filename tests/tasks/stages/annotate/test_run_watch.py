@@ -65,11 +65,9 @@ class Seen:
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
         monkeypatch.setattr(run_watch, "Bar", self._bar)
         monkeypatch.setattr(run_watch, "get_run_logger", lambda: logging.getLogger("run"))
-        for name in ("budget_exhausted", "run_budget_exhausted", "canary_alarm"):
-            monkeypatch.setattr(
-                run_events, name,
-                lambda collection, message, _, name=name: self.told.append((name, message)),
-            )  # fmt: skip
+        monkeypatch.setattr(
+            run_events, "tell", lambda event, _, message, __: self.told.append((event, message))
+        )
         monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
         self.watch = RunWatch(*named)
 
@@ -148,9 +146,10 @@ def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
     seen.watch.close(UnrecordableError("the disk is full"))  # pauses no deployment
     seen.watch.close(OSError("gone"))
     assert seen.told == [
-        ("budget_exhausted", "all is spent"), ("run_budget_exhausted", "that of the run is"),
-        ("canary_alarm", "4 of 6 are wrong"),
-    ]  # fmt: skip
+        (run_events.BUDGET_EXHAUSTED, "all is spent"),
+        (run_events.RUN_BUDGET_EXHAUSTED, "that of the run is"),
+        (run_events.CANARY_ALARM, "4 of 6 are wrong"),
+    ]
 
 
 def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
@@ -161,7 +160,7 @@ def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
 
     monkeypatch.setattr(SharedLimiter, "spent", unread)
     seen.watch.close(CanaryError("4 of 6 are wrong"))
-    assert seen.told == [("canary_alarm", "4 of 6 are wrong")]
+    assert seen.told == [(run_events.CANARY_ALARM, "4 of 6 are wrong")]
     assert "the ledger cannot be read" in caplog.text
 
 

@@ -13,13 +13,14 @@ from infra.collected import Collected
 from infra.ids import SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
-from infra.store import Database, candidates, corpus, figures, open_database, vectors
+from infra.store import Database, candidates, corpus, figures, open_database
 from infra.store.vectors import Kind
 from tasks.search.exact import search
 from tasks.search.pairs import in_memory
 from tasks.stages.candidates import _columns
 from tasks.stages.embed import encoder_key
 from tasks.stages.study.overlap import _shares
+from tests.fakes.vectors import add_file
 
 SEARCH = SearchId("s")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -61,7 +62,7 @@ def store(
     database: Database, encoder: str, kind: Kind, ids: list[str], angles: tuple[int, ...]
 ) -> None:
     file = f"{encoder}-{kind}.arrow"
-    vectors.add_file(database, encoder_key(encoder), kind, file, ids, unit(angles))
+    add_file(database, encoder_key(encoder), kind, file, ids, unit(angles))
 
 
 def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alone(
