@@ -100,15 +100,8 @@ def collect_source(
         )  # fmt: skip
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)
-        benchmarks.record_stage_run(
-            database,
-            benchmarks.StageRun(
-                collection=collection.name,
-                stage="collect",
-                items=collection.queries + collection.codes,
-                seconds=time.monotonic() - started,
-            ),
-        )
+        items = collection.queries + collection.codes
+        benchmarks.record_stage_run(database, collection.name, "collect", items, started)
     return stored
 
 

@@ -161,14 +161,9 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         writer.finish()
     if not writer.computed:  # all of it was left by an earlier run
         return
-    run = benchmarks.StageRun(
-        collection=name,
-        stage=f"embed with {work.encoder}",
-        items=writer.computed,
-        seconds=time.monotonic() - started,
-    )
-    benchmarks.record_stage_run(work.database, run)
-    per_minute = 60 * run.items / run.seconds
+    stage_name = f"embed with {work.encoder}"
+    benchmarks.record_stage_run(work.database, name, stage_name, writer.computed, started)
+    per_minute = 60 * writer.computed / (time.monotonic() - started)
     run_logger(__name__).info("texts embedded by %s: %s", work.encoder, pace(per_minute))
 
 

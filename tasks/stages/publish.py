@@ -124,13 +124,13 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         run_events.benchmark_published(
             published.name, published.collection, {"folder": published.folder}
         )
-        run = benchmarks.StageRun(
-            collection=labels.collection.name,
-            stage=f"publish {benchmark.name}",
-            items=len(benchmark.labels),
-            seconds=time.monotonic() - started,
+        benchmarks.record_stage_run(
+            database,
+            published.collection,
+            f"publish {benchmark.name}",
+            len(benchmark.labels),
+            started,
         )
-        benchmarks.record_stage_run(database, run)
     return published
 
 

@@ -93,12 +93,8 @@ def compare_behaviours(run: AnnotationRun) -> int:
         slots = settings.sandbox.machine_slots
         asyncio.run(Comparing(database, labels, place, sandbox, slots).compare(due, bar))
         benchmarks.record_stage_run(
-            database,
-            benchmarks.StageRun(
-                collection=search.collection, stage="compare behaviours", items=bar.done,
-                seconds=time.monotonic() - started,
-            ),
-        )  # fmt: skip
+            database, search.collection, "compare behaviours", bar.done, started
+        )
     if failed := len(due) - bar.done:
         run_logger(__name__).warning(
             "the candidates of %s of %s queries were not compared: the next run tries again",

@@ -105,13 +105,7 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
         try:
             asyncio.run(workshop.answer_all(work, bar.advance))
         finally:
-            run = benchmarks.StageRun(
-                collection=source.main.name,
-                stage="generate",
-                items=bar.done,
-                seconds=time.monotonic() - started,
-            )
-            benchmarks.record_stage_run(database, run)
+            benchmarks.record_stage_run(database, source.main.name, "generate", bar.done, started)
     found = workshop.counts
     get_run_logger().info(
         "%s answers verified, %s refused, %s queries failed",
