@@ -1,6 +1,7 @@
 """The report of a run: scores, counts, the agents' labels and the evidence of some pairs."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
@@ -255,7 +256,8 @@ def _counts(data: ReportData) -> Iterator[Block]:
         }
         yield Facts({name: count(number) for name, number in sizes.items()}, large=True)
         if each.dropped:
-            rows = [(words(rule), count(number)) for rule, number in _most_first(each.dropped)]
+            dropped = Counter(each.dropped).most_common()
+            rows = [(words(rule), count(number)) for rule, number in dropped]
             yield Table(("kept out by rule", "items"), rows)
     if not data.collections:
         yield "No collection was read."
@@ -315,17 +317,13 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
 
 def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
     total = sum(numbers.values())
-    ordered = _most_first(numbers)
+    ordered = Counter(numbers).most_common()
     return Table(
         (what, unit, "share"),
         [(words(name), count(number), share(number, total)) for name, number in ordered],
         empty=f"No {what} is known.",
         shares=[number / total if total else 0 for _, number in ordered],
     )
-
-
-def _most_first(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(numbers.items(), key=lambda item: -item[1])
 
 
 def _rounds(part: RoundsAgreement) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import NamedTuple
@@ -105,7 +106,7 @@ def embed(
         find_files(work, kind)
         ids = _missing(database, collections, encoder, kind)
         get_run_logger().info("%s %s of %s to embed", f"{len(ids):,}", PLURAL[kind], names)
-        jobs.append(Job(kind, ids, _texts_in_store(database, kind)))
+        jobs.append(Job(kind, ids, partial(vectors.load_texts, database, kind)))
     if any(len(job.ids) for job in jobs):
         _embed(work, collections[0].name, jobs)
     return sum(len(job.ids) for job in jobs)
@@ -216,10 +217,6 @@ def _embedded_here(
         except Exception as error:
             raise EncoderError(f"encoder {work.encoder!r} failed: {error}") from error
         yield number, found
-
-
-def _texts_in_store(database: Database, kind: Kind) -> ReadTexts:
-    return lambda ids: vectors.load_texts(database, kind, ids)
 
 
 def _missing(

@@ -33,7 +33,7 @@ from tasks.reports.run import (
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
+from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import (
     agreement_of_rounds,
@@ -167,7 +167,7 @@ def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Hist
 
 def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> AgentsPart:
     rounds = recipe.rounds
-    canaries = [load_canary_counts(database, recipe_id) for recipe_id in rounds]
+    canaries = [count_canaries(*load_judged_canaries(database, each)) for each in rounds]
     figures = label_figures(database, labels)
     former = sum(number for giver, number in figures.recipes.items() if giver not in rounds)
     return AgentsPart(
