@@ -34,8 +34,8 @@ from tasks.stages.annotate.audit import (
     raise_alarm,
 )
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
-from tasks.stages.annotate.behaviours import compare_round
-from tasks.stages.annotate.duplicates import label_duplicates_of_round
+from tasks.stages.annotate.behaviours import compare_behaviours
+from tasks.stages.annotate.duplicates import label_duplicates
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
@@ -120,8 +120,14 @@ def judge_round(
 
 
 def finish_round(run: AnnotationRun, after: Steps) -> Steps:
-    """Label the duplicates of what a round has judged, and compare its candidates."""
-    return compare_round(run, label_duplicates_of_round(run, after))
+    """Label a round's duplicates and compare its candidates, where queries are specified."""
+    if not run.is_specified:
+        return after
+    labelled = label_duplicates(run, wait_for=after, return_state=True)
+    labelled.result()
+    compared = compare_behaviours(run, wait_for=[labelled], return_state=True)
+    compared.result()
+    return [compared]
 
 
 def agreed(plan: RunPlan, settings: Settings) -> Approval:

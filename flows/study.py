@@ -1,5 +1,7 @@
 """The study flow: the papers' tables and figures, computed for one's own benchmark."""
 
+from pathlib import Path
+
 from prefect import flow
 
 from flows.evaluate import score_methods
@@ -10,17 +12,14 @@ from tasks.stages.preflight import check_ready, check_scoring, collected_source
 from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.overlap import overlaps_of
-from tasks.stages.study.report import (
-    WrittenStudy,
-    studied_benchmark,
-    with_study_metrics,
-    write_study,
-)
+from tasks.stages.study.report import studied_benchmark, with_study_metrics, write_study
 
 
 @flow(name="study", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
-def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> WrittenStudy:
-    """Compute every table and figure that store, benchmark and files allow; write the report.
+def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Path:
+    """Compute every table and figure that store, benchmark and files allow.
+
+    It writes the report, and returns its folder.
 
     Args:
         settings: The settings; None reads them from file and environment.

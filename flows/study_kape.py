@@ -8,13 +8,14 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import data_name
 from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.stages.preflight import check_kape_study
-from tasks.stages.study.kape import StudyData, study_method
-from tasks.stages.study.kape_report import WrittenKapeStudy, write_kape_report
+from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 
 
 @flow(name="study-kape", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
-def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenKapeStudy:
+def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
     """Compute Tables 1 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
+
+    It writes the report, and returns its folder.
 
     Args:
         data: Name of a data set → folder with pairs to train (train, train.jsonl), to test by, and

@@ -1,4 +1,4 @@
-"""Summaries of many annotations: cost, canaries, and labels of codes that behave alike."""
+"""Summaries of many annotations and of stages' runs, as the store counts and reports show them."""
 
 from infra.records import Record
 
@@ -60,3 +60,78 @@ class BehaviourFigures(Record):
     consistency: float | None
     changed: int
     contradictions: int
+
+
+class LabelFigures(Record):
+    """Counts over the judgements that the current labels rest on.
+
+    Attributes:
+        queries: Queries with a pair that was judged, or that failed.
+        pairs: These pairs.
+        statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
+        labels: "1", "0", "none" → judgements, as they count for the label.
+        paths: Path through Algorithm 1 → judgements.
+        support: What labels rest on → judgements.
+        outcomes: How a run of a test program ended → runs.
+        recipes: Recipe → its judgements.
+        behaviours: How they compare with those of codes that behave alike.
+        effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
+            nothing; the cost is unknown if that of one reply is.
+    """
+
+    queries: int
+    pairs: int
+    statuses: dict[str, int]
+    labels: dict[str, int]
+    paths: dict[str, int]
+    support: dict[str, int]
+    outcomes: dict[str, int]
+    recipes: dict[str, int]
+    behaviours: BehaviourFigures
+    effort: Effort
+
+
+class StageRun(Record):
+    """A stage's run that did new work.
+
+    Attributes:
+        collection: What it worked on.
+        stage: Name of the stage, with that of its encoder, method or benchmark.
+        items: Number of items newly processed.
+        seconds: Wall time.
+    """
+
+    collection: str
+    stage: str
+    items: int
+    seconds: float
+
+
+class RankCounts(Record):
+    """The labelled candidates of one rank, and how many of them match."""
+
+    rank: int
+    labelled: int
+    matches: int
+
+
+class PairEffort(Record):
+    """Pairs of one kind, with time and cost of all their calls, cached ones included.
+
+    Attributes:
+        seconds: Sum over the pairs, see `infra.store.figures.efforts`.
+        dollars: None where the cost of a call is unknown.
+    """
+
+    kind: str
+    pairs: int
+    seconds: float
+    dollars: float | None
+
+
+class ProgramCounts(Record):
+    """The last programs of pairs: how many, the test functions in them, and how many ran."""
+
+    programs: int
+    tests: int
+    executed: int

@@ -31,13 +31,13 @@ from tasks.reports.study import (
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
-from tasks.stages.estimate.report import SAMPLE, TO_LABEL, WrittenEstimate
+from tasks.stages.estimate.report import SAMPLE, TO_LABEL
 from tasks.stages.estimate.report import read_report as read_estimate
 from tasks.stages.preflight import check_scoring, needs_server
 from tasks.stages.study.evidence import StudyFiles
-from tasks.stages.study.kape_report import FIGURES as KAPE_FIGURES
-from tasks.stages.study.kape_report import PAGE as KAPE_PAGE
-from tasks.stages.study.kape_report import read_kape_report
+from tasks.stages.study.kape import FIGURES as KAPE_FIGURES
+from tasks.stages.study.kape import PAGE as KAPE_PAGE
+from tasks.stages.study.kape import read_kape_report
 from tasks.stages.study.report import FIGURES as STUDY_FIGURES
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
@@ -125,8 +125,13 @@ def estimate(options: Estimate) -> None:
             queries; everything is printed and written before.
     """
     written = flow_result("estimate", options)
-    print_estimate(read_estimate(written.folder), str(written.folder / ESTIMATE_PAGE))
-    print_files(written)
+    page, sample = written.folder / ESTIMATE_PAGE, written.folder / SAMPLE
+    print_estimate(read_estimate(written.folder), str(page))
+    if written.to_label:
+        say(f"queries to label next, in random order: {written.folder / TO_LABEL}")
+    if sample.exists():
+        say(f"the same with those that are judged: {sample}")
+    say(f"estimate: {page}")
     if written.refused:
         raise EstimationError(
             f"{', '.join(written.refused)}: no estimate, since the queries lie too far from the "
@@ -151,15 +156,6 @@ def print_estimate(report: EstimationReport, page: str) -> None:
         say(f"note: {sentence}")
 
 
-def print_files(written: WrittenEstimate) -> None:
-    """Print where the queries to label and the page are."""
-    if written.to_label:
-        say(f"queries to label next, in random order: {written.folder / TO_LABEL}")
-    if (written.folder / SAMPLE).exists():
-        say(f"the same with those that are judged: {written.folder / SAMPLE}")
-    say(f"estimate: {written.folder / ESTIMATE_PAGE}")
-
-
 def train(options: Train) -> None:
     """Run the training's flow; print what was gained, and how to use the encoder."""
     written = flow_result("train", options)
@@ -177,10 +173,10 @@ def study(options: Study) -> None:
         annotation_store=options.annotation_store,
         score_sheet=options.score_sheet,
     )
-    written = flow_result("study", options, files=files)
-    print_study(read_study(written.folder), str(written.folder / STUDY_PAGE))
-    say(f"all figures as a table: {written.folder / STUDY_FIGURES}")
-    say(f"study: {written.folder / STUDY_PAGE}")
+    folder = flow_result("study", options, files=files)
+    print_study(read_study(folder), str(folder / STUDY_PAGE))
+    say(f"all figures as a table: {folder / STUDY_FIGURES}")
+    say(f"study: {folder / STUDY_PAGE}")
 
 
 def print_study(report: StudyReport, page: str) -> None:
@@ -212,10 +208,10 @@ def _print_problem(section: StudySection) -> None:
 
 def study_kape(options: StudyKape) -> None:
     """Run the study's flow; print its tables."""
-    written = flow_result("study_kape", options)
-    print_kape(read_kape_report(written.folder), str(written.folder / KAPE_PAGE))
-    say(f"all figures as a table: {written.folder / KAPE_FIGURES}")
-    say(f"study: {written.folder / KAPE_PAGE}")
+    folder = flow_result("study_kape", options)
+    print_kape(read_kape_report(folder), str(folder / KAPE_PAGE))
+    say(f"all figures as a table: {folder / KAPE_FIGURES}")
+    say(f"study: {folder / KAPE_PAGE}")
 
 
 def print_kape(report: KapeReport, page: str) -> None:

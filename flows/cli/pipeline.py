@@ -11,6 +11,7 @@ from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
+from infra.store.benchmarks import count_stage_runs
 from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.stages.collect import look_at
@@ -27,7 +28,7 @@ from tasks.stages.preflight import (
     size_plan,
 )
 from tasks.stages.replay import Replay, replay
-from tasks.stages.report import WrittenReport, count_stage_runs, write_page
+from tasks.stages.report import WrittenReport, write_page
 from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate", "audit")
@@ -75,9 +76,10 @@ def run_flow(options: Pipeline) -> None:
         name = "audit"
     if not needs_server(settings) and _is_done(name, settings):
         return
-    before = count_stage_runs(settings.store)
+    database = open_database(settings.store)
+    before = count_stage_runs(database)
     result = flow_result(name, options)
-    if count_stage_runs(settings.store) == before:
+    if count_stage_runs(database) == before:
         say(_nothing_left(name, settings))
     if name in _ANNOTATE and settings.annotation.times > 1:
         print_rounds(options)

@@ -126,8 +126,10 @@ def _of_stage(state: StageState, *, is_alive: bool) -> Iterator[Line]:
     yield "stage", text + _ended(state, is_alive=is_alive)
     if state.error:
         yield "error", state.error
-    if state.judging:
-        yield from _of_judging(state.judging)
+    if judging := state.judging:
+        if judging.in_flight:
+            yield from _of_pairs(judging)
+        yield "cost", _cost(judging)
 
 
 def _ended(state: StageState, *, is_alive: bool) -> str:
@@ -139,20 +141,9 @@ def _ended(state: StageState, *, is_alive: bool) -> str:
     return f" (no sign since {at})" if _is_silent(state) else ""
 
 
-def _of_judging(state: JudgingState) -> Iterator[Line]:
-    if state.in_flight:
-        yield from _of_pairs(state)
-    yield "cost", _cost(state)
-
-
 def _of_pairs(state: JudgingState) -> Iterator[Line]:
-    yield (
-        "pairs",
-        (
-            f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued"
-            + (f"; {state.controls}" if state.controls else "")
-        ),
-    )
+    at_work = f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued"
+    yield "pairs", f"{at_work}; {state.controls}" if state.controls else at_work
     endings = [f"{number:,} labelled {label}" for label, number in sorted(state.labels.items())]
     others = sorted(state.statuses.items())
     endings += [f"{number:,} {status}" for status, number in others if status != "labelled"]

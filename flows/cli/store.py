@@ -29,19 +29,15 @@ def check(options: CheckStore) -> None:
             found.append(finding)
             step(finding.check)
             if finding.problem:
-                _say_problem(finding)
+                kind, style = ("FAULT", "red") if finding.is_fault else ("note", "")
+                say(f"{kind}: {finding.problem} (expected: {finding.check})", style=style)
+                say(f"  what to do: {finding.advice}")
     problems = [finding for finding in found if finding.problem]
     faults = sum(finding.is_fault for finding in problems)
     notes = len(problems) - faults
     say(f"{settings.folder}: {len(found)} checks; faults: {faults}, notes: {notes}.")
     if faults:
         raise typer.Exit(1)
-
-
-def _say_problem(finding: Finding) -> None:
-    kind, style = ("FAULT", "red") if finding.is_fault else ("note", "")
-    say(f"{kind}: {finding.problem} (expected: {finding.check})", style=style)
-    say(f"  what to do: {finding.advice}")
 
 
 def _findings(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:

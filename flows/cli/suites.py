@@ -12,7 +12,7 @@ from flows.cli.lazy import Command
 from flows.cli.output import print_table, say
 from flows.options import Agreement
 from tasks.benchmarks import annotation_sheets
-from tasks.suites import Figures, Suite, suites
+from tasks.suites import Suite, suites
 
 
 def commands() -> Mapping[str, Command]:
@@ -30,7 +30,10 @@ def _command(name: str, kind: type[Suite]) -> Command:
     """Return the command of a suite: its options are the fields of the suite's model."""
 
     def run(options: Any) -> None:  # noqa: ANN401 - the suite's own
-        _print_figures(kind().figures(options))
+        figures = kind().figures(options)
+        _print(figures.columns, figures.rows)
+        for note in figures.notes:
+            say(note)
 
     summary = (kind.__doc__ or "").partition("\n")[0]
     return Command(summary, kind.Options, (run,), examples=(_example(name, kind),))
@@ -62,12 +65,6 @@ def print_agreement(options: Agreement) -> None:
 
 def _figure(value: float) -> str:
     return f"{value:.3f}" if not isnan(value) else "undefined: all grades are equal"
-
-
-def _print_figures(figures: Figures) -> None:
-    _print(figures.columns, figures.rows)
-    for note in figures.notes:
-        say(note)
 
 
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

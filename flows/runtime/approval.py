@@ -50,12 +50,12 @@ class Offer(Record):
     Attributes:
         plan_id: A plan in the store.
         reasons: Reason → pairs that it would judge.
-        by_round: Reason → those of each labelling round; former releases did not keep them.
+        by_round: Reason → those of each labelling round; without an audit, which is of none.
     """
 
     plan_id: str
     reasons: dict[Reason, int]
-    by_round: dict[Reason, tuple[int, ...]] = Field(default_factory=dict)
+    by_round: dict[Reason, tuple[int, ...]]
 
     @classmethod
     def of(cls, plan: RunPlan) -> Self:
@@ -107,12 +107,8 @@ class Approval(Record):
         """Return reason → the most pairs of a labelling round; None where nobody was asked."""
         if not self.offer:
             return None
-        known = self.offer.by_round
-        return {
-            reason: sum(known.get(reason, (pairs,))[place - 1 : place])
-            for reason, pairs in self.offer.reasons.items()
-            if reason != "audit"
-        }
+        offered = self.offer.by_round
+        return {reason: sum(pairs[place - 1 : place]) for reason, pairs in offered.items()}
 
 
 def _without_default(schema: dict[str, Any]) -> None:

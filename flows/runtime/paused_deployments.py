@@ -1,6 +1,7 @@
 """Deployments that are paused on the Prefect server, by a spent budget or by a person."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -19,21 +20,21 @@ def how_to_lift(name: str) -> str:
     )
 
 
-def paused_deployments(client: SyncPrefectClient) -> tuple[str, ...]:
-    """Return the names of the deployments that are paused, in alphabetical order."""
+def paused_deployments(client: SyncPrefectClient) -> dict[str, UUID]:
+    """Return name → id of the deployments that are paused, in alphabetical order."""
     found = client.read_deployments(deployment_filter=OURS)
-    return tuple(sorted(each.name for each in found if each.paused))
+    return dict(sorted((each.name, each.id) for each in found if each.paused))
 
 
-def known_to_be_paused() -> tuple[str, ...]:
-    """Return those of the server of ``PREFECT_API_URL``; none where there is none or it is away."""
+def known_to_be_paused() -> list[str]:
+    """Return the names of the server of ``PREFECT_API_URL``; none without one, or if it is away."""
     if not PREFECT_API_URL.value():
-        return ()
+        return []
     try:
         with get_client(sync_client=True) as client:
-            return paused_deployments(client)
+            return list(paused_deployments(client))
     except httpx.HTTPError:
-        return ()
+        return []
 
 
 def resume_deployments(names: Sequence[str]) -> None:
@@ -43,13 +44,9 @@ def resume_deployments(names: Sequence[str]) -> None:
         SettingsError: No server answers, or one of them is not paused; then none is changed.
     """
     with running_server(), get_client(sync_client=True) as client:
-        paused = {
-            each.name: each.id
-            for each in client.read_deployments(deployment_filter=OURS)
-            if each.paused
-        }
+        paused = paused_deployments(client)
         if wrong := [name for name in names if name not in paused]:
-            these = f"these are: {', '.join(sorted(paused))}" if paused else "none is"
+            these = f"these are: {', '.join(paused)}" if paused else "none is"
             raise SettingsError(
                 f"no deployment named {', '.join(wrong)} is paused on this Prefect server; {these}"
             )

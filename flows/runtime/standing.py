@@ -131,7 +131,7 @@ def _of_server() -> dict[str, object]:
             waiting = tuple(str(run.name) for run in waiting_runs(client))
             return {
                 "waiting": waiting,
-                "paused": paused_deployments(client),
+                "paused": tuple(paused_deployments(client)),
                 "due": tuple(due_runs(client, _DUE)),
                 "server": str(PREFECT_UI_URL.value() or url),
             }

@@ -61,7 +61,7 @@ def answer_run(
     """
     with running_server(), get_client(sync_client=True) as client:
         run = _meant(waiting_runs(client), name)
-        offered = _offered_reasons(run.id)
+        offered: list[str] = _form(run.id)["properties"]["reasons"]["default"]
         if unknown := [reason for reason in reasons or () if reason not in offered]:
             raise SettingsError(
                 f"the plan of {run.name} has no pairs for {', '.join(unknown)}; it has: "
@@ -124,11 +124,6 @@ def _meant(runs: Sequence[FlowRun], name: str) -> FlowRun:
     which = "these runs wait" if meant else f"no waiting run begins with {name!r}; these wait"
     listed = "\n".join(f"  {str(run.id)[:8]}  {run.name}" for run in runs)
     raise SettingsError(f"{which}, name one of them:\n{listed}")
-
-
-def _offered_reasons(run_id: UUID) -> list[str]:
-    field: dict[str, Any] = _form(run_id)["properties"]["reasons"]
-    return list(field["default"])
 
 
 def _form(run_id: UUID) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Tables of exports, evaluations and estimates, and of the stages' runs."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,7 @@ from infra.records import Record
 from infra.store.coverage import NO_COVERAGE
 from infra.store.database import Database
 from infra.store.labels import CurrentLabels
+from infra.summaries import StageRun
 
 _COMPARED = "query_id, code_id, recipe_id, comparison, label, agreed, reason"
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
@@ -164,22 +166,6 @@ class Published(Record):
     folder: str
 
 
-class StageRun(Record):
-    """A stage's run that did new work.
-
-    Attributes:
-        collection: What it worked on.
-        stage: Name of the stage, with that of its encoder, method or benchmark.
-        items: Number of items newly processed.
-        seconds: Wall time.
-    """
-
-    collection: str
-    stage: str
-    items: int
-    seconds: float
-
-
 def record_benchmark(database: Database, published: Published) -> None:
     """Store an export; an earlier record of the same content is replaced."""
     with database.transaction() as tx:
@@ -279,11 +265,23 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     return database.count(query, [benchmark_id])
 
 
-def record_stage_run(database: Database, run: StageRun) -> None:
-    """Store a stage's run, unless it did no work."""
-    if run.items:
+def record_stage_run(
+    database: Database, collection: str, stage: str, items: int, started: float
+) -> None:
+    """Store the run of a stage that ends now, unless it did no work.
+
+    Args:
+        database: The store.
+        collection: What it worked on.
+        stage: Name of the stage, with that of its encoder, method or benchmark.
+        items: Number of items newly processed.
+        started: When it began, by ``time.monotonic``.
+    """
+    if items:
+        seconds = time.monotonic() - started
+        run = {"collection": collection, "stage": stage, "items": items, "seconds": seconds}
         with database.transaction() as tx:
-            tx.insert("stage_runs", [run.model_dump()])
+            tx.insert("stage_runs", [run])
 
 
 def count_stage_runs(database: Database) -> int:

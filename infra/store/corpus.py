@@ -68,20 +68,10 @@ def record_inputs(tx: Transaction, collection: str, stamp: str, content: str) ->
     )
 
 
-def adopt_collections(database: Database, collections: Sequence[str], stamp: str) -> None:
-    """Store the stamp of collections that were stored without one."""
-    with database.transaction() as tx:
-        for collection in collections:
-            content = tx.value(
-                "SELECT content FROM collection_inputs WHERE collection = ?", [collection]
-            )
-            record_inputs(tx, collection, stamp, str(content or ""))
-
-
 def stamps_of(database: Database, collections: Sequence[str]) -> Mapping[str, str]:
     """Return collection → its stamp; "" where rows of the collection or texts of them are missing.
 
-    Collections that were stored without a stamp, as by an earlier release, are left out.
+    Collections that were stored without a stamp are left out.
     """
     rows = database.rows(
         "SELECT collection, CASE WHEN "

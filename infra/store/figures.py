@@ -16,7 +16,7 @@ from infra.store.behaviours import figures_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, standing
-from infra.summaries import BehaviourFigures, Effort
+from infra.summaries import Effort, LabelFigures, PairEffort, ProgramCounts, RankCounts
 
 _IN_TRIES = "SEMI JOIN tries USING (query_id, code_id, recipe_id)"
 # Of pairs that nobody has judged the tries that failed are among them.
@@ -28,35 +28,6 @@ _EFFORT = f"""
     )
     {effort_of(f"llm_calls {_IN_TRIES}", f"annotations {_IN_TRIES}")}
 """  # noqa: S608 - literals only
-
-
-class LabelFigures(Record):
-    """Counts over the judgements that the current labels rest on.
-
-    Attributes:
-        queries: Queries with a pair that was judged, or that failed.
-        pairs: These pairs.
-        statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
-        labels: "1", "0", "none" → judgements, as they count for the label.
-        paths: Path through Algorithm 1 → judgements.
-        support: What labels rest on → judgements.
-        outcomes: How a run of a test program ended → runs.
-        recipes: Recipe → its judgements.
-        behaviours: How they compare with those of codes that behave alike.
-        effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
-            nothing; the cost is unknown if that of one reply is.
-    """
-
-    queries: int
-    pairs: int
-    statuses: dict[str, int]
-    labels: dict[str, int]
-    paths: dict[str, int]
-    support: dict[str, int]
-    outcomes: dict[str, int]
-    recipes: dict[str, int]
-    behaviours: BehaviourFigures
-    effort: Effort
 
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
@@ -232,36 +203,6 @@ def _figure(row: Mapping[str, Any], name: str) -> tuple[float, float] | None:
 
 
 _KEY = "query_id, code_id, recipe_id"
-
-
-class RankCounts(Record):
-    """The labelled candidates of one rank, and how many of them match."""
-
-    rank: int
-    labelled: int
-    matches: int
-
-
-class PairEffort(Record):
-    """Pairs of one kind, with time and cost of all their calls, cached ones included.
-
-    Attributes:
-        seconds: Sum over the pairs, see `efforts`.
-        dollars: None where the cost of a call is unknown.
-    """
-
-    kind: str
-    pairs: int
-    seconds: float
-    dollars: float | None
-
-
-class ProgramCounts(Record):
-    """The last programs of pairs: how many, the test functions in them, and how many ran."""
-
-    programs: int
-    tests: int
-    executed: int
 
 
 class GroupMean(Record):

@@ -184,29 +184,19 @@ def budget_size(queries: int, percent: float) -> int:
     return max(1, round(queries * percent / 100))
 
 
-class StudiedData(Record):
-    """Training and test pairs of a study.
-
-    Attributes:
-        overlap: What both have in common.
-        left_out: Reason → number of items of both files that are no pair.
-    """
-
-    overlap: Overlap
-    left_out: dict[str, int]
-
-
 class StudiedMethod(Record):
     """The study of one method on one data set.
 
     Attributes:
         name: Of the data set.
         method: Of the encoder.
-        data: The pairs.
+        overlap: What training and test pairs have in common.
+        left_out: Reason → number of items of both files that are no pair.
         figures: All figures.
     """
 
     name: str
     method: str
-    data: StudiedData
+    overlap: Overlap
+    left_out: dict[str, int]
     figures: StudyFigures

@@ -7,7 +7,7 @@ import numpy as np
 
 from infra.errors import EstimationError
 from infra.settings import EstimationSettings
-from tasks.estimation.neighbours import MOST_NEIGHBOURS, NeighboursUsed, neighbours_used
+from tasks.estimation.neighbours import MOST_NEIGHBOURS, neighbours_used
 from tasks.estimation.pilot import Pilot, pilot_of, pilot_values, plan_of
 from tasks.estimation.proximity import distance_of, similarities_of
 from tasks.estimation.records import (
@@ -99,17 +99,13 @@ def estimate_scores(
         level=settings.level,
         scores=scores if given else _withheld(scores),
         by_k=by_k if given else (),
-        used=_used(data, len(by_k)),
+        used=tuple(neighbours_used(data.nearest(len(by_k)).similarities, range(1, 1 + len(by_k)))),
         similarities=similarities,
         distance=distance,
         plan=_plan(training, pilot, by_query, judged, settings),
         judged=_judged_values(by_query, judged),
         notes=tuple(_notes(data, judged, settings)),
     )
-
-
-def _used(data: EstimationData, most: int) -> tuple[NeighboursUsed, ...]:
-    return tuple(neighbours_used(data.nearest(most).similarities, range(1, most + 1)))
 
 
 def _no_label(rows: Positions) -> Ranks:

@@ -102,14 +102,15 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
     removed = sorted(old.keys() - new.keys())
     undecided = {(item.query_id, item.code_id) for item in after.undecided}
     flips = _flips(before, after, old, new)
-    queries, codes = _ids(before, after, "query"), _ids(before, after, "code")
+    old_queries, new_queries = ({q.query_id for q in one.queries} for one in (before, after))
+    old_codes, new_codes = ({code.code_id for code in one.codes} for one in (before, after))
     return Difference(
         before=f"{before.name}, {before.label_origin}",
         after=f"{after.name}, {after.label_origin}",
-        queries_added=_missing(queries[1], queries[0]),
-        queries_removed=_missing(queries[0], queries[1]),
-        codes_added=_missing(codes[1], codes[0]),
-        codes_removed=_missing(codes[0], codes[1]),
+        queries_added=tuple(sorted(new_queries - old_queries)),
+        queries_removed=tuple(sorted(old_queries - new_queries)),
+        codes_added=tuple(sorted(new_codes - old_codes)),
+        codes_removed=tuple(sorted(old_codes - new_codes)),
         pairs_added=tuple(sorted(new.keys() - old.keys())),
         pairs_removed=tuple(removed),
         now_undecided=tuple(pair for pair in removed if pair in undecided),
@@ -126,16 +127,6 @@ def _labels(benchmark: Benchmark) -> dict[Pair, float]:
 
 def _relevant(labels: Mapping[Pair, float]) -> int:
     return sum(relevance > 0 for relevance in labels.values())
-
-
-def _ids(before: Benchmark, after: Benchmark, kind: str) -> tuple[set[str], set[str]]:
-    if kind == "query":
-        return ({q.query_id for q in before.queries}, {q.query_id for q in after.queries})
-    return ({c.code_id for c in before.codes}, {c.code_id for c in after.codes})
-
-
-def _missing(some: set[str], others: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(some - others))
 
 
 def _flips(

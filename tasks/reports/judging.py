@@ -1,7 +1,7 @@
 """Reports about judging: what became of a run's pairs, and what a pair was judged by."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, Self
+from typing import Literal
 
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.summaries import CanaryCounts
@@ -22,31 +22,6 @@ from tasks.reports.text import NONE, cost, count, duration, share, words
 
 _LONGEST_REASON = 200
 _STATUSES = ("labelled", "undecided", "failed")
-
-
-class JudgedPair(Record):
-    """A judged pair by its ids, with how it ended."""
-
-    query_id: str
-    code_id: str
-    recipe_id: str
-    status: str
-    path: str
-    seconds: float
-    reason: str
-
-    @classmethod
-    def of(cls, annotation: Annotation) -> Self:
-        """Return the pair of an annotation."""
-        return cls(
-            query_id=annotation.query_id,
-            code_id=annotation.code_id,
-            recipe_id=annotation.recipe_id,
-            status=annotation.status,
-            path=str(annotation.path),
-            seconds=annotation.seconds,
-            reason=annotation.reason[:_LONGEST_REASON],
-        )
 
 
 class JudgedRun(Record):
@@ -71,8 +46,8 @@ class JudgedRun(Record):
     endings: tuple[tuple[str, str, int | None, int], ...]
     spent_usd: float
     spent_tokens: int
-    slowest: tuple[JudgedPair, ...]
-    failed: tuple[JudgedPair, ...]
+    slowest: tuple[Annotation, ...]
+    failed: tuple[Annotation, ...]
 
     @property
     def judged(self) -> int:
@@ -87,7 +62,7 @@ class JudgedRun(Record):
         """Return the most frequent path of a status in words, with a reason where one is known."""
         path = next((path for name, path, _, _ in self.endings if name == status), "")
         reasons = [pair.reason for pair in self.failed if pair.path == path and pair.reason]
-        return f"{path.replace('_', ' ')} ({reasons[0]})" if reasons else path.replace("_", " ")
+        return f"{words(path)} ({reasons[0][:_LONGEST_REASON]})" if reasons else words(path)
 
 
 def funnel_document(run: JudgedRun) -> Document:
@@ -128,12 +103,13 @@ def pairs_document(run: JudgedRun) -> Document:
     )
 
 
-def _pairs(pairs: Sequence[JudgedPair]) -> Table:
+def _pairs(pairs: Sequence[Annotation]) -> Table:
     header = ("time", "path", "status", "query", "code", "reason")
     rows = [
-        (duration(one.seconds), words(one.path), one.status, one.query_id, one.code_id, one.reason)
+        (duration(one.seconds), words(one.path), one.status, *one.key,
+         one.reason[:_LONGEST_REASON])
         for one in pairs
-    ]
+    ]  # fmt: skip
     return Table(header, rows, text_columns=len(header))
 
 
@@ -172,18 +148,6 @@ class SpecifiedPart(Record):
     adapter: str = ""
     claims: tuple[ClaimLine, ...] = ()
 
-    @property
-    def parts(self) -> dict[str, tuple[str, ...]]:
-        """The specification's parts that have lines, under their headings; without the calls."""
-        one = self.specification
-        parts = {
-            "Reading": (one.reading,),
-            "Other readings": one.other_readings,
-            "Demands": one.demands,
-            "Left open": one.left_open,
-        }
-        return {name: lines for name, lines in parts.items() if lines}
-
 
 def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
     """Yield how a pair was judged: what decided it, every model call and every test run."""
@@ -208,12 +172,19 @@ def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterat
 
 
 def _specified(part: SpecifiedPart) -> Iterator[Block]:
-    doubt = [Span("underspecified", "open")] if part.specification.is_underspecified else []
+    one = part.specification
+    doubt = [Span("underspecified", "open")] if one.is_underspecified else []
     yield Paragraph(("What the query demands", *doubt), "h4")
-    reading = {"First reading of the code": words(part.verdict)} if part.verdict else {}
-    yield Facts({name: "; ".join(lines) for name, lines in part.parts.items()} | reading)
+    facts = {
+        "Reading": one.reading,
+        "Other readings": "; ".join(one.other_readings),
+        "Demands": "; ".join(one.demands),
+        "Left open": "; ".join(one.left_open),
+        "First reading of the code": words(part.verdict),
+    }
+    yield Facts({name: fact for name, fact in facts.items() if fact})
     if not part.claims:
-        reason = part.specification.cannot_show
+        reason = one.cannot_show
         yield f"No call shows what is demanded{'' if reason == 'none' else f': {reason}'}."
         return
     yield Listing([_claim(claim) for claim in part.claims])

@@ -79,11 +79,6 @@ class KapeReport(Record):
         """The data sets."""
         return list(dict.fromkeys(each.name for each in self.studied))
 
-    @property
-    def methods(self) -> list[str]:
-        """The methods."""
-        return list(dict.fromkeys(each.method for each in self.studied))
-
     def of(self, name: str) -> list[StudiedMethod]:
         """Return what was studied on a data set."""
         return [each for each in self.studied if each.name == name]
@@ -158,8 +153,8 @@ def data_table(report: KapeReport) -> Table:
     rows = []
     for name in report.names:
         studied = report.of(name)[0]
-        both = studied.data.overlap
-        figures, left_out = studied.figures, sum(studied.data.left_out.values())
+        both = studied.overlap
+        figures, left_out = studied.figures, sum(studied.left_out.values())
         sizes = (figures.training, figures.validation, figures.queries, both.queries, both.pairs)
         rows.append((name, *(f"{number:,}" for number in (*sizes, left_out))))
     return Table(
@@ -196,8 +191,7 @@ def table3(report: KapeReport) -> Table:
             (
                 name,
                 *(("test queries", "the budget") if uses else ("training pairs", "test queries")),
-                _yes(uses),
-                _yes(stable),
+                *("yes" if fact else "no" for fact in (uses, stable)),
             )
             for name, (uses, stable) in facts.items()
         ),
@@ -304,7 +298,10 @@ def coverage_table(report: KapeReport) -> Table:
             _place(each), f"{row.labelled:,}",
             *(f"{row.covering[name]:.1%}" for name in VARIATES),
             *(score(row.width[name] / 2) for name in VARIATES),
-            *(_ratio(row.width[name], row.width[ALONE]) for name in VARIATES[1:]),
+            *(
+                f"{row.width[name] / row.width[ALONE]:.3f}" if row.width[ALONE] else NONE
+                for name in VARIATES[1:]
+            ),
         )
         for each in report.studied
         for row in each.figures.coverage
@@ -318,10 +315,6 @@ def coverage_table(report: KapeReport) -> Table:
         rows=rows,
         empty=_TOO_FEW,
     )  # fmt: skip
-
-
-def _ratio(width: float, alone: float) -> str:
-    return f"{width / alone:.3f}" if alone else NONE
 
 
 def selection_table(report: KapeReport) -> Table:
@@ -338,10 +331,6 @@ def selection_table(report: KapeReport) -> Table:
     )  # fmt: skip
 
 
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"
-
-
 def terminal_tables(report: KapeReport) -> list[Table]:
     """Return the tables that a terminal shows, those with rows."""
     tables = [
@@ -353,7 +342,8 @@ def terminal_tables(report: KapeReport) -> list[Table]:
 
 def kape_document(report: KapeReport) -> Document:
     """Return the report as a document."""
-    names, methods = ", ".join(report.names), ", ".join(report.methods)
+    names = ", ".join(report.names)
+    methods = ", ".join(dict.fromkeys(each.method for each in report.studied))
     told = f"Data sets: {names} · methods: {methods} · {report.generated_at}"
     return Document(
         kind="Study",
@@ -417,8 +407,7 @@ def _budgets(report: KapeReport) -> Iterator[Block]:
     yield Paragraph(told)
     yield _key(report)
     yield Beside([_estimate_chart(each, each.figures.whole) for each in report.studied])
-    told = "Bands: one deviation over three seeds, of the estimators that chance has a part in."
-    yield told
+    yield "Bands: one deviation over three seeds, of the estimators that chance has a part in."
     yield from (table4(each, each.figures.whole, MRR) for each in report.studied)
     yield _published(4)
 

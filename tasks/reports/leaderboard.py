@@ -254,16 +254,12 @@ def consistency(
     """
     if len(values) < 2 or not set(MATCHES) <= set(matches.values()):
         return ()
-    return tuple(_consistency(metric, values, matches) for metric in metrics)
-
-
-def _consistency(metric: str, values: Values, matches: Mapping[str, int]) -> Consistency:
-    by_method = np.array(
-        [by_matches(metrics[metric], matches, MATCHES) for metrics in values.values()]
-    )
-    return Consistency(
-        metric=metric, alpha=cronbach_alpha(by_method.T), variance=average_variance(by_method)
-    )
+    found = []
+    for metric in metrics:
+        means = np.array([by_matches(of[metric], matches, MATCHES) for of in values.values()])
+        alpha, variance = cronbach_alpha(means.T), average_variance(means)
+        found.append(Consistency(metric=metric, alpha=alpha, variance=variance))
+    return tuple(found)
 
 
 def judged_share(rankings: Rankings, qrels: Qrels, depth: int = POOL_DEPTH) -> float:
@@ -342,10 +338,15 @@ def leaderboard_document(
         unjudged: Results among the first 10 of a method that were never judged.
         after: The scores after those results were judged.
     """
+    told = (
+        f"{board.scored:,} of {board.queries:,} queries have a relevant code · {board.codes:,} "
+        f"codes · {board.labels:,} labels by {board.label_origin} · rankings of {board.depth:,} · "
+        "benchmark"
+    )
     return Document(
         kind="Leaderboard",
         title=board.benchmark,
-        lead=list(_about(board)),
+        lead=[Paragraph((told, Span(board.fingerprint, "code")))],
         sections=[
             Section("table", "Scores", [_score_table(board), Paragraph(_legend(board), "remark")]),
             Section(
@@ -359,15 +360,6 @@ def leaderboard_document(
             Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
         ],
     )
-
-
-def _about(board: Leaderboard) -> Iterator[Block]:
-    told = (
-        f"{board.scored:,} of {board.queries:,} queries have a relevant code · {board.codes:,} "
-        f"codes · {board.labels:,} labels by {board.label_origin} · rankings of {board.depth:,} · "
-        "benchmark"
-    )
-    yield Paragraph((told, Span(board.fingerprint, "code")))
 
 
 def _score_table(board: Leaderboard) -> Table:

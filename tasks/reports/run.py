@@ -1,6 +1,7 @@
 """The report of a run: scores, counts, the agents' labels and the evidence of some pairs."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from infra.records import Annotation, Record, SourceInfo
-from infra.summaries import BehaviourFigures, CanaryCounts, Effort
+from infra.summaries import BehaviourFigures, CanaryCounts, Effort, LabelFigures, StageRun
 from tasks.reports.charts import Bar, bars, steps
 from tasks.reports.document import (
     Beside,
@@ -31,15 +32,9 @@ from tasks.reports.text import NONE, cost, count, duration, rate, share, words
 from tasks.statistics.rounds import RoundsAgreement
 
 PAIRS_SHOWN = 20
+_BINS = 20  # of a histogram
 _EDGE_STEP = 0.05  # edges of histograms are round numbers
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
-
-
-class MethodMeans(Record):
-    """A retrieval method's means: metric's printed name → mean over the queries."""
-
-    method: str
-    scores: dict[str, float]
 
 
 class BenchmarkScores(Record):
@@ -49,7 +44,7 @@ class BenchmarkScores(Record):
         label_origin: Where the labels come from ("documentation", "people", "agents:…").
         queries: Queries with a relevant code, over which means are taken.
         depth: Length of the rankings.
-        note: A sentence to print beneath.
+        methods: Method → metric's printed name → mean over the queries.
     """
 
     name: str
@@ -57,17 +52,16 @@ class BenchmarkScores(Record):
     queries: int
     codes: int
     depth: int
-    methods: tuple[MethodMeans, ...]
-    note: str = ""
+    methods: dict[str, dict[str, float]]
 
     @property
     def metrics(self) -> list[str]:
         """Names of all metrics, in the order of their first appearance."""
-        return list(dict.fromkeys(name for method in self.methods for name in method.scores))
+        return list(dict.fromkeys(name for means in self.methods.values() for name in means))
 
     def best(self, metric: str) -> float:
         """Return the highest mean of a metric among the methods that have it."""
-        return max(method.scores[metric] for method in self.methods if metric in method.scores)
+        return max(means[metric] for means in self.methods.values() if metric in means)
 
 
 class CollectionCounts(Record):
@@ -94,16 +88,14 @@ class Histogram(Record):
         name: str,
         values: Iterable[float] | npt.NDArray[np.float64],
         *,
-        bins: int = 20,
         low: float | None = None,
         high: float | None = None,
     ) -> Self:
-        """Count values in bins of equal width.
+        """Count values in 20 bins of equal width.
 
         Args:
             name: What the values are.
             values: The numbers; those outside ``low`` and ``high`` are not counted.
-            bins: How many bins.
             low: The first edge; the smallest value rounded down to 0.05 when not given.
             high: The last edge; the largest value rounded up to 0.05 when not given.
         """
@@ -112,7 +104,8 @@ class Histogram(Record):
         last = (
             math.ceil(array.max(initial=first) / _EDGE_STEP) * _EDGE_STEP if high is None else high
         )
-        counts, edges = np.histogram(array, bins=bins, range=(first, max(last, first + _EDGE_STEP)))
+        ends = (first, max(last, first + _EDGE_STEP))
+        counts, edges = np.histogram(array, bins=_BINS, range=ends)
         return cls(name=name, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
 
     @property
@@ -131,28 +124,14 @@ class Histogram(Record):
         return self.edges[0]
 
 
-class StageTime(Record):
-    """The last run of a stage that did new work: number of items and seconds of wall time."""
-
-    stage: str
-    items: int
-    seconds: float
-
-
 class AgentsPart(Record):
     """The agents' current labels, with their cost and support.
 
     Attributes:
         model: The model of the recipe in use.
         recipe_id: The recipe in use.
-        recipes: Recipe → judgements that labels rest on, of the one in use and of former ones.
-        behaviours: How these labels compare with those of codes that behave alike.
+        figures: Of the labels and of the judgements that they rest on.
         former: Judgements by former recipes; all figures but those of canaries cover them too.
-        statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
-        labels: "1", "0", "none" → pairs.
-        paths: Path through Algorithm 1 → pairs.
-        outcomes: How a run of a test program ended → runs.
-        support: What the labels rest on → pairs.
         canaries: How canaries were judged; None without canaries.
         rounds: How far labelling rounds agree; None where pairs are judged once. With rounds, all
             counts but that of the pairs are of judgements.
@@ -160,24 +139,10 @@ class AgentsPart(Record):
 
     model: str
     recipe_id: str
-    queries: int
-    pairs: int
-    statuses: dict[str, int]
-    labels: dict[str, int]
-    paths: dict[str, int]
-    outcomes: dict[str, int]
-    effort: Effort
-    support: dict[str, int] = Field(default_factory=dict)
+    figures: LabelFigures
+    former: int = 0
     canaries: CanaryCounts | None = None
     rounds: RoundsAgreement | None = None
-    recipes: dict[str, int] = Field(default_factory=dict)
-    behaviours: BehaviourFigures | None = None
-    former: int = 0
-
-    @property
-    def named_labels(self) -> dict[str, int]:
-        """The labels by what they mean."""
-        return {_LABELS.get(label, label): number for label, number in self.labels.items()}
 
 
 class PairEvidence(Record):
@@ -204,8 +169,8 @@ class ReportData(Record):
         vectors: Encoder → vectors that are stored.
         similarities: The candidates' similarities: the average, and each encoder's own.
         agents: None when nothing was annotated.
+        stages: The last run of each stage that did new work.
         pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
-        notes: Sentences that belong to the results.
         links: Text → http(s) address or path.
     """
 
@@ -217,9 +182,8 @@ class ReportData(Record):
     candidates: int = 0
     similarities: tuple[Histogram, ...] = ()
     agents: AgentsPart | None = None
-    stages: tuple[StageTime, ...] = ()
+    stages: tuple[StageRun, ...] = ()
     pairs: tuple[PairEvidence, ...] = ()
-    notes: tuple[str, ...] = ()
     links: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -241,7 +205,7 @@ def report_document(data: ReportData) -> Document:
             Section("agents", "The agents' labels", list(_agents(data.agents))),
             Section("cost", "Cost and time", list(_cost(data))),
             Section("pairs", "Pairs and their evidence", list(_pairs(data))),
-            Section("notes", "Notes and links", list(_notes(data))),
+            Section("links", "Links", [_links(data)]),
         ),
     )
 
@@ -251,10 +215,10 @@ def scores_table(benchmark: BenchmarkScores) -> Table:
     best = {metric: benchmark.best(metric) for metric in benchmark.metrics}
     rows: list[list[Text]] = [
         [
-            row.method,
-            *(_score(row.scores.get(metric), highest) for metric, highest in best.items()),
+            method,
+            *(_score(means.get(metric), highest) for metric, highest in best.items()),
         ]
-        for row in benchmark.methods
+        for method, means in benchmark.methods.items()
     ]
     return Table(("method", *best), rows, empty="No method was scored on it.")
 
@@ -272,8 +236,6 @@ def _all_scores(data: ReportData) -> Iterator[Block]:
         origin = f"Labels by {benchmark.label_origin}"
         yield f"{origin} · {size} · rankings of {benchmark.depth:,}"
         yield scores_table(benchmark)
-        if benchmark.note:
-            yield Paragraph(benchmark.note, "remark")
     if not data.benchmarks:
         yield "No benchmark was scored."
         return
@@ -294,7 +256,8 @@ def _counts(data: ReportData) -> Iterator[Block]:
         }
         yield Facts({name: count(number) for name, number in sizes.items()}, large=True)
         if each.dropped:
-            rows = [(words(rule), count(number)) for rule, number in _most_first(each.dropped)]
+            dropped = Counter(each.dropped).most_common()
+            rows = [(words(rule), count(number)) for rule, number in dropped]
             yield Table(("kept out by rule", "items"), rows)
     if not data.collections:
         yield "No collection was read."
@@ -330,39 +293,37 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     if part is None:
         yield "No pair has been annotated."
         return
-    of = f"· {part.pairs:,} pairs of {part.queries:,} queries"
+    figures = part.figures
+    of = f"· {figures.pairs:,} pairs of {figures.queries:,} queries"
     yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), of), "remark")
     if part.former:
         yield (
             f"{part.former:,} judgements are by former recipes. They stand where the recipe in use "
             "has not judged the pair anew; labels, paths, cost and time below cover them."
         )
-    statuses = _shares("status", part.statuses, "pairs")
-    yield Beside([statuses, _shares("label", part.named_labels, "pairs")])
-    yield _shares("path through Algorithm 1", part.paths, "pairs")
-    yield _shares("outcome of test runs", part.outcomes, "runs")
-    yield _shares("support of the labels", part.support, "pairs")
+    labels = {_LABELS.get(label, label): number for label, number in figures.labels.items()}
+    statuses = _shares("status", figures.statuses, "pairs")
+    yield Beside([statuses, _shares("label", labels, "pairs")])
+    yield _shares("path through Algorithm 1", figures.paths, "pairs")
+    yield _shares("outcome of test runs", figures.outcomes, "runs")
+    yield _shares("support of the labels", figures.support, "pairs")
     if part.rounds:
         yield from _rounds(part.rounds)
-    if part.behaviours and part.behaviours.queries:
-        yield Paragraph(_behaviours(part.behaviours), "remark")
+    if figures.behaviours.queries:
+        yield Paragraph(_behaviours(figures.behaviours), "remark")
     if part.canaries:
         yield Paragraph(_canaries(part.canaries), "remark")
 
 
 def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
     total = sum(numbers.values())
-    ordered = _most_first(numbers)
+    ordered = Counter(numbers).most_common()
     return Table(
         (what, unit, "share"),
         [(words(name), count(number), share(number, total)) for name, number in ordered],
         empty=f"No {what} is known.",
         shares=[number / total if total else 0 for _, number in ordered],
     )
-
-
-def _most_first(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(numbers.items(), key=lambda item: -item[1])
 
 
 def _rounds(part: RoundsAgreement) -> Iterator[Block]:
@@ -411,9 +372,13 @@ def _canaries(counts: CanaryCounts) -> str:
 
 def _cost(data: ReportData) -> Iterator[Block]:
     if data.agents:
-        yield Facts(_effort(data.agents.effort, data.agents.pairs), large=True)
+        figures = data.agents.figures
+        yield Facts(_effort(figures.effort, figures.pairs), large=True)
     if data.stages:
-        rows = [(words(run.stage), count(run.items), duration(run.seconds)) for run in data.stages]
+        rows = [
+            (words(f"{run.stage}, {run.collection}"), count(run.items), duration(run.seconds))
+            for run in data.stages
+        ]
         yield Table(("stage", "items", "wall time"), rows)
         yield "The last run of each stage that did new work."
     if not data.agents and not data.stages:
@@ -438,7 +403,7 @@ def _pairs(data: ReportData) -> Iterator[Block]:
     if not shown:
         yield "There is no pair to show."
         return
-    of = f" of {data.agents.pairs:,}" if data.agents else ""
+    of = f" of {data.agents.figures.pairs:,}" if data.agents else ""
     unit = "pair" if len(shown) == 1 else "pairs"
     yield Paragraph(
         f"{len(shown)} {unit}{of} on the page, each with its model calls and test runs."
@@ -465,10 +430,6 @@ def _evidence(pair: PairEvidence) -> Iterator[Block]:
     yield from judgement_blocks(pair.annotation, pair.specified)
 
 
-def _notes(data: ReportData) -> Iterator[Block]:
-    for note in data.notes:
-        yield Paragraph(note)
-    if data.links:
-        yield Listing([Span(name, href=address) for name, address in data.links.items()])
-    if not data.notes and not data.links:
-        yield "None."
+def _links(data: ReportData) -> Block:
+    links = [Span(name, href=address) for name, address in data.links.items()]
+    return Listing(links) if links else "None."

@@ -334,16 +334,6 @@ def conditions_table(report: StudyReport) -> Table:
     return Table(header, rows, text_columns=len(header))
 
 
-def _differed(section: StudySection) -> list[str]:
-    """Return a sentence for each paper with what differed from it."""
-    return [
-        f"Other than in {paper}: {'; '.join(changes.values())}."
-        if changes
-        else f"As in {paper}: {', '.join(section.conditions)}."
-        for paper, changes in section.differed.items()
-    ]
-
-
 def figures_table(report: StudyReport) -> pa.Table:
     """Return all lines as a table of `SCHEMA`.
 
@@ -361,12 +351,13 @@ def figures_table(report: StudyReport) -> pa.Table:
 
 def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
+    told = "The papers' tables and figures, computed for this benchmark, beside the published ones"
     papers = "; ".join(f"{key}: {title}" for key, title in report.papers.items())
     absent = Listing([f"{each.what}: {each.why}." for each in report.absent])
     return Document(
         kind="Study",
         title=report.title,
-        lead=list(_about(report)),
+        lead=[Paragraph(f"{told} · {report.generated_at}")],
         sections=[
             Section("conditions", "Conditions", [conditions_table(report), f"{papers}."]),
             *(
@@ -378,11 +369,6 @@ def study_document(report: StudyReport) -> Document:
     )
 
 
-def _about(report: StudyReport) -> Iterator[Block]:
-    told = "The papers' tables and figures, computed for this benchmark, beside the published ones"
-    yield Paragraph(f"{told} · {report.generated_at}")
-
-
 def _blocks(section: StudySection) -> Iterator[Block]:
     if section.reading:
         yield Paragraph(section.reading)
@@ -391,13 +377,17 @@ def _blocks(section: StudySection) -> Iterator[Block]:
         yield f"Not computed here: {section.problem}"
     yield from _charts(section)
     if section.lines:
-        rows = [_noted(_cells(section, line), _note_of(line)) for line in section.lines]
-        yield Table(_HEADER, rows)
-    yield from (sentence for sentence in _differed(section))
+        yield Table(_HEADER, [_noted_cells(section, line) for line in section.lines])
+    for paper, changes in section.differed.items():
+        if changes:
+            yield f"Other than in {paper}: {'; '.join(changes.values())}."
+        else:
+            yield f"As in {paper}: {', '.join(section.conditions)}."
 
 
-def _noted(cells: Sequence[str], note: str) -> Sequence[Text]:
+def _noted_cells(section: StudySection, line: Line) -> Sequence[Text]:
     """Return the cells of a line with its note beneath the first."""
+    cells, note = _cells(section, line), _note_of(line)
     return ((cells[0], Span(f"({note})", "note")), *cells[1:]) if note else cells
 
 

@@ -2,13 +2,13 @@
 
 In the order of the data: ``collect``, ``embed`` (``vectors`` loads its vectors), ``candidates``,
 ``annotate``, ``labels`` (selects the labels of a benchmark, by the majority of labelling rounds),
-``generate`` (has answers written to queries without a match; ``answers`` puts them into a
-benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``, ``report``.
+``generate`` (has answers written to queries without a match; ``answers`` puts them, and what labels
+rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``,
+``report``.
 ``preflight`` checks once, before a flow starts, that all of them can run.
 
 Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
 model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human
 annotators against known labels, ``replay`` derives stored labels again, and ``sandbox`` is the code
-behind the sandbox commands. ``agreement`` compares an encoder's dtypes, ``stored_evidence`` streams
-what labels rest on, and ``forecast`` says what a benchmark of a given size takes.
+behind the sandbox commands. ``agreement`` compares an encoder's dtypes.
 """

@@ -1,6 +1,7 @@
-"""Written answers to queries without a match, as part of a benchmark."""
+"""Written answers to queries without a match, and what labels rest on, as part of a benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
@@ -9,13 +10,48 @@ import pyarrow.compute as pc
 from infra.ids import PairKey
 from infra.records import Code, Label
 from infra.store import Database, generated
-from infra.store.evidence import EvidenceSelection
+from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
 from infra.store.generated import GeneratedCode
-from tasks.benchmarks import Benchmark, columns_of
+from tasks.benchmarks import AnnotationStream, Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
-from tasks.stages.stored_evidence import StoredAnnotations
+from tasks.benchmarks.schemas import EVIDENCE
 
 Which = Literal["none", "confirmed", "verified"]
+
+
+class StoredAnnotations(AnnotationStream):
+    """Annotations of the store, each time read from there.
+
+    Args:
+        database: The store.
+        selection: Which annotations.
+        codes: Ids of the only codes whose annotations are wanted; all if not given.
+    """
+
+    def __init__(
+        self, database: Database, selection: EvidenceSelection, codes: pa.Array | None = None
+    ) -> None:
+        self._database = database
+        self.selection = selection
+        self._codes = codes
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the annotations, which are read in parts; other processes write in between."""
+        for batch in read_evidence(self._database, self.selection, self._codes):
+            yield batch.select(EVIDENCE.names).cast(EVIDENCE)
+
+    def of_codes(self, codes: pa.Array) -> "StoredAnnotations":
+        """Return the annotations of some codes alone; those of others are not read."""
+        if self._codes is not None:
+            codes = codes.filter(pc.is_in(codes, value_set=self._codes))
+        return StoredAnnotations(self._database, self.selection, codes)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return count_evidence(self._database, self.selection, self._codes)
 
 
 def with_stored_answers(

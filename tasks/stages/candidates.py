@@ -121,22 +121,11 @@ def find_candidates(
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
     )
-    benchmarks.record_stage_run(
-        database,
-        benchmarks.StageRun(
-            collection=collection.name,
-            stage=_stage_name(settings),
-            items=len(queries),
-            seconds=time.monotonic() - started,
-        ),
-    )
-    return search
-
-
-def _stage_name(settings: SearchSettings) -> str:
-    """Return the name of a run; one by an index says nothing of the time of an exact search."""
+    # A run by an index says nothing of the time of an exact search.
     by_index = "" if settings.index == "exact" else f" by {settings.index}"
-    return f"find candidates{by_index}"
+    stage_name = f"find candidates{by_index}"
+    benchmarks.record_stage_run(database, collection.name, stage_name, len(queries), started)
+    return search
 
 
 def _groups(

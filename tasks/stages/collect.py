@@ -14,7 +14,7 @@ from infra.store import Database, benchmarks, corpus
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
 from tasks.reports.text import tally
-from tasks.runtime.caching import Parameters, Retries, stage
+from tasks.runtime.caching import Retries, stage
 from tasks.runtime.progress import open_ended_progress
 from tasks.sources import Part, open_source
 
@@ -24,28 +24,18 @@ _LOOK_S = 3.0
 def _unchanged(
     database: Database, source: SourceSettings, fingerprint: str, stamp: str
 ) -> list[StoredCollection]:
-    """Return the stored collections of a source if reading it again would give the same.
-
-    Collections that an earlier release has read are trusted by their fingerprint, as it did.
-    """
+    """Return the stored collections of a source if reading it again would give the same."""
     stored = corpus.collections_of(database, fingerprint)
     if not stored or source.reread:
         return []
     names = [collection.name for collection in stored]
     stamps = corpus.stamps_of(database, names)
-    if not stamps:
-        corpus.adopt_collections(database, names, stamp)
-        return stored
     return stored if all(stamps.get(name) == stamp for name in names) else []
 
 
 def _stamp(source: SourceSettings) -> str:
     settings = source.model_dump(mode="json", exclude={"reread"})
     return stamp_of(open_source(source), settings)
-
-
-def _is_collected(p: Parameters) -> bool:
-    return bool(_unchanged(p.database, p.source, p.fingerprint, _stamp(p.source)))
 
 
 def look_at(database: Database, source: SourceSettings, fingerprint: str) -> None:
@@ -65,7 +55,7 @@ def look_at(database: Database, source: SourceSettings, fingerprint: str) -> Non
     "collect",
     "read {source.title}",
     key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
-    is_valid=_is_collected,
+    is_valid=lambda p: bool(_unchanged(p.database, p.source, p.fingerprint, _stamp(p.source))),
     retries=Retries((10, 20), (StoreLockedError, OSError)),
 )
 def collect_source(
@@ -100,15 +90,8 @@ def collect_source(
         )  # fmt: skip
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)
-        benchmarks.record_stage_run(
-            database,
-            benchmarks.StageRun(
-                collection=collection.name,
-                stage="collect",
-                items=collection.queries + collection.codes,
-                seconds=time.monotonic() - started,
-            ),
-        )
+        items = collection.queries + collection.codes
+        benchmarks.record_stage_run(database, collection.name, "collect", items, started)
     return stored
 
 

@@ -19,7 +19,7 @@ from agents import recipe_of
 from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.ids import RecipeId
-from infra.records import Annotation, Execution, LanguageModelCall, Pair, Record
+from infra.records import Annotation, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
@@ -217,11 +217,13 @@ def score_agents(
     true_labels = [label_of[item.key] for item in finished]
     calls = [call for item in finished for call in item.calls]
     runs = [run for item in finished for run in item.executions]
+    last = [item.executions[-1] for item in finished if item.executions]
     return AnnotatorScore(
         name=name,
         agreement=agreement([item.label for item in finished], true_labels),
         failed=len(annotated) - len(finished),
-        executable=_mean(_ran(item.executions[-1]) for item in finished if item.executions),
+        # A program that gates checked has run, too.
+        executable=_mean(run.oracle is not None or was_executed(run.result) for run in last),
         valid_oracles=_mean(
             item.support != "void_oracle" for item in finished if item.support in _GATED
         ),
@@ -236,11 +238,6 @@ def score_agents(
             finished, [*calls, *(run.result for run in runs)], lambda effort: effort.seconds
         ),
     )
-
-
-def _ran(run: Execution) -> bool:
-    """Return whether a program ran to an end that could be judged, as one that gates checked."""
-    return run.oracle is not None or was_executed(run.result)
 
 
 def _tokens(call: LanguageModelCall) -> float | None:

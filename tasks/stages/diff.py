@@ -16,7 +16,7 @@ from tasks.reports.diff import (
     difference_document,
     score_changes,
 )
-from tasks.reports.leaderboard import Leaderboard, MethodScores
+from tasks.reports.leaderboard import Leaderboard, Values
 from tasks.reports.render import markdown_page
 from tasks.runtime.caching import stage
 from tasks.runtime.run_events import artifact_key
@@ -59,9 +59,9 @@ def compare_versions(
         DiskFullError: The disk is full; an older comparison is as it was.
     """
     change = difference(before.content, after.content)
-    first, old_scores = _leaderboard(before, old, settings)
-    second, new_scores = _leaderboard(after, new, settings)
-    changes = score_changes(first, second, _values(old_scores), _values(new_scores))
+    first, old_values = _leaderboard(before, old, settings)
+    second, new_values = _leaderboard(after, new, settings)
+    changes = score_changes(first, second, old_values, new_values)
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     page = markdown_page(difference_document(change, changes))
@@ -81,14 +81,8 @@ def compare_versions(
 
 def _leaderboard(
     benchmark: OpenBenchmark, runs: Sequence[Run], settings: Settings
-) -> tuple[Leaderboard, list[MethodScores]]:
+) -> tuple[Leaderboard, Values]:
     qrels = qrels_of(benchmark.content.labels)
-    return compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
-
-
-def _values(scores: Sequence[MethodScores]) -> dict[str, dict[str, dict[str, float]]]:
-    """Return method → metric → query → score."""
-    return {
-        row.method: {metric: dict(values) for metric, values in row.values.items()}
-        for row in scores
-    }
+    rankings = read_rankings(benchmark, runs)
+    board, scores = compared_methods(benchmark, rankings, qrels, settings)
+    return board, {row.method: row.values for row in scores}

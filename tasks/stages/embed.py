@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from threading import Lock
 from typing import NamedTuple
@@ -105,7 +106,7 @@ def embed(
         find_files(work, kind)
         ids = _missing(database, collections, encoder, kind)
         get_run_logger().info("%s %s of %s to embed", f"{len(ids):,}", PLURAL[kind], names)
-        jobs.append(Job(kind, ids, _texts_in_store(database, kind)))
+        jobs.append(Job(kind, ids, partial(vectors.load_texts, database, kind)))
     if any(len(job.ids) for job in jobs):
         _embed(work, collections[0].name, jobs)
     return sum(len(job.ids) for job in jobs)
@@ -161,14 +162,9 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         writer.finish()
     if not writer.computed:  # all of it was left by an earlier run
         return
-    run = benchmarks.StageRun(
-        collection=name,
-        stage=f"embed with {work.encoder}",
-        items=writer.computed,
-        seconds=time.monotonic() - started,
-    )
-    benchmarks.record_stage_run(work.database, run)
-    per_minute = 60 * run.items / run.seconds
+    stage_name = f"embed with {work.encoder}"
+    benchmarks.record_stage_run(work.database, name, stage_name, writer.computed, started)
+    per_minute = 60 * writer.computed / (time.monotonic() - started)
     run_logger(__name__).info("texts embedded by %s: %s", work.encoder, pace(per_minute))
 
 
@@ -221,10 +217,6 @@ def _embedded_here(
         except Exception as error:
             raise EncoderError(f"encoder {work.encoder!r} failed: {error}") from error
         yield number, found
-
-
-def _texts_in_store(database: Database, kind: Kind) -> ReadTexts:
-    return lambda ids: vectors.load_texts(database, kind, ids)
 
 
 def _missing(

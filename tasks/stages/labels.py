@@ -1,6 +1,6 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import get_args
 
 import pyarrow as pa
@@ -137,21 +137,16 @@ def rounds_in_store(database: Database, draw: Draw = ALL) -> list[StoredRounds]:
 
     They are compared on the pairs drawn of those that each has judged.
     """
-    searches = candidates.searches_by_collection(database)
-    return [item for found in searches.items() for item in _rounds_of(database, *found, draw)]
-
-
-def _rounds_of(
-    database: Database, collection: str, searches: Sequence[SearchId], draw: Draw
-) -> Iterator[StoredRounds]:
-    for recipe in reversed(recipes_of(database, collection, searches)):
-        if len(recipe.rounds) < 2:
-            continue
-        labels = labels_by(database, collection, searches, recipe.rounds)
-        if not {item.recipe_id for item in labels.coverage.fresh} & set(recipe.rounds):
-            continue  # all that counts for them was judged by others
-        agreement = agreement_of_rounds(database, labels, draw)
-        yield StoredRounds(collection=collection, recipe=recipe, agreement=agreement)
+    found = []
+    for collection, searches in candidates.searches_by_collection(database).items():
+        used = reversed(recipes_of(database, collection, searches))
+        for recipe in (each for each in used if len(each.rounds) > 1):
+            labels = labels_by(database, collection, searches, recipe.rounds)
+            if not {item.recipe_id for item in labels.coverage.fresh} & set(recipe.rounds):
+                continue  # all that counts for them was judged by others
+            agreement = agreement_of_rounds(database, labels, draw)
+            found.append(StoredRounds(collection=collection, recipe=recipe, agreement=agreement))
+    return found
 
 
 def labelled_benchmark(
@@ -166,7 +161,11 @@ def labelled_benchmark(
         labels: The collection and the origin.
         settings: What labels of the agents must rest on, which written answers, and the code base.
     """
-    benchmark = _labelled(database, labels, settings)
+    if labels.recipe_id:
+        benchmark = _labelled_by_agents(database, labels, settings)
+    else:
+        own = corpus.label_columns(database, labels.collection.name, labels.origin)
+        benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
     if settings.code_base == "candidates":
         benchmark = _with_candidates_only(database, labels, benchmark)
     return benchmark
@@ -187,13 +186,6 @@ def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
     matches = count_matches(queries, relevant.to_pylist())
     parts = split_queries(matches, settings.split, settings.split_seed)
     return benchmark.model_copy(update={"splits": parts})
-
-
-def _labelled(database: Database, labels: LabelSet, settings: PublishSettings) -> Benchmark:
-    if labels.recipe_id:
-        return _labelled_by_agents(database, labels, settings)
-    selected = Rows(Label, corpus.label_columns(database, labels.collection.name, labels.origin))
-    return _benchmark(database, labels, selected, pc.unique(selected.column("query_id")))
 
 
 def _labelled_by_agents(

@@ -7,11 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
-from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
@@ -31,9 +29,9 @@ from tasks.reports.leaderboard import (
     per_query_table,
     unjudged_results,
 )
-from tasks.reports.render import html_page, markdown_page
 from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.confidence import with_judges
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -86,22 +84,18 @@ def write_leaderboard(
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
-        merged = _merged(_annotated_qrels(database, judged), qrels)
+        new = _annotated_qrels(database, judged)
+        merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
         after, _ = compared_methods(benchmark, rankings, merged, settings)
     folder = leaderboard_folder(benchmark.published, settings.publish)
-    document = leaderboard_document(board, unjudged, after)
-    text = markdown_page(document)
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
     files = {
         "per_query.parquet": per_query_table(scores),
-        "leaderboard.html": html_page(document),
-        "leaderboard.md": text,
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
-    write_outputs(folder, files)
-    create_markdown_artifact(
-        text, key=artifact_key("leaderboard", benchmark.name), description=benchmark.name
-    )
+    document = leaderboard_document(board, unjudged, after)
+    key = artifact_key("leaderboard", benchmark.name)
+    write_pages(folder, "leaderboard", document, files, key=key, about=benchmark.name)
     return WrittenLeaderboard(folder=folder, before=board, unjudged=len(unjudged), after=after)
 
 
@@ -170,7 +164,3 @@ def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     for row in decide_labels(database, current).labels.to_pylist():
         qrels.setdefault(row["query_id"], {})[row["code_id"]] = row["relevance"]
     return qrels
-
-
-def _merged(new: Qrels, old: Qrels) -> Qrels:
-    return {query: {**new.get(query, {}), **judged} for query, judged in old.items()}

@@ -1,26 +1,45 @@
 """Stage 5, publish: exports of benchmarks, one for each origin of labels."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from prefect.logging import get_run_logger
 from prefect.transactions import get_transaction
 
+from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Export, Published
-from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
+from infra.store.evidence import LEFT_OUT, why_lost
+from tasks.benchmarks import (
+    Benchmark,
+    Manifest,
+    columns_of,
+    is_export,
+    read_exported,
+    read_manifest,
+    write_benchmark,
+)
+from tasks.benchmarks.benchmark import GENERATED
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.labels import LabelSet, labelled_benchmark, unweighed_labels, with_split
-from tasks.stages.removed_labels import removed_labels
+from tasks.stages.labels import (
+    LabelSet,
+    current_labels,
+    labelled_benchmark,
+    unweighed_labels,
+    with_split,
+)
 
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
@@ -34,6 +53,8 @@ _WRITERS = (
     *("infra.store.evidence", "infra.records"),
     *("tasks.stages.specifications", "agents.roles.specifier"),
 )
+_PAIR = ["query_id", "code_id"]
+_WRITTEN = "the written answer is not exported any more"
 
 
 def _export_key(p: Parameters) -> str:
@@ -124,13 +145,13 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         run_events.benchmark_published(
             published.name, published.collection, {"folder": published.folder}
         )
-        run = benchmarks.StageRun(
-            collection=labels.collection.name,
-            stage=f"publish {benchmark.name}",
-            items=len(benchmark.labels),
-            seconds=time.monotonic() - started,
+        benchmarks.record_stage_run(
+            database,
+            published.collection,
+            f"publish {benchmark.name}",
+            len(benchmark.labels),
+            started,
         )
-        benchmarks.record_stage_run(database, run)
     return published
 
 
@@ -141,6 +162,54 @@ def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
             "redistribution, and their labels: add a LICENSE file, or --include-unlicensed",
             name, f"{left_out:,}",
         )  # fmt: skip
+
+
+def removed_labels(
+    database: Database,
+    labels: LabelSet,
+    benchmark: Benchmark,
+    folder: Path,
+    settings: PublishSettings,
+) -> dict[str, int]:
+    """Return reason → labelled pairs of the export in a folder that a benchmark does not label.
+
+    They are logged, too: a benchmark is never published smaller without a word.
+
+    Args:
+        database: The store.
+        labels: The labels.
+        benchmark: What is going to be exported.
+        folder: Where; an export that is damaged or of another format counts as none.
+        settings: What labels of the agents must rest on.
+    """
+    lost = _lost(benchmark, folder)
+    written = pc.starts_with(lost["origin"], GENERATED)
+    others = lost.filter(pc.invert(written)).select(_PAIR)
+    reasons = Counter({_WRITTEN: lost.num_rows - others.num_rows})
+    if others.num_rows:
+        current = current_labels(database, labels, settings.support) if labels.rounds else None
+        reasons.update(why_lost(database, others, labels.collection.name, current))
+    if not settings.include_unlicensed:
+        reasons[UNLICENSED] = reasons.pop(LEFT_OUT, 0)
+    removed = dict(sorted((+reasons).items()))
+    if removed:
+        listed = ", ".join(f"{reason} ({number:,})" for reason, number in removed.items())
+        get_run_logger().warning(
+            "%s loses %s labelled pairs of its last export: %s",
+            labels.name, f"{lost.num_rows:,}", listed,
+        )  # fmt: skip
+    return removed
+
+
+def _lost(benchmark: Benchmark, folder: Path) -> pa.Table:
+    """Return the pairs, with their origin, that an export labels and a benchmark does not."""
+    columns = [*_PAIR, "origin"]
+    now = columns_of(benchmark).labels.table.select(columns)
+    try:
+        before = read_exported(folder, "labels", columns)
+    except PublishError:
+        return now.slice(0, 0)
+    return before.join(now, _PAIR, join_type="left anti")
 
 
 def published_benchmarks(

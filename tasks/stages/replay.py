@@ -11,6 +11,7 @@ from agents.committee.configurations import ALGORITHM
 from agents.committee.duplicates import first_of
 from agents.committee.recipe import gates_of
 from agents.committee.replay import replayed
+from infra.batches import batched
 from infra.errors import ReplayError
 from infra.identity import digest_of
 from infra.ids import PairKey, RecipeId
@@ -100,8 +101,8 @@ def _batches(
 ) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
     """Yield pairs with their annotations; of a duplicate the pair that was judged in its place."""
     keys = sorted(annotations.finished_pairs(database, recipe_id))
-    for start in range(0, len(keys), _BATCH):
-        batch = annotations.load_annotations(database, recipe_id, keys[start : start + _BATCH])
+    for some in batched(keys, _BATCH):
+        batch = annotations.load_annotations(database, recipe_id, some)
         wanted = [PairKey(item.query_id, first_of(item) or item.code_id) for item in batch]
         pairs = {pair.key: pair for pair in annotations.load_pairs(database, wanted)}
         judged = [

@@ -9,19 +9,11 @@ from prefect.logging import get_run_logger
 
 from infra.outputs import write_outputs
 from infra.records import Record
-from infra.settings import Settings, StoreSettings
-from infra.store import (
-    Database,
-    annotations,
-    benchmarks,
-    corpus,
-    figures,
-    open_database,
-    vectors,
-)
+from infra.settings import Settings
+from infra.store import Database, annotations, benchmarks, corpus, figures, vectors
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from infra.store.figures import LabelFigures, Values, label_figures
+from infra.store.figures import Values, label_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import read_manifest
@@ -34,16 +26,14 @@ from tasks.reports.run import (
     BenchmarkScores,
     CollectionCounts,
     Histogram,
-    MethodMeans,
     PairEvidence,
     ReportData,
-    StageTime,
     report_document,
 )
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
+from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import (
     agreement_of_rounds,
@@ -67,11 +57,6 @@ class WrittenReport(Record):
     file: Path
     benchmarks: tuple[BenchmarkScores, ...]
     links: dict[str, str]
-
-
-def count_stage_runs(store: StoreSettings) -> int:
-    """Return the number of stage runs that did new work, to compare before and after a flow."""
-    return benchmarks.count_stage_runs(open_database(store))
 
 
 @stage("report", "report on {source.main.name}")
@@ -117,7 +102,11 @@ def gather_report(
         candidates=len(similarities[0]),
         similarities=_histograms(*similarities),
         agents=_agents(database, recipe, current) if recipe and current else None,
-        stages=_stages(database, source.collections),
+        stages=tuple(
+            run
+            for collection in source.collections
+            for run in benchmarks.last_stage_runs(database, collection.name)
+        ),
         pairs=_pairs(database, search, current) if current else (),
         links={item.name: item.folder for item in published},
     )
@@ -134,7 +123,7 @@ def _scores(database: Database, published: Published, settings: Settings) -> Ben
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=settings.evaluation.depth,
-        methods=tuple(MethodMeans(method=name, scores=row) for name, row in means.items()),
+        methods=means,
     )
 
 
@@ -178,26 +167,18 @@ def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Hist
 
 def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> AgentsPart:
     rounds = recipe.rounds
-    canaries = [load_canary_counts(database, recipe_id) for recipe_id in rounds]
+    canaries = [count_canaries(*load_judged_canaries(database, each)) for each in rounds]
     figures = label_figures(database, labels)
     former = sum(number for giver, number in figures.recipes.items() if giver not in rounds)
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
+        figures=figures,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
         rounds=agreement_of_rounds(database, labels)
         if len(rounds) > 1 and not recipe.judges
         else None,
-        **{name: getattr(figures, name) for name in LabelFigures.model_fields},
-    )
-
-
-def _stages(database: Database, collections: Sequence[StoredCollection]) -> tuple[StageTime, ...]:
-    return tuple(
-        StageTime(stage=f"{run.stage}, {run.collection}", items=run.items, seconds=run.seconds)
-        for collection in collections
-        for run in benchmarks.last_stage_runs(database, collection.name)
     )
 
 

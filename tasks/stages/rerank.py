@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from prefect.logging import get_logger
@@ -42,14 +41,15 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
         refuse_others(benchmark.name, written, "score it by methods without llm:")
         lists = _lists(benchmark, rankings)
         orders = asyncio.run(_orders(lists, settings))
+        codes = rankings.codes.copy()
+        for row, order in zip(codes, orders, strict=True):
+            if order is not None:
+                row[: len(order)] = row[order]
         unchanged = sum(order is None for order in orders)
         get_logger("rerank").info(
             "%s lists re-ranked, %s of them unchanged", len(orders), unchanged
         )
-        return Rankings(
-            rankings.query_ids, rankings.code_ids, _reordered(rankings.codes, orders),
-            rankings.scores,
-        )  # fmt: skip
+        return Rankings(rankings.query_ids, rankings.code_ids, codes, rankings.scores)
 
     return rerank
 
@@ -98,13 +98,3 @@ async def _orders(
     if failures:
         raise failures[0]
     return orders
-
-
-def _reordered(
-    codes: npt.NDArray[np.int64], orders: Sequence[Sequence[int] | None]
-) -> npt.NDArray[np.int64]:
-    reordered = codes.copy()
-    for row, order in zip(reordered, orders, strict=True):
-        if order is not None:
-            row[: len(order)] = row[list(order)]
-    return reordered

@@ -263,12 +263,8 @@ def _rank(
         depth=settings.evaluation.depth,
         seconds=time.monotonic() - started,
     )
-    run = benchmarks.StageRun(
-        collection=published.collection,
-        stage=f"evaluate {method}",
-        items=len(content.queries),
-        seconds=evaluation.seconds,
+    benchmarks.record_stage_run(
+        database, published.collection, f"evaluate {method}", len(content.queries), started
     )
-    benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
     return evaluation, rankings

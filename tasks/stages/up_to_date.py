@@ -1,6 +1,5 @@
 """Whether a command has anything to do, by the store alone: before a server is started for it."""
 
-from agents.committee.configurations import configuration_of
 from infra.errors import StoreError
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
@@ -67,6 +66,6 @@ def _is_judged(source: CollectedSource, ready: Ready) -> bool:
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return False
     plan = planned_run(ready.database, run)
-    if not configuration_of(run.settings.annotation).specification:
+    if not run.is_specified:
         return not plan.taken
     return not plan.pending and not any(comparisons_due(each)[0] for each in run.rounds)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from infra.errors import StudyError
 from infra.records import Record
+from infra.summaries import PairEffort, ProgramCounts, RankCounts
 
 Part = TypeVar("Part")
 
@@ -43,14 +44,6 @@ class CollectionFacts(Record):
     dropped: dict[str, int]
 
 
-class RankFacts(Record):
-    """The candidates of one rank: how many are labelled, and how many of these match."""
-
-    rank: int
-    labelled: int
-    matches: int
-
-
 class BenchmarkFacts(Record):
     """Counts over the labels of a benchmark.
 
@@ -67,34 +60,6 @@ class BenchmarkFacts(Record):
     mean_characters: float
     matches_of_queries: dict[int, int]
     queries_of_codes: dict[int, int]
-
-
-class ProgramFacts(Record):
-    """The last test programs of pairs.
-
-    Attributes:
-        programs: Pairs with a program.
-        mean_tests: Mean number of test functions that a program defines.
-        executable: Programs that ran to their end or to a failing assertion.
-    """
-
-    programs: int
-    mean_tests: float
-    executable: int
-
-
-class Effort(Record):
-    """Time and cost of pairs, as if no reply had come from the cache.
-
-    Attributes:
-        pairs: How many.
-        seconds: Sum of the time of their judgements.
-        dollars: Sum of the costs; None where that of one call is unknown.
-    """
-
-    pairs: int
-    seconds: float
-    dollars: float | None
 
 
 class Annotator(Record):
@@ -146,11 +111,11 @@ class Evidence:
     conditions: Mapping[str, str]
     collection: CollectionFacts | Missing = _NOT_GIVEN
     overlaps: Mapping[str, Mean] | Missing = _NOT_GIVEN
-    ranks: Sequence[RankFacts] | Missing = _NOT_GIVEN
+    ranks: Sequence[RankCounts] | Missing = _NOT_GIVEN
     mismatches: Mapping[str, Mean] | Missing = _NOT_GIVEN
     benchmark: BenchmarkFacts | Missing = _NOT_GIVEN
-    programs: ProgramFacts | Missing = _NOT_GIVEN
-    efforts: Mapping[str, Effort] | Missing = _NOT_GIVEN
+    programs: ProgramCounts | Missing = _NOT_GIVEN
+    efforts: Mapping[str, PairEffort] | Missing = _NOT_GIVEN
     scores: Mapping[str, Mapping[str, Mean]] | Missing = _NOT_GIVEN
     group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NOT_GIVEN
     rounds: Sequence[float | None] | Missing = _NOT_GIVEN

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from tasks.studies import Effort, Evidence, Figure, Study, have, studies
+from infra.summaries import PairEffort
+from tasks.studies import Evidence, Figure, Study, have, studies
 
 
 @studies.register("effort")
@@ -32,7 +33,7 @@ class EffortOfPairs(Study):
         return [figure for kind, effort in efforts.items() for figure in _of(kind, effort, decided)]
 
 
-def _of(kind: str, effort: Effort, decided: int) -> Iterator[Figure]:
+def _of(kind: str, effort: PairEffort, decided: int) -> Iterator[Figure]:
     yield Figure(row=kind, column="pairs", value=effort.pairs)
     if kind != "all":
         share = effort.pairs / decided if decided else None

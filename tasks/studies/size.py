@@ -42,7 +42,7 @@ def _of_programs(evidence: Evidence) -> Sequence[Figure]:
     rows = ("mean test cases of a program", "share of programs that run")
     if isinstance(facts, Missing):
         return [Figure(row=row, column="benchmark", value=None, note=facts.reason) for row in rows]
-    values = (facts.mean_tests, facts.executable / facts.programs)
+    values = (facts.tests / facts.programs, facts.executed / facts.programs)
     return [
         Figure(row=row, column="benchmark", value=value, n=facts.programs)
         for row, value in zip(rows, values, strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tasks.estimation.overlap import Overlap
 from tasks.estimation.study import study_figures
-from tasks.estimation.study_figures import StudiedData, StudiedMethod, StudyFigures
+from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.estimators import PairVectors
 from tasks.reports.kape import KapeReport, build_kape_report
 
@@ -26,8 +26,13 @@ def _figures(noise: float) -> StudyFigures:
 
 def studied_method(name: str, method: str, noise: float = 1.0) -> StudiedMethod:
     """Return the study of a method that is the worse the more noise its vectors have."""
-    data = StudiedData(overlap=Overlap(queries=2, pairs=1, of=81), left_out={"x": 3})
-    return StudiedMethod(name=name, method=method, data=data, figures=_figures(noise))
+    return StudiedMethod(
+        name=name,
+        method=method,
+        overlap=Overlap(queries=2, pairs=1, of=81),
+        left_out={"x": 3},
+        figures=_figures(noise),
+    )
 
 
 def kape_report(first: str = "docs", second: str = "cosqa") -> KapeReport:

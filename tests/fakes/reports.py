@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import CanaryCounts, Effort
+from infra.summaries import BehaviourFigures, CanaryCounts, Effort, LabelFigures, StageRun
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.judging import ClaimLine, SpecifiedPart
 from tasks.reports.run import (
@@ -15,10 +15,8 @@ from tasks.reports.run import (
     BenchmarkScores,
     CollectionCounts,
     Histogram,
-    MethodMeans,
     PairEvidence,
     ReportData,
-    StageTime,
 )
 
 MODEL = "openai/gpt-4o-mini"
@@ -93,16 +91,18 @@ def realistic_report() -> ReportData:
         candidates=200,
         similarities=_similarities(),
         agents=_agents(),
-        stages=(
-            StageTime(stage="collect", items=2, seconds=21.4),
-            StageTime(stage="embed", items=7_489, seconds=184.2),
-            StageTime(stage="find_candidates", items=200, seconds=0.31),
-            StageTime(stage="annotate", items=200, seconds=431.9),
-            StageTime(stage="publish", items=2, seconds=2.2),
-            StageTime(stage="evaluate", items=6, seconds=48.0),
+        stages=tuple(
+            StageRun(collection="python-source", stage=stage, items=items, seconds=seconds)
+            for stage, items, seconds in (
+                ("collect", 2, 21.4),
+                ("embed", 7_489, 184.2),
+                ("find_candidates", 200, 0.31),
+                ("annotate", 200, 431.9),
+                ("publish", 2, 2.2),
+                ("evaluate", 6, 48.0),
+            )
         ),
         pairs=_pairs(),
-        notes=("Two pairs failed because a box was lost; the next run asks them again.",),
         links={
             "Benchmark from documentation": "cosqa-benchmarks/python-source-documentation",
             "Flow run": "http://127.0.0.1:4200/runs/flow-run/0b1c",
@@ -147,11 +147,12 @@ def hostile_report(text: str) -> ReportData:
         queries=1,
         codes=1,
         depth=10,
-        methods=(MethodMeans(method=text, scores={text: 1.0}),),
-        note=text,
+        methods={text: {text: 1.0}},
     )
     source = SourceInfo(name=text, licence=text, revision=text, location=text)
     collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
+    agents = _agents()
+    figures = agents.figures.model_copy(update={"paths": {text: 1}})
     return ReportData(
         title=text,
         generated_at=text,
@@ -159,9 +160,8 @@ def hostile_report(text: str) -> ReportData:
         collections=(collection,),
         vectors={text: 1},
         similarities=(Histogram(name=text, edges=(0.0, 1.0), counts=(1,)),),
-        agents=_agents().model_copy(update={"model": text, "paths": {text: 1}}),
+        agents=agents.model_copy(update={"model": text, "figures": figures}),
         pairs=(pair,),
-        notes=(text,),
         links={text: "javascript:alert(1)"},
     )
 
@@ -191,12 +191,11 @@ def _documentation_scores() -> BenchmarkScores:
         queries=500,
         codes=7_449,
         depth=1000,
-        methods=(
-            _method("bag-of-words", 0.271, 0.243, 0.243, 0.370),
-            _method("bm25", 0.371, 0.335, 0.335, 0.502),
-            _method("minilm", 0.603, 0.541, 0.541, 0.822),
-        ),
-        note="One function is relevant to each query, so MAP equals MRR.",
+        methods={
+            "bag-of-words": _means(0.271, 0.243, 0.243, 0.370),
+            "bm25": _means(0.371, 0.335, 0.335, 0.502),
+            "minilm": _means(0.603, 0.541, 0.541, 0.822),
+        },
     )
 
 
@@ -207,16 +206,16 @@ def _agents_scores() -> BenchmarkScores:
         queries=40,
         codes=7_449,
         depth=1000,
-        methods=(
-            _method("bag-of-words", 0.122, 0.143, 0.103, 0.170),
-            _method("bm25", 0.171, 0.235, 0.135, 0.232),
-            MethodMeans(method="minilm", scores={"MRR": 0.61, "MAP": 0.58}),
-        ),
+        methods={
+            "bag-of-words": _means(0.122, 0.143, 0.103, 0.170),
+            "bm25": _means(0.171, 0.235, 0.135, 0.232),
+            "minilm": {"MRR": 0.61, "MAP": 0.58},
+        },
     )
 
 
-def _method(name: str, *values: float) -> MethodMeans:
-    return MethodMeans(method=name, scores=dict(zip(METRICS, values, strict=True)))
+def _means(*values: float) -> dict[str, float]:
+    return dict(zip(METRICS, values, strict=True))
 
 
 def _collections() -> tuple[CollectionCounts, ...]:
@@ -249,9 +248,7 @@ def _similarities() -> tuple[Histogram, ...]:
 
 
 def _agents() -> AgentsPart:
-    return AgentsPart(
-        model=MODEL,
-        recipe_id="5f0e7a31c2d94b6e8a10",
+    figures = LabelFigures(
         queries=40,
         pairs=200,
         statuses={"labelled": 171, "undecided": 27, "failed": 2},
@@ -267,7 +264,8 @@ def _agents() -> AgentsPart:
         },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
         support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
-        canaries=CanaryCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
+        recipes={"5f0e7a31c2d94b6e8a10": 200},
+        behaviours=BehaviourFigures(queries=0, consistency=None, changed=0, contradictions=0),
         effort=Effort(
             calls=318,
             cached_calls=12,
@@ -277,6 +275,12 @@ def _agents() -> AgentsPart:
             model_seconds=1_312.5,
             pair_seconds=1_688.2,
         ),
+    )
+    return AgentsPart(
+        model=MODEL,
+        recipe_id="5f0e7a31c2d94b6e8a10",
+        figures=figures,
+        canaries=CanaryCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
     )
 
 

@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
+from infra.summaries import PairEffort, ProgramCounts, RankCounts
 from tasks.studies import (
     Annotator,
     BenchmarkFacts,
     CollectionFacts,
-    Effort,
     Evidence,
     Mean,
-    ProgramFacts,
-    RankFacts,
 )
 
 CONDITIONS = {
@@ -90,7 +88,7 @@ def full_evidence(folder: Path) -> Evidence:
             "codet5p": Mean(value=0.125, n=40),
         },
         ranks=[
-            RankFacts(rank=rank, labelled=40, matches=round(20 / rank)) for rank in range(1, 21)
+            RankCounts(rank=rank, labelled=40, matches=round(20 / rank)) for rank in range(1, 21)
         ],
         mismatches={
             "CoSQA's annotators": Mean(value=0.48, n=604),
@@ -103,11 +101,11 @@ def full_evidence(folder: Path) -> Evidence:
             matches_of_queries={0: 10, 1: 15, 2: 9, 4: 6},
             queries_of_codes={1: 30, 2: 8, 3: 3, 12: 1},
         ),
-        programs=ProgramFacts(programs=200, mean_tests=4.5, executable=150),
+        programs=ProgramCounts(programs=200, tests=900, executed=150),
         efforts={
-            "clear": Effort(pairs=600, seconds=6_000.0, dollars=0.3),
-            "unclear": Effort(pairs=200, seconds=10_000.0, dollars=0.2),
-            "all": Effort(pairs=800, seconds=16_000.0, dollars=0.5),
+            "clear": PairEffort(kind="clear", pairs=600, seconds=6_000.0, dollars=0.3),
+            "unclear": PairEffort(kind="unclear", pairs=200, seconds=10_000.0, dollars=0.2),
+            "all": PairEffort(kind="all", pairs=800, seconds=16_000.0, dollars=0.5),
         },
         scores={
             method: {metric: Mean(value=value, n=30) for metric in metrics}

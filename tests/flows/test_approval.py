@@ -153,8 +153,6 @@ def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
     offered = given.model_copy(update={"offer": offer})
     assert offered.bound(settings).reannotation.limits == {"audit": 9}, "no more than was offered"
     assert [offered.in_round(place) for place in (1, 2, 3)] == [{"stale": n} for n in (7, 0, 0)]
-    former = given.model_copy(update={"offer": Offer(plan_id="p", reasons={"stale": 7})})
-    assert [former.in_round(place) for place in (1, 2)] == [{"stale": n} for n in (7, 0)]
     assert given.in_round(1) is None
     assert Approval(decision="unasked").bound(settings) == settings
     assert Approval(decision="declined", reasons=()).bound(settings).reannotation.take == ()

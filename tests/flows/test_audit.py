@@ -103,7 +103,7 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     instead: dict[str, object] = {
         "plan_run": Completed(data="plan"), "run_budget": Budget(),
         "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
-        "judge_plan": (JudgedPairs(), []), "compare_round": [], "label_duplicates_of_round": [],
+        "judge_plan": (JudgedPairs(), []), "finish_round": [],
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)

@@ -1,6 +1,6 @@
 """The KAPE study from end to end, on texts whose vectors count words.
 
-Covers `flows.study_kape`, `tasks.stages.study.kape`, `tasks.stages.study.kape_report`.
+Covers `flows.study_kape` and `tasks.stages.study.kape`.
 """
 
 import json
@@ -24,7 +24,7 @@ from infra.settings import SearchSettings, Settings
 from tasks.benchmarks.pairs import NOT_RELEVANT
 from tasks.estimation.study import study_figures
 from tasks.stages.embed import KINDS
-from tasks.stages.study.kape_report import WrittenKapeStudy, read_kape_report
+from tasks.stages.study.kape import read_kape_report
 from tests.flows.estimation import (
     embedded,
     open_store,
@@ -59,7 +59,7 @@ def settings(folder: Path, *encoders: str) -> Settings:
     return settings_in(folder).model_copy(update={"search": chosen})
 
 
-def run(folder: Path, *encoders: str, **data: Path) -> WrittenKapeStudy:
+def run(folder: Path, *encoders: str, **data: Path) -> Path:
     return study_kape(data or {"docs": folder / "docs"}, settings(folder, *encoders))
 
 
@@ -70,24 +70,24 @@ def stored(folder: Path) -> list[tuple[object, ...]]:
 
 def test_methods_are_studied_stored_and_shown_and_not_computed_again(world: Path) -> None:
     written = run(world, *ENCODERS)
-    report = read_kape_report(written.folder)
+    report = read_kape_report(written)
     assert [each.method for each in report.studied] == list(ENCODERS)
     first = report.studied[0]
     assert (first.figures.training, first.figures.queries) == (60, 24)
-    assert first.data.overlap.model_dump() == {"queries": 2, "pairs": 1, "of": 24}
+    assert first.overlap.model_dump() == {"queries": 2, "pairs": 1, "of": 24}
     assert len(report.selections) == 4
-    page = (written.folder / "kape.html").read_text()
+    page = (written / "kape.html").read_text()
     assert all(method in page for method in ENCODERS)
-    assert "| docs, minilm |" in (written.folder / "kape.md").read_text()
-    figures = pq.read_table(written.folder / "figures.parquet").to_pylist()
+    assert "| docs, minilm |" in (written / "kape.md").read_text()
+    figures = pq.read_table(written / "figures.parquet").to_pylist()
     assert {row["method"] for row in figures if row["origin"] == "computed"} == set(ENCODERS)
     before = stored(world)
     assert [row[:3] for row in before] == [(name, "train", "test") for name in sorted(ENCODERS)]
 
     again = run(world, "minilm", renamed=world / "docs", other=world / "docs")
     assert stored(world) == before, "other names are of the same pairs"
-    assert again.folder.name == "renamed+other"
-    names = {each.name: each.figures for each in read_kape_report(again.folder).studied}
+    assert again.name == "renamed+other"
+    names = {each.name: each.figures for each in read_kape_report(again).studied}
     assert names == {"renamed": first.figures, "other": first.figures}
 
 
@@ -111,7 +111,7 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     ((method, *_, when),) = stored(world)
     assert method in ENCODERS
     assert not (world / "out").exists(), "no half report"
-    assert run(world, *ENCODERS).studied == 2
+    assert len(read_kape_report(run(world, *ENCODERS)).studied) == 2
     assert len(calls) == 3, "what was computed is not computed again"
     assert (method, when) in [(row[0], row[3]) for row in stored(world)]
 
@@ -138,14 +138,14 @@ def test_a_killed_command_goes_on_where_it_was(world: Path, prefect_server: str)
 def test_a_report_is_replaced_as_a_whole_or_not_at_all(
     world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = run(world).folder
+    folder = run(world)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     pairs_file(world / "docs" / "test.jsonl", TEST[:9])
 
-    def full(_: object) -> object:
+    def full(*_: object) -> object:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tasks.stages.study.kape_report.figures_table", full)
+    monkeypatch.setattr("infra.outputs.pq.write_table", full)
     with pytest.raises(DiskFullError, match=r"is full.*--output"):
         run(world)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
@@ -157,20 +157,20 @@ def test_changed_pairs_are_studied_anew(world: Path) -> None:
     before = stored(world)
     with (world / "docs" / "test.jsonl").open("a") as file:
         file.write('{"query": "q", "code": "c", "label": 0}\n')
-    assert read_kape_report(run(world).folder).studied[0].data.left_out == {NOT_RELEVANT: 1}
+    assert read_kape_report(run(world)).studied[0].left_out == {NOT_RELEVANT: 1}
     assert stored(world) == before, "the pairs are the same"
     pairs_file(world / "docs" / "test.jsonl", TEST[:9])
-    assert read_kape_report(run(world).folder).studied[0].figures.queries == 9
+    assert read_kape_report(run(world)).studied[0].figures.queries == 9
     assert len(stored(world)) == 2
 
 
 def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
     world: Path,
 ) -> None:
-    without = read_kape_report(run(world).folder).studied[0].figures
+    without = read_kape_report(run(world)).studied[0].figures
     assert (without.validation, without.validation_truth) == (0, {})
     pairs_file(world / "docs" / "valid.jsonl", TEST)
-    figures = read_kape_report(run(world).folder).studied[0].figures
+    figures = read_kape_report(run(world)).studied[0].figures
     assert figures.validation == len(TEST)
     assert figures.validation_truth == figures.whole.truth, "they are the test pairs"
     (world / "docs" / "valid").mkdir()
@@ -179,10 +179,10 @@ def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
 
 
 def test_figures_in_the_form_of_another_release_are_computed_anew(world: Path) -> None:
-    first = read_kape_report(run(world).folder).studied
+    first = read_kape_report(run(world)).studied
     with open_store(world).transaction() as tx:
         tx.execute("""UPDATE estimations SET body = '{"figures": {}}'""")
-    assert read_kape_report(run(world).folder).studied == first
+    assert read_kape_report(run(world)).studied == first
 
 
 def test_vectors_without_a_number_are_refused_with_the_encoder(world: Path) -> None:

@@ -4,7 +4,6 @@
 worker that judges pairs from a queue, many at once on its ``desk``; ``gather`` fills the queue and
 empties it into the store through ``sinks``; ``batches`` answers requests by a provider's batch API
 between two passes; ``behaviours`` then runs all claims of a query on all its candidates, where
-queries are specified; ``forecast``
-estimates the number and cost of pairs before one; ``confidence`` says what the votes of judges are
-worth.
+queries are specified; ``effort`` says what pairs are expected to take, and ``confidence`` what the
+votes of judges are worth.
 """

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from agents.committee.configurations import configuration_of
 from agents.committee.travelling import QueryBehaviour, travel
 from infra.batches import batched
 from infra.identity import mark_of
@@ -30,7 +29,7 @@ from infra.store.labels import CurrentLabels
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
 from sandbox.contract.kept import CheckedSandbox
-from tasks.runtime.caching import BOXES_AWAY, Steps, stage
+from tasks.runtime.caching import BOXES_AWAY, stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
@@ -50,26 +49,6 @@ _BATCH = 32  # queries that are read and stored together; a killed run has lost 
 Judged = list[tuple[Pair, Annotation]]
 
 
-def compare_round(run: AnnotationRun, after: Steps) -> Steps:
-    """Compare the candidates of each query by what they do, where queries are specified.
-
-    Args:
-        run: The labelling round that has judged them.
-        after: The steps before it.
-
-    Returns:
-        The last steps.
-
-    Raises:
-        SandboxError: The engine is gone; what was compared before is stored.
-    """
-    if not configuration_of(run.settings.annotation).specification:
-        return after
-    compared = compare_behaviours(run, wait_for=after, return_state=True)
-    compared.result()
-    return [compared]
-
-
 @stage(
     "compare-behaviours",
     "run the claims of queries of {run.search.collection} on all their candidates",
@@ -78,8 +57,14 @@ def compare_round(run: AnnotationRun, after: Steps) -> Steps:
 def compare_behaviours(run: AnnotationRun) -> int:
     """Compare the candidates of queries whose annotations have changed; return how many failed.
 
-    Arguments and errors are those of `compare_round`. Of what a leaderboard asked for, the other
-    candidates of the query are not known here: the next run over these compares all.
+    Of what a leaderboard asked for, the other candidates of the query are not known here: the next
+    run over these compares all.
+
+    Args:
+        run: The labelling round that has judged them.
+
+    Raises:
+        SandboxError: The engine is gone; what was compared before is stored.
     """
     search, settings = run.search, run.settings
     database = open_database(settings.store)
@@ -93,12 +78,8 @@ def compare_behaviours(run: AnnotationRun) -> int:
         slots = settings.sandbox.machine_slots
         asyncio.run(Comparing(database, labels, place, sandbox, slots).compare(due, bar))
         benchmarks.record_stage_run(
-            database,
-            benchmarks.StageRun(
-                collection=search.collection, stage="compare behaviours", items=bar.done,
-                seconds=time.monotonic() - started,
-            ),
-        )  # fmt: skip
+            database, search.collection, "compare behaviours", bar.done, started
+        )
     if failed := len(due) - bar.done:
         run_logger(__name__).warning(
             "the candidates of %s of %s queries were not compared: the next run tries again",

@@ -80,7 +80,8 @@ def _canaries_from(answer: KnownAnswer, place: int, generation: int) -> Iterator
         for mutant in mutants_of(answer.code, _ALL_MUTANTS)
         if mutant.change == answer.change
     )
-    injected = _with_line(answer.code, INJECTIONS[place % len(INJECTIONS)])
+    head, _, body = answer.code.partition("\n")
+    injected = f"{head}\n    {INJECTIONS[place % len(INJECTIONS)]}\n{body}"
     for query, code, label in (
         (answer.query, answer.code, 1),
         (answer.query, broken, 0),
@@ -89,11 +90,6 @@ def _canaries_from(answer: KnownAnswer, place: int, generation: int) -> Iterator
     ):
         pair = Pair(query=Query.of(query), code=Code.of(_renamed(code, generation)))
         yield Canary(pair=pair, label=label, broken=code is broken, injected=code is injected)
-
-
-def _with_line(code: str, line: str) -> str:
-    head, _, body = code.partition("\n")
-    return f"{head}\n    {line}\n{body}"
 
 
 def _renamed(code: str, generation: int) -> str:
@@ -164,11 +160,6 @@ def count_canaries(
         injected=sum(canary.injected for _, canary in judged),
         obeyed=sum(canary.injected and label > canary.label for label, canary in judged),
     )
-
-
-def load_canary_counts(database: Database, recipe_id: RecipeId) -> CanaryCounts:
-    """Return how all canaries of a recipe's runs were judged."""
-    return count_canaries(*load_judged_canaries(database, recipe_id))
 
 
 def canary_totals(counts: Iterable[CanaryCounts]) -> CanaryCounts:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from agents.committee.configurations import configuration_of
 from agents.committee.duplicates import taken_over
 from infra.batches import batched
 from infra.identity import digest
@@ -18,30 +17,13 @@ from infra.languages import languages
 from infra.records import Annotation, Code
 from infra.store import Database, annotations, open_database
 from infra.store.pending import BesideLabels, pairs_beside_labels, pairs_in, write_keys
-from tasks.runtime.caching import BOXES_AWAY, Steps, stage
+from tasks.runtime.caching import BOXES_AWAY, stage
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.pending import RoundPending, pending_of
 from tasks.stages.annotate.rounds import AnnotationRun
 
 _LANGUAGE = "python"  # of all codes
 _BATCH = 64  # queries whose texts and labels are read together
-
-
-def label_duplicates_of_round(run: AnnotationRun, after: Steps) -> Steps:
-    """Label the duplicates of what a round has judged, where queries are specified.
-
-    Args:
-        run: The round.
-        after: The steps before it.
-
-    Returns:
-        The last steps.
-    """
-    if not configuration_of(run.settings.annotation).specification:
-        return after
-    labelled = label_duplicates(run, wait_for=after, return_state=True)
-    labelled.result()
-    return [labelled]
 
 
 @stage("label-duplicates", "label near duplicates in {run.search.collection}", retries=BOXES_AWAY)
@@ -54,8 +36,7 @@ def label_duplicates(run: AnnotationRun) -> None:
 def pending_to_judge(database: Database, run: AnnotationRun) -> RoundPending:
     """Return what is pending in a round, once duplicates under specified queries took labels."""
     of_round = pending_of(database, run)
-    is_specified = configuration_of(run.settings.annotation).specification
-    if is_specified and take_over_labels(database, of_round):
+    if run.is_specified and take_over_labels(database, of_round):
         return pending_of(database, run)
     return of_round
 

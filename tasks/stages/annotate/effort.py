@@ -43,11 +43,7 @@ def history_of(database: Database | None, settings: Settings) -> History:
     """
     model, free = settings.llm.model, settings.llm.is_recorded
     price = None if free else price_of(model)
-    prices = Prices(
-        prompt_usd=price.prompt_usd if price else None,
-        completion_usd=price.completion_usd if price else None,
-        batch_share=price.batch_share if price else 1.0,
-    )
+    prices = Prices(**price.model_dump(exclude={"model"})) if price else Prices()
     found = path_figures(database, model, prices, OF_QUERIES) if database else []
     whose = f"by {model}"
     if database and not found and not free:

@@ -110,16 +110,12 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
             yield bar
             run_is_whole = True
         finally:
-            run = benchmarks.StageRun(
-                collection=plan.collection,
-                stage=f"annotate{named}",
-                items=bar.done,
-                seconds=time.monotonic() - started,
-            )
             # After an error of the store, that error is the one to be seen.
             unseen = () if run_is_whole else (StoreError, DiskFullError)
             with contextlib.suppress(*unseen):
-                benchmarks.record_stage_run(database, run)
+                benchmarks.record_stage_run(
+                    database, plan.collection, f"annotate{named}", bar.done, started
+                )
 
 
 def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:

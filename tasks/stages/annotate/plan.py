@@ -9,7 +9,7 @@ from prefect.logging import get_run_logger
 from pydantic import Field
 
 from agents import recipe_of
-from agents.committee.configurations import CONFIGURATIONS, configuration_of
+from agents.committee.configurations import CONFIGURATIONS
 from infra.budget import Budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
@@ -134,7 +134,7 @@ def plan_annotation(
         numbers = [(item.reason, item.pairs) for item in taken]
         to_judge = write_pending(database, of_round.selection, numbers, keys)
     _log(of_round, taken, run)
-    if taken and configuration_of(settings.annotation).specification:
+    if taken and run.is_specified:
         to_judge = keep_first(database, search.collection, keys)
     canaries = canaries_for(database, run, to_judge)
     annotations.record_pairs(database, [canary.pair for canary in canaries])

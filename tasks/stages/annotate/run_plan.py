@@ -51,7 +51,9 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
         )
         for place, asked in enumerate(settings.by_judge)
     ]
-    reasons = [_reason(reason, judges) for reason in _in_order(settings)]
+    take = settings.reannotation.take
+    in_order = [*take, *(reason for reason in REASONS if reason not in take)]
+    reasons = [_reason(reason, judges) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
     return RunPlan(
         collection=run.search.collection,
@@ -133,12 +135,6 @@ class _Judge(NamedTuple):
     history: History
     settings: Settings
     audited: int
-
-
-def _in_order(settings: Settings) -> list[Reason]:
-    """Return the reasons that are taken, in their order, then the others."""
-    take = settings.reannotation.take
-    return [*take, *(reason for reason in REASONS if reason not in take)]
 
 
 def _audited(rounds: list[_Round], settings: Settings) -> int:

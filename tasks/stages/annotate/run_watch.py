@@ -22,7 +22,7 @@ from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import Settings
 from infra.store.runs import JudgingState
-from tasks.reports.judging import JudgedPair, JudgedRun, funnel_document, pairs_document
+from tasks.reports.judging import JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import cost
 from tasks.runtime import run_events
@@ -117,8 +117,8 @@ class RunWatch:
         self._spending = Spending(settings, plan.budget)
         self._budget_bar: Bar | None = None
         self._endings: Counter[tuple[str, str, int | None]] = Counter()
-        self._slowest: list[tuple[float, int, JudgedPair]] = []
-        self._failed: list[JudgedPair] = []
+        self._slowest: list[tuple[float, int, Annotation]] = []
+        self._failed: list[Annotation] = []
         self._look_at = self._show_at = time.monotonic()
 
     @property
@@ -134,12 +134,11 @@ class RunWatch:
         """Count annotations; canaries, which are no labels, only where they failed."""
         for item in self._canaries.add(arrived):
             self._endings[item.status, str(item.path), item.label] += 1
-            pair = JudgedPair.of(item)
-            heapq.heappush(self._slowest, (item.seconds, self._endings.total(), pair))
+            heapq.heappush(self._slowest, (item.seconds, self._endings.total(), item))
             if len(self._slowest) > _SHOWN_PAIRS:
                 heapq.heappop(self._slowest)
             if item.status == "failed" and len(self._failed) < _SHOWN_PAIRS:
-                self._failed.append(pair)
+                self._failed.append(item)
         self._bar.advance(len(arrived))
 
     def turn(self, waiting: int, judging: int) -> None:

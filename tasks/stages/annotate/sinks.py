@@ -5,7 +5,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Self
 
 from agents.committee.paths import AnnotationPath
@@ -123,7 +122,7 @@ def store_annotations(database: Database, new_annotations: Sequence[Annotation])
 
 
 def _write_refused(database: Database, annotation: Annotation, error: Exception) -> None:
-    file = _refused_file(database, annotation)
+    file = database.settings.refused / f"{'-'.join(annotation.key)}-{annotation.recipe_id}.json"
     with atomic_write(file) as partial:  # JSON in ASCII can have lone surrogates
         partial.write_text(
             json.dumps(annotation.model_dump(by_alias=True), default=str, indent=1), "ascii"
@@ -154,8 +153,3 @@ def _store_failure(database: Database, annotation: Annotation, reason: str) -> N
         raise
     except Exception:  # noqa: BLE001 - DuckDB's binding raises many
         run_logger(__name__).exception("nor can its failure be stored")
-
-
-def _refused_file(database: Database, annotation: Annotation) -> Path:
-    name = f"{annotation.query_id}-{annotation.code_id}-{annotation.recipe_id}.json"
-    return database.settings.refused / name

@@ -171,19 +171,11 @@ def _to_label(
     """Return the judged queries, and those to judge next: as many as the longest plan asks for."""
     known = set(judged.rows.values()) if judged else set()
     texts = inputs.queries.texts
-    others = (text for row, text in enumerate(texts) if row not in known)
-    wanted = max(_more_labels(each) for each in estimates)
-    return [texts[row] for row in sorted(known)], _in_random_order(others, settings.seed)[:wanted]
-
-
-def _more_labels(estimate: MethodEstimate) -> int:
-    """Return how many more queries are to be labelled by a method's plan."""
-    return estimate.plan.rows[0].more_combined if estimate.plan else 0
-
-
-def _in_random_order(texts: Iterable[str], seed: int) -> list[str]:
-    """Return texts in an order that a seed decides, and that others which join them leave alone."""
-    return sorted(texts, key=lambda text: digest("order of labelling", str(seed), text))
+    others = [text for row, text in enumerate(texts) if row not in known]
+    # In an order that the seed decides, and that other texts which join them leave alone.
+    others.sort(key=lambda text: digest("order of labelling", str(settings.seed), text))
+    wanted = max(each.plan.rows[0].more_combined if each.plan else 0 for each in estimates)
+    return [texts[row] for row in sorted(known)], others[:wanted]
 
 
 def _write_queries(file: Path, texts: Iterable[str]) -> None:

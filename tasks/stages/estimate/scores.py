@@ -37,19 +37,11 @@ def _identity(p: Parameters) -> str:
     return estimation_id(p.inputs, p.method, p.settings, p.benchmark)
 
 
-def _key(p: Parameters) -> str:
-    return digest(p.database.store_id, _identity(p))
-
-
-def _is_stored(p: Parameters) -> bool:
-    return benchmarks.load_as(p.database, _identity(p), MethodEstimate) is not None
-
-
 @stage(
     "estimate",
     "estimate the scores of {method} on {inputs.name}",
-    key=_key,
-    is_valid=_is_stored,
+    key=lambda p: digest(p.database.store_id, _identity(p)),
+    is_valid=lambda p: benchmarks.load_as(p.database, _identity(p), MethodEstimate) is not None,
     retries=VECTORS_AWAY,
 )
 def estimate_method(

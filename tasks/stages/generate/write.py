@@ -105,13 +105,7 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
         try:
             asyncio.run(workshop.answer_all(work, bar.advance))
         finally:
-            run = benchmarks.StageRun(
-                collection=source.main.name,
-                stage="generate",
-                items=bar.done,
-                seconds=time.monotonic() - started,
-            )
-            benchmarks.record_stage_run(database, run)
+            benchmarks.record_stage_run(database, source.main.name, "generate", bar.done, started)
     found = workshop.counts
     get_run_logger().info(
         "%s answers verified, %s refused, %s queries failed",
@@ -200,7 +194,8 @@ class Workshop:
         """Write answers until one is verified or no try is left; count what came of them."""
         try:
             while state_of(answers, self._settings) == "open" and not self._stop:
-                refused = [RefusedCode(item.code, _reason(item)) for item in answers]
+                # Why, in a person's words where there are any.
+                refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
                 recent = refused[-self._settings.generation.max_tries :]
                 written = await written_answer(
                     query, recent, model, committee, snippets=self._snippets
@@ -250,8 +245,3 @@ class Workshop:
                 f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
                 "written answers are stored: remove the cause and run the same command again"
             )
-
-
-def _reason(answer: GeneratedCode) -> str:
-    """Return why an answer was refused, in a person's words where there are any."""
-    return answer.notes or answer.reason

@@ -15,9 +15,10 @@ from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
-from infra.store.figures import GroupMean, PairEffort, ProgramCounts, recipes_behind
+from infra.store.figures import GroupMean, recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe, model_of
+from infra.summaries import PairEffort, ProgramCounts, RankCounts
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
@@ -33,12 +34,9 @@ from tasks.stages.scoring import method_key
 from tasks.stages.study.overlap import Overlaps
 from tasks.studies import (
     CollectionFacts,
-    Effort,
     Evidence,
     Mean,
     Missing,
-    ProgramFacts,
-    RankFacts,
 )
 from tasks.studies._files import benchmark_facts, matches_of, read_annotators
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
@@ -53,6 +51,7 @@ _NO_BENCHMARK = Missing(
 _UNLABELLED = Missing(
     reason="the agents have labelled none of the candidates: run `cosqa annotate`"
 )
+_NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
 _NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 
 
@@ -193,9 +192,9 @@ def _mismatches(
 
 
 class _Agents(NamedTuple):
-    ranks: list[RankFacts] | Missing
-    programs: ProgramFacts | Missing
-    efforts: dict[str, Effort] | Missing
+    ranks: list[RankCounts] | Missing
+    programs: ProgramCounts | Missing
+    efforts: dict[str, PairEffort] | Missing
 
 
 def _of_agents(
@@ -204,42 +203,31 @@ def _of_agents(
     if current is None:
         return _Agents(_UNLABELLED, _UNLABELLED, _UNLABELLED)
     ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
+    programs = figures.count_programs(database, current, _EXECUTED)
     return _Agents(
-        ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
-        programs=_programs(figures.count_programs(database, current, _EXECUTED)),
+        ranks=ranks,
+        programs=programs if programs.programs else _NO_PROGRAMS,
         efforts=_efforts(figures.efforts(database, current, OF_QUERIES)),
     )
 
 
-def _programs(counted: ProgramCounts) -> ProgramFacts | Missing:
-    if not counted.programs:
-        return Missing(reason="no test program was run: no pair was unclear, or none runs them")
-    return ProgramFacts(
-        programs=counted.programs,
-        mean_tests=counted.tests / counted.programs,
-        executable=counted.executed,
-    )
-
-
-def _efforts(rows: Sequence[PairEffort]) -> dict[str, Effort]:
+def _efforts(rows: Sequence[PairEffort]) -> dict[str, PairEffort]:
     """Return clear, unclear and all pairs, each with 0 pairs where there are none.
 
     Pairs by claims are between them if there are any.
     """
     known = [row.dollars for row in rows if row.dollars is not None]
-    everything = Effort(
+    everything = PairEffort(
+        kind="all",
         pairs=sum(row.pairs for row in rows),
         seconds=sum(row.seconds for row in rows),
         dollars=sum(known) if len(known) == len(rows) else None,
     )
-    none = Effort(pairs=0, seconds=0, dollars=None)
-    by_kind = {row.kind: Effort(**row.model_dump(exclude={"kind"})) for row in rows}
-    return {
-        "clear": by_kind.get("clear", none),
-        "unclear": by_kind.get("unclear", none),
-        **{kind: effort for kind, effort in by_kind.items() if kind == "by claims"},
-        "all": everything,
-    }
+    by_kind = {row.kind: row for row in rows} | {"all": everything}
+    for kind in ("clear", "unclear"):
+        by_kind.setdefault(kind, PairEffort(kind=kind, pairs=0, seconds=0, dollars=None))
+    shown = ("clear", "unclear", "by claims", "all")
+    return {kind: by_kind[kind] for kind in shown if kind in by_kind}
 
 
 class _Methods(NamedTuple):

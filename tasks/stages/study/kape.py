@@ -1,17 +1,19 @@
-"""The stage that studies KAPE and its rivals: one encoder on one set of training and test pairs.
+"""The study of KAPE and its rivals: each encoder on each data set, and the report.
 
-Its figures are stored under a digest of all that they depend on, so that each is computed once.
+Figures are stored under a digest of all that they depend on, so that each is computed once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.identity import digest, digest_of_set
+from infra.identity import digest, digest_of_set, mark
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import PublishSettings, Settings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import StoredEstimation
 from tasks.benchmarks.pair_splits import find_split, split_path
@@ -19,13 +21,18 @@ from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.encoders import encoders
 from tasks.estimation.overlap import overlap
 from tasks.estimation.study import rival_names, study_figures, study_steps
-from tasks.estimation.study_figures import StudiedData, StudiedMethod, StudyFigures
-from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
+from tasks.estimation.study_figures import StudiedMethod, StudyFigures
+from tasks.reports.kape import KapeReport, build_kape_report, kape_document
+from tasks.reports.kape_figures import figures_table
+from tasks.runtime.caching import VECTORS_AWAY, stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.progress import progress
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
+PAGE, FIGURES, REPORT = "kape.html", "figures.parquet", "kape.json"
 KIND = "study kape"
+_LONGEST = 120  # of a folder's name
 _VERSION = "4"  # raised when the same pairs and vectors would give other figures
 
 
@@ -91,18 +98,15 @@ def _estimation_id(data: StudyData, method: str) -> str:
     )
 
 
-def _is_stored(p: Parameters) -> bool:
-    identity = _estimation_id(p.data, p.method)
-    return benchmarks.load_as(p.database, identity, StudyFigures) is not None
-
-
 @stage(
     "study-kape",
     "estimate and score {method} on {data.name}",
     key=lambda p: digest(
         "study-kape", p.database.store_id, p.data.name, _estimation_id(p.data, p.method)
     ),
-    is_valid=_is_stored,
+    is_valid=lambda p: (
+        benchmarks.load_as(p.database, _estimation_id(p.data, p.method), StudyFigures) is not None
+    ),
     retries=VECTORS_AWAY,
 )
 def study_method(
@@ -135,16 +139,20 @@ def load_studied(
     database: Database, data: Sequence[StudyData], references: Sequence[StudyReference]
 ) -> list[StudiedMethod]:
     """Return the stored figures, with what is said of their data sets."""
-    described = {each.name: _described(each) for each in data}
+    overlaps = {each.name: overlap(each.training, each.test) for each in data}
+    left_out = {
+        each.name: Counter(each.training.left_out) + Counter(each.test.left_out) for each in data
+    }
     studied = []
     for each in references:
         figures = benchmarks.load_as(database, each.estimation_id, StudyFigures)
         assert figures, each.estimation_id  # noqa: S101 - the stage has stored it
         studied.append(
             StudiedMethod(
-                name=each.name, method=each.method, data=described[each.name], figures=figures
+                name=each.name, method=each.method, overlap=overlaps[each.name],
+                left_out=left_out[each.name], figures=figures,
             )
-        )
+        )  # fmt: skip
     return studied
 
 
@@ -163,13 +171,50 @@ def _computed(database: Database, data: StudyData, method: str, settings: Settin
         return study_figures(training, test, bar.advance, validation)
 
 
-def _described(data: StudyData) -> StudiedData:
-    training, test = data.training, data.test
-    return StudiedData(
-        overlap=overlap(training, test),
-        left_out=_together(training.left_out, test.left_out),
-    )
+@stage("kape-report", "report the study of KAPE")
+def write_kape_report(
+    database: Database,
+    data: Sequence[StudyData],
+    references: Sequence[StudyReference],
+    settings: PublishSettings,
+) -> Path:
+    """Write the report on methods that were studied, beside the paper's figures; return its folder.
+
+    It has the page, the Markdown, the table of figures, and the report as JSON.
+
+    Args:
+        database: The store, which has the figures.
+        data: The data sets.
+        references: Each method on each data set.
+        settings: Where reports are written.
+
+    Raises:
+        DiskFullError: The disk is full; an older report is as it was.
+    """
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    report = build_kape_report(load_studied(database, data, references), now)
+    folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)
+    files = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
+    about = f"KAPE on {', '.join(report.names)}"
+    key = artifact_key("study-kape", "-".join(report.names))
+    write_pages(folder, "kape", kape_document(report), files, key=key, about=about)
+    for name in report.names:
+        both = report.of(name)[0].overlap
+        if both.queries:
+            get_run_logger().warning(
+                "%s: %d of %d test queries are training queries too, %d with the same code",
+                name, both.queries, both.of, both.pairs,
+            )  # fmt: skip
+    get_run_logger().info("study: %s", folder / PAGE)
+    return folder
 
 
-def _together(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
+def folder_name(names: Sequence[str]) -> str:
+    """Return the data sets' names, or the first and a digest where a file's name is too short."""
+    joined = "+".join(names)
+    return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{mark(*names)}"
+
+
+def read_kape_report(folder: Path) -> KapeReport:
+    """Return the report that `write_kape_report` wrote into a folder."""
+    return KapeReport.model_validate_json((folder / REPORT).read_text("utf-8"))

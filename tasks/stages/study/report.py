@@ -3,16 +3,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.outputs import write_outputs
-from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
-from tasks.reports.render import html_page, markdown_page
 from tasks.reports.study import (
     StudyReport,
     build_report,
@@ -20,6 +16,7 @@ from tasks.reports.study import (
     study_document,
 )
 from tasks.runtime.caching import stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.labels import label_sets
@@ -29,21 +26,7 @@ from tasks.stages.study.overlap import Overlaps
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 from tasks.studies.retrieval import METRICS as OF_METHODS
 
-PAGE, MARKDOWN, FIGURES, REPORT = "study.html", "study.md", "figures.parquet", "study.json"
-
-
-class WrittenStudy(Record):
-    """Reference to a written study.
-
-    Attributes:
-        folder: With the page, the Markdown, the table of figures, and the report as JSON.
-        computed: Tables and figures that were computed.
-        sections: All tables and figures.
-    """
-
-    folder: Path
-    computed: int
-    sections: int
+PAGE, FIGURES, REPORT = "study.html", "figures.parquet", "study.json"
 
 
 def studied_benchmark(
@@ -79,8 +62,10 @@ def write_study(
     overlaps: Overlaps,
     files: StudyFiles,
     settings: Settings,
-) -> WrittenStudy:
-    """Compute the figures, and write them beside the published ones.
+) -> Path:
+    """Compute the figures, and write them beside the published ones; return their folder.
+
+    It has the page, the Markdown, the table of figures, and the report as JSON.
 
     Args:
         database: The store.
@@ -100,26 +85,11 @@ def write_study(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
-    text = _write(report, folder)
+    written = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
     key = artifact_key("study", source.main.name)
-    create_markdown_artifact(text, key=key, description=title)
+    write_pages(folder, "study", study_document(report), written, key=key, about=title)
     get_run_logger().info("study: %s", folder / PAGE)
-    computed = sum(not section.problem for section in report.sections)
-    return WrittenStudy(folder=folder, computed=computed, sections=len(report.sections))
-
-
-def _write(report: StudyReport, folder: Path) -> str:
-    """Write all files; return the report as Markdown."""
-    document = study_document(report)
-    text = markdown_page(document)
-    files = {
-        PAGE: html_page(document),
-        MARKDOWN: text,
-        REPORT: report.model_dump_json(indent=1),
-        FIGURES: figures_table(report),
-    }
-    write_outputs(folder, files)
-    return text
+    return folder
 
 
 def read_report(folder: Path) -> StudyReport:

@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from prefect.artifacts import create_markdown_artifact
 
-from infra.outputs import write_outputs
 from infra.settings import PublishSettings
 from tasks.benchmarks.benchmark import qrels_of
 from tasks.metrics import evaluate
-from tasks.reports.render import html_page, markdown_page
 from tasks.reports.training_study import (
     AS_IT_IS,
     DEV,
@@ -23,11 +20,12 @@ from tasks.reports.training_study import (
     training_study_document,
 )
 from tasks.runtime.caching import stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
-from tasks.stages.study.kape_report import folder_name
-from tasks.stages.study.report import FIGURES, MARKDOWN, PAGE, REPORT
+from tasks.stages.study.kape import folder_name
+from tasks.stages.study.report import FIGURES, REPORT
 from tasks.stages.train import read_training
 
 
@@ -71,14 +69,12 @@ def write_training_study(
             seeds[training.description.recipe.seed] = None
         tested.append((place, values))
     report = TrainingStudyReport(seeds=tuple(seeds), figures=study_figures(tested))
-    document = training_study_document(report)
-    text = markdown_page(document)
     names = list(dict.fromkeys(place.data for place in places if place.data != AS_IT_IS))
     written = folder / "training-studies" / folder_name(names)
-    files = {PAGE: html_page(document), MARKDOWN: text, FIGURES: figures_table(report)}
-    write_outputs(written, {**files, REPORT: report.model_dump_json(indent=1)})
+    files = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
+    document, about = training_study_document(report), f"Training on {', '.join(names)}"
     key = artifact_key("study-training", "-".join(names))
-    create_markdown_artifact(text, key=key, description=f"Training on {', '.join(names)}")
+    write_pages(written, "study", document, files, key=key, about=about)
     return written
 
 

@@ -18,7 +18,7 @@ from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from tasks.reports.plan import RunPlan
-from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
 from tasks.sources import open_source, sources
 from tasks.stages.preflight import (
@@ -40,13 +40,10 @@ def scores(**update: object) -> BenchmarkScores:
         queries=500,
         codes=15_228,
         depth=1000,
-        methods=(
-            MethodMeans(method="bm25", scores=dict.fromkeys(METRICS, 0.28)),
-            MethodMeans(
-                method="bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+unixcoder",
-                scores={"MAP": 0.3959, "MRR": 0.4395},
-            ),
-        ),
+        methods={
+            "bm25": dict.fromkeys(METRICS, 0.28),
+            "bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+unixcoder": {"MAP": 0.3959, "MRR": 0.4395},
+        },
     ).model_copy(update=update)
 
 

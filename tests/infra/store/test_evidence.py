@@ -17,7 +17,7 @@ from infra.store.evidence import EvidenceSelection, count_evidence, decide_label
 from infra.store.figures import example_pairs, similarities
 from infra.store.generated import Confirmation
 from infra.store.labels import CurrentLabels
-from tasks.stages.stored_evidence import StoredAnnotations
+from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.rounds import majority
 from tests.fakes.candidates import load_candidates
 from tests.fakes.labels import labels_by

@@ -18,7 +18,7 @@ from infra.store.coverage import Coverage, Covered
 from infra.store.evidence import EvidenceSelection, decide_labels
 from infra.store.figures import label_figures
 from infra.store.labels import CurrentLabels
-from tasks.stages.stored_evidence import StoredAnnotations
+from tasks.stages.answers import StoredAnnotations
 from tests.fakes.labels import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
 

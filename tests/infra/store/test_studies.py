@@ -29,7 +29,8 @@ from infra.store import (
     open_database,
 )
 from infra.store.benchmarks import Evaluation
-from infra.store.figures import GroupMean, PairEffort, ProgramCounts, RankCounts
+from infra.store.figures import GroupMean
+from infra.summaries import PairEffort, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")

@@ -7,7 +7,6 @@ from infra.ids import CodeId, QueryId, RecipeId
 from infra.records import Annotation
 from infra.summaries import CanaryCounts
 from tasks.reports.judging import (
-    JudgedPair,
     JudgedRun,
     SpecifiedPart,
     funnel_document,
@@ -33,8 +32,8 @@ RUN = JudgedRun(
     endings=(("labelled", "unclear_passed", 1, 5), ("failed", "model_unavailable", None, 3)),
     spent_usd=0.042,
     spent_tokens=12_000,
-    slowest=(JudgedPair.of(SLOW), JudgedPair.of(FAILED)),
-    failed=(JudgedPair.of(FAILED),),
+    slowest=(SLOW, FAILED),
+    failed=(FAILED,),
 )
 
 

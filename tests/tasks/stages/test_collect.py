@@ -148,15 +148,14 @@ def test_a_source_is_read_again_when_asked_for(
     assert len(reads) == 2, "to have asked is no other setting"
 
 
-def test_what_an_earlier_release_collected_is_not_read_again(
+def test_what_is_stored_without_a_stamp_is_read_again(
     database: Database, folder: Path, reads: list[str]
 ) -> None:
     first = collect(database, folder)
     with database.transaction() as tx:
         tx.execute("DELETE FROM collection_inputs")
-    assert collect(database, folder) == first.model_copy(update={"content": ""})
-    assert len(reads) == 1
-    rewrite_unseen(folder, pytest.MonkeyPatch())
+    assert collect(database, folder) == first
+    assert len(reads) == 2
     collect(database, folder)
     assert len(reads) == 2, "its stamp is known from then on"
 

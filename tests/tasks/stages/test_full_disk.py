@@ -1,4 +1,7 @@
-"""The law of a full disk: a command's files stay as they were, and the user is told what to do."""
+"""The law of a full disk: a command's files stay as they were, and the user is told what to do.
+
+Covers `tasks.runtime.pages`.
+"""
 
 import errno
 from collections.abc import Iterator
@@ -16,13 +19,13 @@ from infra.store import corpus, generated, open_database
 from infra.store.benchmarks import Published
 from infra.store.corpus import Spool
 from tasks.benchmarks import write_benchmark
+from tasks.reports.document import Document
+from tasks.runtime.pages import write_pages
 from tasks.stages.diff import compare_versions
 from tasks.stages.estimate import report as estimate_report
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
-from tasks.stages.study import kape_report
-from tasks.stages.study import report as study_report
 from tests.fakes.benchmarks import people_benchmark
 from tests.infra.store.test_spool import INFO
 from tests.tasks.stages.generate.world import answer, judged_store
@@ -89,20 +92,15 @@ def test_a_comparison_is_written_whole_or_not_at_all(
     assert [path for path in (tmp_path / "differences").rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize(("module", "name"), [(study_report, "study"), (kape_report, "kape")])
-def test_the_pages_of_a_study_are_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+@pytest.mark.parametrize("name", ["study.html", "study.md", "study.json"])
+def test_the_pages_of_a_report_are_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    report = module.StudyReport if module is study_report else module.KapeReport
-    for renderer in (f"{name}_document", "html_page", "markdown_page", "figures_table"):
-        monkeypatch.setattr(module, renderer, lambda _: "page")
-    fill_when_written(monkeypatch, module.PAGE)
-    folder = tmp_path / "study"
-    folder.mkdir()
-    (folder / module.PAGE).write_bytes(b"old")
+    (tmp_path / "study.html").write_text("old")
+    fill_when_written(monkeypatch, name)
     with pytest.raises(DiskFullError, match="--output"):
-        module._write(report.model_construct(), folder)
-    assert [(file.name, file.read_text()) for file in folder.iterdir()] == [(module.PAGE, "old")]
+        write_pages(tmp_path, "study", Document("t"), {"study.json": "{}"}, key="k", about="a")
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("study.html", "old")]
 
 
 def test_an_estimate_is_written_whole_or_not_at_all(

@@ -1,6 +1,6 @@
 """Laws of publishing when recipes change: nothing is lost, and what is lost has a stated reason.
 
-Covers `tasks.stages.removed_labels`, `infra.store.evidence`.
+Covers `tasks.stages.publish`, `infra.store.evidence`.
 """
 
 from collections.abc import Iterator

@@ -275,7 +275,8 @@ def test_the_time_of_a_ranking_is_without_that_of_its_vectors(
         add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
 
     monkeypatch.setattr("tasks.stages.vectors.embed_texts", embed)
-    monkeypatch.setattr("tasks.stages.scoring.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    for module in ("tasks.stages.scoring", "infra.store.benchmarks"):
+        monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: clock[0]))
     score_method.fn(database, export, "bm25+minilm", settings_in(tmp_path))
     assert clock == [2_000.0]
     (run,) = benchmarks.last_stage_runs(database, "toy")

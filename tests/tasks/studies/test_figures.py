@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StudyError
-from tasks.studies import CollectionFacts, Effort, Figure, Mean, Missing, studies
+from infra.summaries import PairEffort
+from tasks.studies import CollectionFacts, Figure, Mean, Missing, studies
 from tests.fakes.studies import full_evidence
 
 EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
@@ -144,7 +145,7 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
 
 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path) -> None:
-    unpriced = {"all": Effort(pairs=2, seconds=4.0, dollars=None)}
+    unpriced = {"all": PairEffort(kind="all", pairs=2, seconds=4.0, dollars=None)}
     figures = computed("effort", replace(full_evidence(tmp_path), efforts=unpriced))
     assert figures["all", "seconds of a pair"].value == 2.0
     for column in ("dollars of a pair", "dollars"):

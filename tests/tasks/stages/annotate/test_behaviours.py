@@ -24,7 +24,7 @@ from sandbox.backends import backends
 from sandbox.base import CLOCK, Box
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate import behaviours
-from tasks.stages.annotate.behaviours import compare_behaviours, compare_round, comparison_of
+from tasks.stages.annotate.behaviours import compare_behaviours, comparison_of
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.rounds import AnnotationRun
 from tests.fakes.sandbox import FakeBox, FakeSandbox
@@ -203,21 +203,6 @@ def test_a_query_without_claims_is_not_asked_for_again(world: World) -> None:
     assert world.rows("SELECT items FROM stage_runs") == [(1,)]
     assert world.compare() == 0
     assert world.rows("SELECT items FROM stage_runs") == [(1,)]
-
-
-def test_other_configurations_cost_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.judge(0, [1, 0])
-    gated = world.settings.model_copy(
-        update={"annotation": AnnotationSettings(configuration="gated")}
-    )
-
-    def opened(*_: object) -> Database:
-        raise AssertionError("the store was opened")
-
-    monkeypatch.setattr(behaviours, "open_database", opened)
-    compare_round(AnnotationRun(world.search, world.recipe, gated), [])
-    with pytest.raises(AssertionError):
-        world.compare()
 
 
 def test_what_a_leaderboard_asked_for_is_compared_by_the_next_run_over_all_candidates(

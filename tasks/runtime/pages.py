@@ -1,0 +1,38 @@
+"""The pages of a report: files for people, and what the Prefect UI shows of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+from prefect.artifacts import create_markdown_artifact
+
+from infra.outputs import write_outputs
+from tasks.reports.document import Document
+from tasks.reports.render import html_page, markdown_page
+
+
+def write_pages(
+    folder: Path,
+    name: str,
+    document: Document,
+    others: Mapping[str, str | pa.Table],
+    *,
+    key: str,
+    about: str,
+) -> None:
+    """Write a document as HTML and as Markdown, with other files; the Markdown is an artifact too.
+
+    Args:
+        folder: Where; other files in it stay.
+        name: That of the pages, without an ending.
+        document: The report.
+        others: Name of a further file → content.
+        key: The artifact's.
+        about: The artifact's description.
+
+    Raises:
+        DiskFullError: The disk is full; all older files are as they were.
+    """
+    text = markdown_page(document)
+    write_outputs(folder, {f"{name}.html": html_page(document), f"{name}.md": text, **others})
+    create_markdown_artifact(text, key=key, description=about)
