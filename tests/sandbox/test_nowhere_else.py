@@ -35,7 +35,7 @@ _FLOW = "a flow of the project's list"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 ALLOWED = {
-    ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
+    ("agents/llm/loading.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
     ("flows/cli/lazy.py", "importlib.import_module"): _COMMAND,
     ("flows/entries.py", "importlib.import_module"): _FLOW,

@@ -171,30 +171,21 @@ def request_line(key: str, body: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def outcomes_of(file: Path, keys: Collection[str], api_key: str | None) -> Iterator[Outcome]:
+def outcomes_of(file: Path, keys: Collection[str], api_key: str | None) -> Iterator[Outcome | None]:
     """Yield the outcomes in a downloaded file.
 
-    Lines that are no outcome, or of a request that the batch did not have, are left out with a
-    warning.
+    Of a line that is no outcome, or of a request that the batch did not have, it is None.
 
     Args:
         file: The file of replies or of errors.
         keys: The batch's requests.
         api_key: What no problem may tell, though the provider may echo it.
     """
-    strange = 0
     with file.open("rb") as stream:
         for line in iter(partial(stream.readline, LONGEST_REPLY), b""):
-            outcome = _outcome(line, api_key) if line.strip() else None
-            if outcome and outcome.key in keys:
-                yield outcome
-            else:
-                strange += bool(line.strip())
-    if strange:
-        _log.warning(
-            "%s lines of a batch's results are unreadable or of requests that were not in it: they "
-            "are left out", f"{strange:,}",
-        )  # fmt: skip
+            if line.strip():
+                outcome = _outcome(line, api_key)
+                yield outcome if outcome and outcome.key in keys else None
 
 
 def _outcome(line: bytes, api_key: str | None) -> Outcome | None:
@@ -306,6 +297,7 @@ class Incoming:
         usd: What these cost, None where a price is unknown.
         uncounted: Keys that were answered, and may be billed, but do not tell what they took.
         missing: Keys of which the files say nothing.
+        strange: Lines that are unreadable, or of requests that were not in the batch.
         problem: Why the last request failed.
     """
 
@@ -316,6 +308,7 @@ class Incoming:
     usd: float | None = 0.0
     uncounted: list[str] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
+    strange: int = 0
     problem: str = ""
 
 
@@ -330,27 +323,38 @@ def read_results(files: Sequence[Path], keys: set[str], messages: BatchMessages)
     incoming = Incoming(missing=set(keys))
     repeated = 0
     for outcome in chain.from_iterable(outcomes_of(file, keys, messages.key) for file in files):
-        if outcome.key not in incoming.missing:
+        if outcome is None:
+            incoming.strange += 1
+        elif outcome.key in incoming.missing:
+            incoming.missing.remove(outcome.key)
+            _count(outcome, incoming, messages)
+        else:
             repeated += 1
-            continue
-        incoming.missing.remove(outcome.key)
-        try:
-            reply = None if outcome.body is None else messages.reply_of(outcome.body)
-        except ValueError:
-            reply = None
-        if reply is None:
-            _count_failure(outcome, incoming)
-            continue
-        incoming.replies += kept([(outcome.key, reply)])
-        if not reply.is_counted:
-            incoming.uncounted.append(outcome.key)
-            continue
-        incoming.tokens += reply.tokens
-        unknown = incoming.usd is None or reply.cost_usd is None
-        incoming.usd = None if unknown else (incoming.usd or 0.0) + (reply.cost_usd or 0.0)
+    if incoming.strange:
+        _log.warning(
+            "%s lines of a batch's results are unreadable or of requests that were not in it: they "
+            "are left out", f"{incoming.strange:,}",
+        )  # fmt: skip
     if repeated:
         _log.warning("%s requests have several results: the first counts", f"{repeated:,}")
     return incoming
+
+
+def _count(outcome: Outcome, incoming: Incoming, messages: BatchMessages) -> None:
+    try:
+        reply = None if outcome.body is None else messages.reply_of(outcome.body)
+    except ValueError:
+        reply = None
+    if reply is None:
+        _count_failure(outcome, incoming)
+        return
+    incoming.replies += kept([(outcome.key, reply)])
+    if not reply.is_counted:
+        incoming.uncounted.append(outcome.key)
+        return
+    incoming.tokens += reply.tokens
+    unknown = incoming.usd is None or reply.cost_usd is None
+    incoming.usd = None if unknown else (incoming.usd or 0.0) + (reply.cost_usd or 0.0)
 
 
 def _count_failure(outcome: Outcome, incoming: Incoming) -> None:

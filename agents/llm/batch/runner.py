@@ -251,8 +251,8 @@ class BatchRunner:
             return
         incoming, is_whole = await self._read(batch, state)
         # Of a batch that is not completed, what has no result was only too late; where a file is
-        # gone, what has none may be answered in that one, and billed: the reservation stays.
-        is_lost = state.status == "completed" or not is_whole
+        # gone or a line is strange, what has none may be answered there, and billed.
+        is_lost = state.status == "completed" or not is_whole or incoming.strange > 0
         lost = [*incoming.missing] if is_lost else []
         untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
         took = _believable(incoming, batch, untold) if is_whole else None

@@ -185,4 +185,4 @@ def test_a_line_of_a_batch_without_end_is_read_in_pieces_and_left_out(tmp_path: 
     file = tmp_path / "results"
     answered = {"custom_id": "k", "response": {"status_code": 200, "body": {}}}
     file.write_bytes(b"[" * (17 * PART) + b"\n" + json.dumps(answered).encode() + b"\n")
-    assert [outcome.key for outcome in outcomes_of(file, ["k"], None)] == ["k"]
+    assert [outcome.key for outcome in outcomes_of(file, ["k"], None) if outcome] == ["k"]

@@ -108,7 +108,7 @@ def test_any_line_of_a_batch_is_an_outcome_or_left_out(tmp_path: Path, cases: in
         line = json.dumps({"custom_id": "ab", **row}).encode()
         (tmp_path / "file").write_bytes(line[:cut] + b"\n" + line)
         for outcome in outcomes_of(tmp_path / "file", ["ab"], None):
-            outcome.model_dump_json()
+            assert outcome is None or outcome.model_dump_json()
 
     response = st.fixed_dictionaries({"status_code": VALUES, "body": VALUES})
     rows = st.dictionaries(st.sampled_from(["custom_id", "error", "response"]), VALUES | response)

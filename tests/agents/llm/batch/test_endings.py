@@ -128,6 +128,18 @@ async def test_replies_of_a_batch_that_failed_are_kept_and_charged(
     assert usd == pytest.approx(sum(call.cost_usd or 0 for item in made for call in item.calls))
 
 
+async def test_what_a_line_that_cannot_be_read_may_have_answered_stays_charged(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    server.batches.faults = [{**FAILED, "answered": 4, "garbage": b"[1\n"}, {}]
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+    _, usd = limiter_of(settings.store, settings.llm).spent()
+    assert usd > 1.2 * sum(call.cost_usd or 0 for item in made for call in item.calls)
+
+
 async def test_a_batch_that_failed_without_a_reply_stops_the_run_though_it_has_files(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -196,7 +208,7 @@ async def test_a_line_that_cannot_be_read_does_not_lose_the_batch(
 def test_an_outcome_of_our_request_is_read_whatever_is_in_it(tmp_path: Path, line: str) -> None:
     (tmp_path / "file").write_bytes(ODD_LINES[line])
     for outcome in outcomes_of(tmp_path / "file", ["0", "\ufffd"], None):
-        outcome.model_dump_json()
+        assert outcome is None or outcome.model_dump_json()
 
 
 ECHO = f"401: {KEY} is no key"
