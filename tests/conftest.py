@@ -4,8 +4,9 @@ import atexit
 import functools
 import os
 import re
+import sys
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -34,6 +35,14 @@ hypothesis_settings.load_profile("cosqa")
 def _keep_the_summary_last() -> None:
     """Drop what DuckDB's binding prints on finalization about objects that others still hold."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+@pytest.fixture(autouse=True)
+def _encoders_as_registered() -> Iterator[None]:
+    """Let no test's checkpoints stand in for encoders in another test."""
+    yield
+    if loaded := sys.modules.get("tasks.encoders"):
+        loaded.encoders.substitute({})
 
 
 @pytest.hookimpl(trylast=True)
