@@ -12,14 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
 from infra.identity import digest
 from infra.locks import locked
-from infra.outputs import write_outputs
 from infra.ray import ensure_ray
 from infra.records import Record
 from infra.settings import Settings
@@ -31,9 +29,9 @@ from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
-from tasks.reports.render import html_page, markdown_page
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.progress import progress
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.trainer import train_on_ray
@@ -341,13 +339,10 @@ def write_training(
     _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
     report = read_training(trained.folder)
     report = report.model_copy(update={"gains": gains_of(trained.name, scores)})
+    figures = {FIGURES: report.model_dump_json(indent=1) + "\n"}
+    key = artifact_key("training", trained.name)
     document = training_document(report)
-    text = markdown_page(document)
-    figures = report.model_dump_json(indent=1) + "\n"
-    write_outputs(trained.folder, {PAGE: html_page(document), TABLES: text, FIGURES: figures})
-    create_markdown_artifact(
-        text, key=artifact_key("training", trained.name), description=trained.name
-    )
+    write_pages(trained.folder, "training", document, figures, key=key, about=trained.name)
     return report
 
 
