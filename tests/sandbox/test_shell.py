@@ -1,8 +1,6 @@
 """What commands do for the next run lasts; what they try beyond their box fails or is harmless."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -119,7 +117,6 @@ async def test_a_command_that_reaches_beyond_its_box_fails(
     arena: Sandbox, hasty: Sandbox, line: str
 ) -> None:
     said = LINES[line]
-    free = shutil.disk_usage("/").free
     chosen = hasty if said in ("", "stopped: timeout") else arena
     async with chosen.box(CODE) as box:
         result = await asyncio.wait_for(box.shell(line), 600)
@@ -128,8 +125,6 @@ async def test_a_command_that_reaches_beyond_its_box_fails(
         after = await box.run(HEALTHY)
         wrong = await box.run(WRONG)
     assert (after.outcome, wrong.outcome) == ("passed", "assertion_failed"), (after, wrong)
-    assert free - shutil.disk_usage("/").free < 2**30
-    assert os.getloadavg()[0] < 200
 
 
 MODULE = "import target; target.double = lambda n: 5"

@@ -164,7 +164,7 @@ async def test_an_answer_without_end_ends_by_the_time_out(
     server.flood = Flood("200 OK", b" ", 1_000, pause_s=0.1)
     started = time.monotonic()
     error = await failure(way, server, tmp_path, timeout_s=1.0)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60
     assert error.status == 408
 
 

@@ -1,9 +1,6 @@
 """Hostile programs end as the tables say; neither box nor host suffers."""
 
 import asyncio
-import os
-import shutil
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -55,13 +52,13 @@ async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _unharmed_host() -> Iterator[None]:
-    """Fail where the host's settings, clock, disk or processes are not what they were."""
-    before, clock, free = _settings(), time.time() - time.monotonic(), shutil.disk_usage("/").free
+    """Fail where the host's settings are not what they were.
+
+    What a program leaves in its box, `HEALTHY` and the next run find.
+    """
+    before = _settings()
     yield
     assert _settings() == before
-    assert abs(time.time() - time.monotonic() - clock) < 5
-    assert free - shutil.disk_usage("/").free < 2 * 2**30
-    assert os.getloadavg()[0] < 200
 
 
 def limit_s(expected: str) -> float | None:
@@ -71,7 +68,6 @@ def limit_s(expected: str) -> float | None:
 
 def _settings() -> dict[str, str]:
     files = [Path("/proc/sys/kernel", name) for name in SETTINGS]
-    files += [Path("/etc/passwd"), Path("/etc/hosts")]
     return {str(file): file.read_text() for file in files if file.exists()}
 
 

@@ -118,7 +118,9 @@ def test_losses_and_weights_are_those_of_the_published_loop(
     plain = PlainTraining(encoder, base)
     before = flat(plain.model)
     expected, weights_after = plain.train(LOOPS[recipe], batches)
-    torch.testing.assert_close(losses, expected, atol=1e-5, rtol=1e-5)
+    for steps, (loss, plain_loss) in enumerate(zip(losses, expected, strict=True), start=1):
+        # Each step carries on the rounding of those before it, which differs among processors.
+        assert loss == pytest.approx(plain_loss, abs=2e-5 * steps), steps
     best = weights_after[3 * round(history.best_epoch) - 1]
     # Where a gradient is next to nought, rounding turns Adam's step round.
     far = (flat(trained.transformer) - best).norm() / (best - before).norm()

@@ -5,6 +5,7 @@ Covers ``users``.
 
 import asyncio
 import contextlib
+import os
 
 import docker
 import pytest
@@ -105,7 +106,7 @@ async def test_a_user_is_free_for_the_next_box_when_its_box_is_gone() -> None:
 async def test_an_image_of_a_number_is_made_once_and_again_where_it_was_removed(
     sandbox: Sandbox,
 ) -> None:
-    number = number_of(4_000)
+    number = number_of(4_000 + os.getpid() % 10_000)  # no other run's
     with contextlib.closing(docker.from_env()) as client:
         images = UserImages(client, LIMITS.image, {"cosqa.sandbox": "1"})
         name = await asyncio.to_thread(images.of, number)
