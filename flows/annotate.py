@@ -19,7 +19,7 @@ from flows.runtime.writing import writing
 from infra.budget import Budget, run_budget
 from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
-from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
+from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
@@ -228,6 +228,5 @@ def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
     """
     from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
 
-    options = {"resources": box_resources(), **traced_environment()}
-    with remote_options(**options):
+    with remote_options(resources=box_resources()):
         return annotate_pending(plan, settings)

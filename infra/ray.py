@@ -21,7 +21,6 @@ from infra.errors import SettingsError
 from infra.locks import locked
 from infra.secrets import without_own_keys
 from infra.settings import RaySettings
-from infra.tracing import environment_of_workers
 
 # Ray's own switches: no usage report over the network, no rewriting of CUDA_VISIBLE_DEVICES for
 # work that asks for no GPU, and workers of normal priority: at Ray's 15 an encoder has a third of
@@ -219,9 +218,3 @@ def box_resources() -> dict[str, float]:
 
     declared = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return {"docker": 1.0} if "docker" in declared else {}
-
-
-def traced_environment() -> dict[str, object]:
-    """Return Ray's options by which work on other processes is traced below the present span."""
-    variables = environment_of_workers()
-    return {"runtime_env": {"env_vars": variables}} if variables else {}

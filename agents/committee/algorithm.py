@@ -27,7 +27,6 @@ from infra.errors import (
     UnreadableReplyError,
 )
 from infra.records import Annotation, Pair, Record, Support
-from infra.tracing import span
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 
@@ -80,9 +79,7 @@ class Committee:
         """
         started = time.monotonic()
         trace = Trace(self._model)
-        with span("pair", query=pair.query.query_id, code=pair.code.code_id) as note:
-            decision = await self._decide(pair, trace)
-            note(path=decision.path.value, status=decision.status)
+        decision = await self._decide(pair, trace)
         evidence = Trace(self._model) if decision.status == "pending" else trace
         return Annotation(
             query_id=pair.query.query_id,

@@ -26,8 +26,7 @@ from agents.roles.specified_screener import SpecifiedScreening
 from agents.roles.specifier import Specification
 from agents.roles.value_reader import ValueReader
 from infra.languages import Language
-from infra.records import ExecutionResult, Pair, Record
-from infra.tracing import span
+from infra.records import Pair, Record
 from sandbox.base import Box, Sandbox
 
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
@@ -217,7 +216,7 @@ class ClaimTester:
             requirements=tools.requirements,
             beside=tools.beside,
         )
-        result = await self._executed(draft, tools.box)
+        result = await tools.box.run(draft.program)
         while requirement := missing_requirement(draft, result):
             tools.trace.add_execution(draft, result, None)
             outcome = await tools.box.install([requirement])
@@ -226,7 +225,7 @@ class ClaimTester:
             tools.requirements = (*tools.requirements, requirement)
             installed = draft.model_copy(update={"requirements": tools.requirements})
             draft = installed.with_repair(f"install {requirement}")
-            result = await self._executed(draft, tools.box)
+            result = await tools.box.run(draft.program)
         report = None
         runs = claim_runs(claims, result)
         try:
@@ -235,12 +234,6 @@ class ClaimTester:
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report is not None and not report.faults
-
-    async def _executed(self, draft: Draft, box: Box) -> ExecutionResult:
-        with span("claims in a box") as note:
-            result = await box.run(draft.program)
-            note(outcome=result.outcome)
-        return result
 
 
 @dataclass

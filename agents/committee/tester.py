@@ -19,7 +19,6 @@ from agents.roles.fixer import Fixer
 from agents.roles.writer import BlindWriter
 from infra.languages import Language
 from infra.records import Pair
-from infra.tracing import span
 from sandbox.base import Box, Sandbox
 
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
@@ -159,9 +158,7 @@ class Tester:
         """Run a program and, if it was executed, validate it; the run is kept in any case."""
         if draft.beside:
             box = OtherCode(box, self._module_of(pair, draft.beside))
-        with span("program in a box") as note:
-            result = await box.run(draft.program)
-            note(outcome=result.outcome)
+        result = await box.run(draft.program)
         outcome = None
         if self._validator:
             outcome = outcome_of(result, draft.program, pair.code.text, draft.beside)

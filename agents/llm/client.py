@@ -20,7 +20,6 @@ from infra.identity import digest_of
 from infra.journal import Journal
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
-from infra.tracing import span
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
@@ -222,12 +221,10 @@ class LanguageModel:
         limits = token_limits(question, self._settings.max_tokens)
         async with self._reservations.reserved(limits) as settle:
             try:
-                with span("model request", model=self._settings.model, role=question.role) as note:
-                    raw = await self._transport.request(
-                        question.messages, question.reply_schema, response_format
-                    )
-                    raw = believable(raw, limits)
-                    note(tokens=raw.tokens)
+                raw = await self._transport.request(
+                    question.messages, question.reply_schema, response_format
+                )
+                raw = believable(raw, limits)
             except RequestError as error:
                 if not error.may_be_billed:
                     await settle(0, 0.0)

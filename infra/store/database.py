@@ -31,7 +31,6 @@ from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.locks import locked
 from infra.records import Record
 from infra.settings import StoreSettings
-from infra.tracing import span
 
 SCHEMA_VERSION = 14  # of `schema.sql`
 
@@ -434,11 +433,7 @@ class Database:
             StoreError: The file is damaged.
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
-        with (
-            span("store transaction"),
-            self.space(),
-            _shared_or_new(self.settings) as connection,
-        ):
+        with self.space(), _shared_or_new(self.settings) as connection:
             connection.begin()
             try:
                 yield Transaction(connection)

@@ -3,10 +3,5 @@
 ``caching`` joins Prefect's cache with what the store holds, ``progress`` reports, ``pages`` writes
 reports, ``references`` are what stages hand on; ``embedder``, ``trainer`` and ``ray_queue`` are
 work on Ray, ``run_logger`` the log there. ``vector_writer`` writes the vectors of actors,
-``pair_queue`` holds the pairs of judges. Tracing begins with the import of this package, which the
-workers of Ray import too: Prefect makes the span of a run before it calls it.
+``pair_queue`` holds the pairs of judges.
 """
-
-from infra.tracing import start_tracing
-
-start_tracing()
