@@ -1,6 +1,5 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
-from contextlib import suppress
 from typing import Any
 
 from prefect import State, flow
@@ -17,7 +16,6 @@ from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.steps import Steps
 from flows.runtime.writing import writing
 from infra.budget import Budget, run_budget
-from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
@@ -34,8 +32,6 @@ from tasks.stages.annotate.audit import (
     raise_alarm,
 )
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
-from tasks.stages.annotate.behaviours import compare_behaviours
-from tasks.stages.annotate.duplicates import label_duplicates
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
@@ -70,8 +66,7 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
     Labelling rounds follow one another, each over all candidates, and so do judges, each over those
-    that it gets; at its end candidates are compared by what they do where queries are specified. An
-    audit, where it is one of the reasons, comes last, by the first judge.
+    that it gets. An audit, where it is one of the reasons, comes last, by the first judge.
 
     Args:
         run: The candidates, the recipe of the first round or judge, and the checked settings.
@@ -93,7 +88,7 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
             offered = approval.in_round(of_round.recipe.place)
             chosen = plan_annotation(of_round, before, offered, wait_for=steps, return_state=True)
             plans.append(chosen.result().model_copy(update={"budget": budget}))
-            of_plan, steps = judge_round(plans[-1], of_round, [chosen])
+            of_plan, steps = judge_plan(plans[-1], of_round.settings, [chosen])
             judged += of_plan
         taken = sum(item.pairs for plan in plans for item in plan.reasons)
         policy = run.settings.reannotation
@@ -101,33 +96,6 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
             asked = run.by(run.recipe.settings(run.settings))
             _, steps = audit_labels(asked, budget, taken, steps)
     return judged, steps
-
-
-def judge_round(
-    plan: AnnotationPlan, run: AnnotationRun, after: Steps
-) -> tuple[JudgedPairs, Steps]:
-    """Judge a round's pairs, label their duplicates and compare the candidates of each query.
-
-    The last two ask no model: a budget that ends the first does not put them off.
-    """
-    try:
-        judged, steps = judge_plan(plan, run.settings, after)
-    except LanguageModelError:
-        with suppress(SandboxError):  # then the next run compares them
-            finish_round(run, after)
-        raise
-    return judged, finish_round(run, steps)
-
-
-def finish_round(run: AnnotationRun, after: Steps) -> Steps:
-    """Label a round's duplicates and compare its candidates, where queries are specified."""
-    if not run.is_specified:
-        return after
-    labelled = label_duplicates(run, wait_for=after, return_state=True)
-    labelled.result()
-    compared = compare_behaviours(run, wait_for=[labelled], return_state=True)
-    compared.result()
-    return [compared]
 
 
 def agreed(plan: RunPlan, settings: Settings) -> Approval:
@@ -151,7 +119,7 @@ def audit_labels(
     Args:
         run: Whose labels are audited, and how many.
         budget: What the run may cost.
-        judged: How many pairs the run has taken for other reasons, with their duplicates.
+        judged: How many pairs the run has taken for other reasons.
         after: The steps before it.
 
     Raises:

@@ -229,8 +229,7 @@ class Annotation(OfPair):
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
     be judged again). ``pending`` is never stored: the pair waits for replies of a batch.
-    ``path`` names the way through Algorithm 1, for counting. What a ``duplicate`` decided is the
-    label and the evidence of another code of the query, which the reason names.
+    ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
         support: What the label rests on: reading alone (``screened``), a test program that passed
@@ -245,7 +244,7 @@ class Annotation(OfPair):
     recipe_id: RecipeId
     status: Literal["labelled", "undecided", "failed", "pending"]
     label: Literal[0, 1] | None = None
-    decided_by: Literal["screener", "claims", "arbiter", "duplicate"] | None = None
+    decided_by: Literal["screener", "claims", "arbiter"] | None = None
     path: str
     reason: str = ""
     support: Support = Field(

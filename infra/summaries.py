@@ -45,23 +45,6 @@ class CanaryCounts(Record):
         return self.false_passes + self.false_fails
 
 
-class BehaviourFigures(Record):
-    """How labels compare that were given to candidates of one query.
-
-    Attributes:
-        queries: Queries whose candidates were compared.
-        consistency: Mean over queries of the share of pairs of codes of equal behaviour that were
-            labelled alike; None where no two codes behave alike.
-        changed: Labels that are others since.
-        contradictions: Labels that still differ from one of a code of equal behaviour.
-    """
-
-    queries: int
-    consistency: float | None
-    changed: int
-    contradictions: int
-
-
 class LabelFigures(Record):
     """Counts over the judgements that the current labels rest on.
 
@@ -69,12 +52,11 @@ class LabelFigures(Record):
         queries: Queries with a pair that was judged, or that failed.
         pairs: These pairs.
         statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
-        labels: "1", "0", "none" → judgements, as they count for the label.
+        labels: "1", "0", "none" → judgements.
         paths: Path through Algorithm 1 → judgements.
         support: What labels rest on → judgements.
         outcomes: How a run of a test program ended → runs.
         recipes: Recipe → its judgements.
-        behaviours: How they compare with those of codes that behave alike.
         effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
             nothing; the cost is unknown if that of one reply is.
     """
@@ -87,7 +69,6 @@ class LabelFigures(Record):
     support: dict[str, int]
     outcomes: dict[str, int]
     recipes: dict[str, int]
-    behaviours: BehaviourFigures
     effort: Effort
 
 

@@ -21,7 +21,7 @@ from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.syntax import parse
 from infra.records import CaseResult, ExecutionResult, Record
 
-_ADAPTED, _TEST, _PROBE = "adapted_answer", "test_claim_", "test_probe_"
+_ADAPTED, _TEST = "adapted_answer", "test_claim_"
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
@@ -146,10 +146,9 @@ def claims_program(
     claims: Sequence[Claim],
     adapter: str,
     code: str,
-    probes: Sequence[str] = (),
     beside: Collection[str] = (),
 ) -> str:
-    """Return the program with one test for each claim, and for each probe one that shows its value.
+    """Return the program with one test for each claim.
 
     The code's names are the adapter's alone: a claim cannot demand what the code itself gives, and
     none of them hides a name of the program.
@@ -158,7 +157,6 @@ def claims_program(
         claims: The claims, in the order of the tests.
         adapter: A checked adapter.
         code: The code under test, scaffolding included.
-        probes: Arguments of calls whose values are only to be known.
         beside: Functions that stand beside the code: what these raise, the code did not.
     """
     tree = parse(adapter)
@@ -184,7 +182,7 @@ def claims_program(
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     kept = [node for node in imports if not _is_of_target(node)]
-    tests = "\n".join((*_tests(claims, function, makes=makes), *_probes(probes, function)))
+    tests = "\n".join(_tests(claims, function, makes=makes))
     parts = [
         *map(ast.unparse, kept),
         _renamed(helpers, shared),
@@ -238,13 +236,6 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     return runs
 
 
-def probe_values(probes: Sequence[str], result: ExecutionResult) -> tuple[str, ...]:
-    """Return for each probe what the code gives, "" where that is not known."""
-    cases = {case.name: case for case in result.tests}
-    found = (cases.get(f"{_PROBE}{number}") for number in range(1, len(probes) + 1))
-    return tuple(_shown(case) if case else "" for case in found)
-
-
 def _fitting(arguments: str, function: ast.FunctionDef) -> str:
     """Return the parts of a tuple where it is given alone for the parameters of a function."""
     most = len(function.args.posonlyargs) + len(function.args.args)
@@ -253,21 +244,6 @@ def _fitting(arguments: str, function: ast.FunctionDef) -> str:
         case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
             return ", ".join(map(ast.unparse, parts))
     return arguments
-
-
-def _probes(probes: Sequence[str], function: ast.FunctionDef) -> Iterator[str]:
-    """Yield tests that fail with what the code gives, since that is how a value is reported."""
-    for number, arguments in enumerate(probes, 1):
-        yield (
-            f"\ndef {_PROBE}{number}():\n"
-            f"    given = text_of(given_by(passed({_fitting(arguments, function)}\n)))\n"
-            f'    assert not given, f"gave {{len(given)}} {{given:.250}}"\n'
-        )
-
-
-def _shown(case: CaseResult) -> str:
-    found = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
-    return (found[1] or found[2] or "") if found else ""
 
 
 def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -> Iterator[str]:
@@ -299,7 +275,8 @@ def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> C
         return ClaimRun(claim=claim, outcome="not_run", gave=told)
     if case.outcome == "passed":
         return ClaimRun(claim=claim, outcome="held")
-    if gave := _shown(case):
+    shown = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
+    if gave := shown and (shown[1] or shown[2]):
         return ClaimRun(claim=claim, outcome="failed", gave=gave)
     told = f"{case.error_type}: {case.message}"[:300]
     return ClaimRun(claim=claim, outcome="not_run", gave=told)

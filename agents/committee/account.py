@@ -23,14 +23,12 @@ class ClaimAccount(Record):
         run: What the code gave at its last run; None where it was not run.
         read: What a reader without code demands of the call; "" where nobody was asked.
         counts: Whether the claim counts: False where that reader demands something else.
-        is_of_query: Whether it counts by the query alone.
     """
 
     claim: Claim
     run: ClaimRun | None = None
     read: str = ""
     counts: bool = True
-    is_of_query: bool = True
 
 
 class SpecifiedAccount(Record):
@@ -91,7 +89,6 @@ def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[
             run=runs.get(claim),
             read=second[claim].told(claim) if claim in second else "",
             counts=claim not in second or second[claim].confirms(claim),
-            is_of_query=claim not in second or second[claim].confirms_alone(claim),
         )
         for claim in claims
     )

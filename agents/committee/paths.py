@@ -10,9 +10,8 @@ class AnnotationPath(StrEnum):
 
     The first two are labelled by the screener, ``claims_hold`` and ``claims_fail`` by calls that a
     query's specification demands, ``read_alone``, ``claims_disputed`` and the ``unclear_…`` ones
-    by the arbiter; a ``duplicate`` has label and evidence of another code of the query, which is
-    the same but for its spelling; ``unreadable_reply`` and ``prompt_declined`` are undecided; the
-    next three failed and will be judged again, ``internal_error`` by an unexpected exception.
+    by the arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the next three
+    failed and will be judged again, ``internal_error`` by an unexpected exception.
     ``reply_pending`` is never stored: the pair waits for replies of a batch.
     """
 
@@ -21,7 +20,6 @@ class AnnotationPath(StrEnum):
     CLAIMS_HOLD = "claims_hold"
     CLAIMS_FAIL = "claims_fail"
     CLAIMS_DISPUTED = "claims_disputed"
-    DUPLICATE = "duplicate"
     READ_ALONE = "read_alone"
     UNCLEAR_QUERY = "unclear_query"
     UNCLEAR_READ = "unclear_read"

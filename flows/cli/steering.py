@@ -2,9 +2,8 @@
 
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from itertools import zip_longest
 
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -21,7 +20,6 @@ from infra.ids import PairKey, RecipeId
 from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database, recipes
-from infra.store.behaviours import CodeBehaviour, behaviours_of
 from infra.store.database import require_store
 from infra.store.evidence import find_judged
 from infra.store.runs import (
@@ -93,7 +91,6 @@ def lines(standing: Standing) -> Iterator[Line]:
     for name, texts in (
         ("plan", standing.plans),
         ("audit", standing.audits),
-        ("behaviours", standing.behaviours),
     ):
         yield from ((name, text) for text in texts)
     for run in standing.waiting:
@@ -270,8 +267,6 @@ def show_pair(options: ShowPair) -> None:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
             say(_head(database, recipe_id, annotation))
             print_blocks(judgement_blocks(annotation, specified_part(annotation)))
-            for found in behaviours_of(database, key, recipe_id):
-                say(_comparison(*found))
 
 
 def _only_key(keys: list[PairKey], options: ShowPair) -> PairKey:
@@ -295,11 +290,3 @@ def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> st
         f"\n== {annotation.status}{label} by {model}, recipe {recipe_id}: {annotation.path}, "
         f"{annotation.support}, {annotation.seconds:.1f} s"
     )
-
-
-def _comparison(collection: str, claims: Sequence[str], behaviour: CodeBehaviour) -> str:
-    label = "no label" if behaviour.agreed is None else f"label {behaviour.agreed}"
-    head = f"\n-- compared with the other codes of the query in {collection}: {label}"
-    told = zip_longest(claims, behaviour.outcomes, fillvalue="")
-    lines = [f"{claim}: {outcome or 'could not be run'}" for claim, outcome in told]
-    return "\n".join([head, *filter(None, [behaviour.reason]), *lines])

@@ -13,7 +13,6 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, open_database
 from infra.store.audits import StoredAudit, load_audits
-from infra.store.behaviours import behaviour_figures
 from infra.store.runs import (
     StageState,
     StoredPlan,
@@ -22,7 +21,6 @@ from infra.store.runs import (
     lease_holder,
     read_state,
 )
-from infra.summaries import BehaviourFigures
 from tasks.reports.plan import RunPlan, plan_sentence
 
 _DUE, _AUDITS = 3, 3
@@ -39,7 +37,6 @@ class Standing(Record):
         controls: What was changed by hand and by whom.
         plans: The last plan, in words.
         audits: The last audits, in words.
-        behaviours: How candidates compare by what they do, in words; none where they were not.
         waiting: Names of runs on the Prefect server that wait for approval.
         paused: Names of its deployments that are paused.
         due: Runs that it has scheduled.
@@ -52,7 +49,6 @@ class Standing(Record):
     controls: str = ""
     plans: tuple[str, ...] = ()
     audits: tuple[str, ...] = ()
-    behaviours: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     paused: tuple[str, ...] = ()
     due: tuple[DueRun, ...] = ()
@@ -84,7 +80,6 @@ def _of_database(settings: Settings) -> dict[str, object]:
             "controls": _controls(database),
             "plans": tuple(map(_plan, last_plans(database))),
             "audits": tuple(map(_audit, load_audits(database)[-_AUDITS:])),
-            "behaviours": _behaviours(behaviour_figures(database)),
         }
     except StoreLockedError:
         return {"controls": "unknown: another process has the database open"}
@@ -112,14 +107,6 @@ def _audit(audit: StoredAudit) -> str:
         return f"{at}{audit.collection}: alpha undefined over {audit.pairs:,} pairs"
     ends = "" if audit.low is None else f" ({audit.low:.3f} to {audit.high:.3f})"
     return f"{at}{audit.collection}: alpha {audit.alpha:.3f}{ends} over {audit.pairs:,} pairs"
-
-
-def _behaviours(found: BehaviourFigures) -> tuple[str, ...]:
-    if not found.queries:
-        return ()
-    mean = "" if found.consistency is None else f", mean consistency {found.consistency:.3f}"
-    labels = f"{found.changed:,} labels changed, {found.contradictions:,} contradict others"
-    return (f"candidates of {found.queries:,} queries compared{mean}; {labels}",)
 
 
 def _of_server() -> dict[str, object]:

@@ -129,9 +129,5 @@ class Language(ABC):
         """Return code that does the same in another text, to tell who reads it from who runs it."""
         return code
 
-    def canonical_of(self, code: str) -> str:
-        """Return a form that is equal only for codes that do the same; by default the code."""
-        return code
-
 
 languages: Registry[Callable[[], Language]] = Registry("language", "infra.languages")

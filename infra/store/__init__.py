@@ -4,9 +4,9 @@
 tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, ``recipes``,
 ``generated``, ``benchmarks``) or of several (``pending``, ``labels``, ``evidence``, ``figures``),
 as functions that take a `Database` and take or return records or Arrow columns. ``coverage`` says
-which annotations count for which recipe, ``behaviours`` keeps what candidates did beside each
-other. Vectors are in files, which ``vectors`` reads and writes. Only a flow's process writes;
-``runs`` lets one flow at a time write labels. ``check`` and ``backup`` are what `cosqa store` does.
+which annotations count for which recipe. Vectors are in files, which ``vectors`` reads and writes.
+Only a flow's process writes; ``runs`` lets one flow at a time write labels. ``check`` and
+``backup`` are what `cosqa store` does.
 """
 
 from infra.store.database import Database, open_database, require_store

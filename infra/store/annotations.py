@@ -127,7 +127,7 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
             "SEMI JOIN deleted USING (query_id, code_id, recipe_id) "
             "WHERE NOT cached AND status IN ('ok', 'unreadable') GROUP BY ALL"
         )
-        for table in ("annotations", "llm_calls", "executions", "code_behaviours"):
+        for table in ("annotations", "llm_calls", "executions"):
             tx.execute(
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
                 "(SELECT (query_id, code_id, recipe_id) FROM deleted)"

@@ -17,7 +17,6 @@ from infra.store.database import Database
 from infra.store.labels import CurrentLabels
 from infra.summaries import StageRun
 
-_COMPARED = "query_id, code_id, recipe_id, comparison, label, agreed, reason"
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
 
 
@@ -57,9 +56,9 @@ def state_of_labels(
 
     It depends on the time of the collection, and for labels of the agents on what annotations count
     for which recipe, and on the keys, results and times of each row, in any order: of the
-    annotations by these recipes and by those that verified its written answers, of their
-    behaviours, of the searches' candidates, of the answers, and of what people said of them. A
-    count and the newest time would not do: a clock may have been set back.
+    annotations by these recipes and by those that verified its written answers, of the searches'
+    candidates, of the answers, and of what people said of them. A count and the newest time would
+    not do: a clock may have been set back.
 
     Args:
         database: The store.
@@ -75,8 +74,6 @@ def state_of_labels(
         f"(SELECT {_rows(_ANNOTATED)} FROM annotations "
         " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
         " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
-        f"(SELECT {_rows(_COMPARED)} FROM code_behaviours "
-        " WHERE collection = $collection AND list_contains($recipes, recipe_id)), "
         f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
         " FROM generated_codes "
         " WHERE collection = $collection), "

@@ -38,7 +38,6 @@ from infra.store.vectors import VectorFile
 RESTORE = "put a backup in its place: `cosqa store restore FOLDER --force`"
 _JUDGE_AGAIN = f"{RESTORE}; what was judged since is derived again from the kept replies"
 _COLLECT = "run `cosqa collect --reread`, which stores them again"
-_COMPARE = "run `cosqa annotate`, which compares the candidates again"
 _PUBLISH = "run `cosqa publish` again"
 
 
@@ -100,14 +99,6 @@ def _all_evidence() -> Rule:
 
 
 def _evidence_of_each() -> Iterator[Rule]:
-    yield Rule(
-        "behaviours belong to annotations and comparisons",
-        f"SELECT (SELECT count(*) FROM code_behaviours ANTI JOIN annotations USING ({_PAIR})) + "  # noqa: S608
-        "(SELECT count(*) FROM code_behaviours ANTI JOIN query_behaviours "
-        "USING (collection, comparison))",
-        "of them belong to none",
-        _COMPARE,
-    )
     for table in ("llm_calls", "executions"):
         yield Rule(
             f"{table} of each annotation are complete",
@@ -442,7 +433,7 @@ class Retention:
             tx.execute(
                 f"CREATE TEMP TABLE gone AS SELECT {_PAIR} FROM annotations WHERE {annotations}"  # noqa: S608
             )
-            for table in ("annotations", "llm_calls", "executions", "code_behaviours"):
+            for table in ("annotations", "llm_calls", "executions"):
                 tx.execute(
                     f"DELETE FROM {table} WHERE ({_PAIR}) IN (SELECT ({_PAIR}) FROM gone)"  # noqa: S608
                 )

@@ -90,13 +90,11 @@ _KEYS = (
     "SELECT table_name, constraint_column_names FROM duckdb_constraints() "
     "WHERE constraint_type = 'PRIMARY KEY' AND database_name = current_database()"
 )
-# `infra.store.annotations` and `infra.store.behaviours` keep these, and no index.
+# `infra.store.annotations` keeps these, and no index.
 _KEPT_BY_PROGRAM = {
     "annotations": ("query_id", "code_id", "recipe_id"),
     "llm_calls": ("query_id", "code_id", "recipe_id", "ordinal"),
     "executions": ("query_id", "code_id", "recipe_id", "ordinal"),
-    "query_behaviours": ("collection", "comparison"),
-    "code_behaviours": ("collection", "query_id", "code_id", "recipe_id"),
 }
 
 

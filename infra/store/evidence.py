@@ -185,21 +185,6 @@ _UNDECIDED = """
     WHERE relevance IS NULL AND is_complete AND NOT has_label
     ORDER BY query_id, code_id
 """
-_APART = "a code of equal behaviour was judged by another recipe, or in more rounds"
-# Labels of equal behaviour that were not compared with each other may differ: that is a reason too.
-_BEHAVIOURS = f"""
-    SELECT query_id, code_id, recipe_id, claims, outcomes, behaviour, label, agreed,
-        CASE WHEN reason = '' AND behaviour <> '' AND min(relevance) OVER alike
-            <> max(relevance) OVER alike THEN '{_APART}'
-            ELSE reason END AS reason
-    FROM code_behaviours JOIN basis USING (query_id, code_id, recipe_id)
-    JOIN standing USING (query_id, code_id)
-    JOIN (SELECT collection, comparison, claims FROM query_behaviours)
-        USING (collection, comparison)
-    WHERE collection = ? AND relevance IS NOT NULL
-    WINDOW alike AS (PARTITION BY query_id, behaviour)
-    ORDER BY query_id, code_id, recipe_id
-"""  # noqa: S608 - literals only
 
 
 class Decided(NamedTuple):
@@ -211,9 +196,6 @@ class Decided(NamedTuple):
             digits.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
-        behaviours: What the labelled codes did where they were compared by that, as in
-            `infra.store.behaviours`, a row for each round: with ``query_id``, the ``claims`` of the
-            query, and a reason wherever exported labels of equal behaviour differ.
         unfinished: Number of pairs without a label that a later run may give one.
         queries: The ids of the queries with an annotation.
         basis: ``query_id``, ``code_id``, ``recipe_id``, ``round``: the annotations that this rests
@@ -222,7 +204,6 @@ class Decided(NamedTuple):
 
     labels: pa.Table
     undecided: pa.Table
-    behaviours: pa.Table
     unfinished: int
     queries: pa.Array
     basis: pa.Table
@@ -234,7 +215,6 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
         return Decided(
             labels=tx.arrow(_LABELS),
             undecided=tx.arrow(_UNDECIDED),
-            behaviours=tx.arrow(_BEHAVIOURS, [labels.collection]),
             unfinished=tx.count(
                 "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
                 "WHERE relevance IS NULL AND NOT is_complete AND NOT has_label)"

@@ -12,7 +12,6 @@ from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
 from infra.settings import RECORDED_PREFIX
 from infra.store.annotations import effort_of
-from infra.store.behaviours import figures_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, standing
@@ -41,12 +40,11 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             queries=tx.count(f"SELECT count(DISTINCT query_id) FROM {seen}"),  # noqa: S608 - literals only
             pairs=tx.count(f"SELECT count(*) FROM {seen}"),  # noqa: S608 - literals only
             statuses=dict(sorted(statuses.items())),
-            labels=_counts(tx, "basis", "vote"),
+            labels=_counts(tx, "annotations", "label"),
             paths=_counts(tx, "annotations", "path"),
             support=_counts(tx, "annotations", "grade"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
             effort=tx.records(Effort, _EFFORT, [recipes])[0],
         )
 
@@ -80,26 +78,20 @@ def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
     """Return value of a column → number of rows behind the labels; NULL counts as "none"."""
-    behind = table if table == "basis" else f"{table} {IN_BASIS}"
     rows = tx.rows(
         f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608 - literals only
-        f"FROM {behind} GROUP BY value ORDER BY value"
+        f"FROM {table} {IN_BASIS} GROUP BY value ORDER BY value"
     )
     return dict(rows)
 
 
 _EFFORT_BY_PATH = """
-    WITH asked AS (
-        SELECT llm_calls.*, is_duplicate FROM llm_calls JOIN (
-            SELECT query_id, code_id, recipe_id, path = 'duplicate' AS is_duplicate
-            FROM annotations
-        ) USING (query_id, code_id, recipe_id)
-    ), shared AS (
-        SELECT recipe_id, role, prompt_digest, attempt, count(*) AS pairs FROM asked
-        WHERE list_contains($of_queries, role) AND NOT is_duplicate GROUP BY ALL
+    WITH shared AS (
+        SELECT recipe_id, role, prompt_digest, attempt, count(*) AS pairs FROM llm_calls
+        WHERE list_contains($of_queries, role) GROUP BY ALL
     ), calls AS (
-        SELECT *, CASE WHEN is_duplicate THEN 0 ELSE 1 / coalesce(pairs, 1) END AS share
-        FROM asked LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
+        SELECT *, 1 / coalesce(pairs, 1) AS share
+        FROM llm_calls LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
         WHERE status <> 'refused'
             AND (model = $model OR $model IS NULL AND NOT starts_with(model, $recorded))
     ), called AS (
@@ -118,7 +110,7 @@ _EFFORT_BY_PATH = """
     ), pairs AS (
         SELECT met, requests, tokens, usd,
             greatest(a.seconds, called.seconds) AS seconds,
-            CASE WHEN path = 'duplicate' THEN 0 ELSE coalesce(ran.seconds, 0) END AS box_seconds
+            coalesce(ran.seconds, 0) AS box_seconds
         FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
         LEFT JOIN ran USING (query_id, code_id, recipe_id)
         WHERE status <> 'failed' AND met <> ''
@@ -165,7 +157,7 @@ def path_figures(
     """Return what pairs took by path, and all together; nothing where none was judged.
 
     A reply from the store of replies counts as if it had been paid for; one that several pairs of a
-    query share counts in parts for each, and what a duplicate has from another pair as nothing.
+    query share counts in parts for each.
 
     Args:
         database: The store.

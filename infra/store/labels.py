@@ -71,23 +71,11 @@ class Judges(Record):
 
 NO_JUDGES = Judges()
 
-# Annotations, each with the label that it has after its query's candidates in a ``$collection``
-# were compared by what they do; a comparison of another label than it has now counts no more.
-_JUDGED = """(
-    SELECT annotations.* REPLACE (
-        CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
-            ELSE label END AS label)
-    FROM annotations LEFT JOIN (
-        SELECT query_id, code_id, recipe_id, label AS compared_label, agreed, true AS is_compared
-        FROM code_behaviours WHERE collection = $collection
-    ) USING (query_id, code_id, recipe_id)
-)"""
-
 # One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
-_BALLOTS = f"""
+_BALLOTS = """
     CREATE TEMP TABLE ballots AS
     SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
-    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM annotations SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN judges USING (recipe_id)
     JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
         USING (recipe_id, met)
@@ -95,7 +83,7 @@ _BALLOTS = f"""
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, judge
         ORDER BY number, annotated_at DESC, recipe_id) = 1
-"""  # noqa: S608 - literals only
+"""
 
 
 class CurrentLabels(Record):
@@ -124,17 +112,17 @@ _PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.
-_VOTES = f"""
+_VOTES = """
     CREATE TEMP TABLE votes AS
     SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, origin,
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
-    FROM {_JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM annotations SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
     WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, number, round
         ORDER BY is_vote DESC, own DESC, annotated_at DESC, recipe_id) = 1
-"""  # noqa: S608 - literals only
+"""
 
 # One row a pair: the first set that decides it, else the first that is complete, else the first.
 _STANDING = """
@@ -188,7 +176,7 @@ _FAILED = """
 # The annotations that the standing sets consist of.
 _BASIS = """
     CREATE TEMP TABLE basis AS
-    SELECT query_id, code_id, recipe_id, round, label AS vote FROM votes
+    SELECT query_id, code_id, recipe_id, round FROM votes
     SEMI JOIN standing USING (query_id, code_id, number)
 """
 
@@ -199,10 +187,9 @@ IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
 def _ballots(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     """Make temporary tables of the candidates and of the judges' votes on them."""
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    support = {"collection": labels.collection, "support": list(labels.support)}
     with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
         tx.execute(_PAIRS, searches)
-        tx.execute(_BALLOTS, support)
+        tx.execute(_BALLOTS, {"support": list(labels.support)})
         yield
     _drop(tx, "label_pairs", "ballots")
 
@@ -221,10 +208,10 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
     A label by a former recipe is fresh where that one left the pair undecided. Its ``confidence``
     is the probability that the label is right, NULL where one judge alone voted whose errors were
-    never seen. ``basis`` are the keys of the annotations that this rests on, each with the label
-    that is its ``vote``. ``failed`` are the pairs that nobody has judged, though it was tried.
+    never seen. ``basis`` are the keys of the annotations that this rests on. ``failed`` are the
+    pairs that nobody has judged, though it was tried.
     """
-    votes = labels.model_dump(include={"collection", "support", "fresh_only"}, mode="json")
+    votes = labels.model_dump(include={"support", "fresh_only"}, mode="json")
     with _ballots(tx, labels):
         tx.execute(_VOTES, votes)
         tx.execute(_STANDING, {"prior": labels.judges.prior})

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from infra.atomic import atomic_write
 from infra.draws import ALL, Draw
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
 from infra.settings import Reason
 from infra.store.corpus import drawn_queries
@@ -371,37 +371,3 @@ def write_pending(
         )
     with database.space():
         return write_keys(keys, file)
-
-
-_PENDING = "SELECT query_id, code_id FROM classified WHERE reason IS NOT NULL AND readable"
-# Candidates or not; what was judged itself comes before its duplicates.
-_LABELLED = f"""
-    SELECT query_id, code_id, recipe_id FROM annotations
-    WHERE status = 'labelled' AND (recipe_id = ?
-        OR (recipe_id, met) IN (SELECT (recipe_id, met) FROM coverage WHERE number = 0))
-    AND query_id IN (SELECT query_id FROM ({_PENDING}))
-    ORDER BY query_id, decided_by = 'duplicate', annotated_at, code_id
-"""  # noqa: S608 - literals only
-
-
-class BesideLabels(NamedTuple):
-    """The pairs of a query: those pending, and those labelled, with the recipes of their labels."""
-
-    pending: list[PairKey]
-    labelled: list[tuple[PairKey, RecipeId]]
-
-
-def pairs_beside_labels(database: Database, selection: Selection) -> list[BesideLabels]:
-    """Return the queries that have pairs pending under a recipe and others with a fresh label."""
-    coverage = selection.labels.coverage.rows
-    with classified(database, selection) as tx, tx.stream("coverage", coverage):
-        labelled = tx.rows(_LABELLED, [selection.recipe_id])
-        pending = tx.rows(f"{_PENDING} ORDER BY query_id, code_id") if labelled else []
-    found: dict[str, BesideLabels] = {}
-    for query, code, recipe in labelled:
-        of_query = found.setdefault(query, BesideLabels([], []))
-        of_query.labelled.append((PairKey(query, code), recipe))
-    for query, code in pending:
-        if of_pending := found.get(query):
-            of_pending.pending.append(PairKey(query, code))
-    return list(found.values())

@@ -207,32 +207,6 @@ CREATE TABLE executions (
     details          JSON                -- outcomes of tests, repairs, what stood beside the code; NULL: by an older version
 );
 
--- behaviours of candidates, which follow from annotations; `infra.store.behaviours` keeps each once
-
-CREATE TABLE query_behaviours (          -- what the candidates of a query were compared by
-    collection  VARCHAR NOT NULL,        -- whose candidates they are
-    query_id    VARCHAR NOT NULL,
-    recipe_id   VARCHAR NOT NULL,        -- in use when they were compared
-    comparison  VARCHAR NOT NULL,        -- digest of the compared annotations and of the program
-    claims      VARCHAR[] NOT NULL,      -- calls with the values demanded, then names of programs
-    codes       INTEGER NOT NULL CHECK (codes >= 0),  -- compared; each has a row below, or has had
-    consistency DOUBLE,                  -- NULL: no two of its codes behave alike
-    compared_at TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-
-CREATE TABLE code_behaviours (           -- what each of them gave; a row belongs to an annotation
-    collection VARCHAR NOT NULL,
-    query_id   VARCHAR NOT NULL,
-    code_id    VARCHAR NOT NULL,
-    recipe_id  VARCHAR NOT NULL,         -- that gave the annotation
-    comparison VARCHAR NOT NULL,         -- the last one in which it took part
-    outcomes   VARCHAR[] NOT NULL,       -- of each claim: 'held', 'gave …', or ''; then of programs
-    behaviour  VARCHAR NOT NULL,         -- equal for codes that behave alike; '': too little ran
-    label      TINYINT CHECK (label IN (0, 1)),   -- the annotation's
-    agreed     TINYINT CHECK (agreed IN (0, 1)),  -- the one that stands
-    reason     VARCHAR NOT NULL          -- why they differ, or codes that behave alike differ
-);
-
 -- re-annotation -----------------------------------------------------------------------------------
 
 CREATE TABLE plans (                     -- what each annotation run was to do, and who agreed

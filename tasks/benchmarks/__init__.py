@@ -1,11 +1,11 @@
 """A benchmark as data and as files.
 
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
-``rows``), the ``behaviours`` that labels were compared by and their ``evidence``, a stream;
-relevance judgements; rankings. ``writer`` and ``reader`` handle an exported folder (Parquet
-``tables`` with their ``schemas``, ``manifest`` with checksums, dataset ``card``); ``beir``,
-``trec`` and ``mteb`` are the formats of other evaluation tools; ``labelled_pairs`` and
-``annotation_sheets`` read labels by annotators; ``pairs`` reads what models are trained on.
+``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
+``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
+checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
+tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
+models are trained on.
 """
 
 from tasks.benchmarks.benchmark import (
@@ -23,13 +23,12 @@ from tasks.benchmarks.reader import (
     read_benchmark,
     read_exported,
 )
-from tasks.benchmarks.rows import Behaviour, LabelledPair, QuerySpecification, Rows, Undecided
+from tasks.benchmarks.rows import LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 
 __all__ = [
     "AnnotationStream",
-    "Behaviour",
     "Benchmark",
     "LabelRecipe",
     "LabelledPair",

@@ -11,10 +11,9 @@ from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_valida
 from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
-from tasks.benchmarks.behaviours import contradicting
 from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.rows import Behaviour, LabelledPair, QuerySpecification, Rows, Undecided
+from tasks.benchmarks.rows import LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.runs import refuse_unfit_ids
 
 FORMAT_VERSION = 2
@@ -61,7 +60,6 @@ class Benchmark(Record):
         recipes: The recipes that gave labels, the one in use and former ones.
         stale: Labelled pairs that the recipe in use has not judged yet.
         specifications: What queries demand, by the recipes that judged candidates by that.
-        behaviours: What labelled codes did, where they were compared by that.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export before that are not labelled in this one.
@@ -87,7 +85,6 @@ class Benchmark(Record):
     stale: Items[LabelledPair] = ()
     undecided: Items[Undecided] = ()
     specifications: Items[QuerySpecification] = ()
-    behaviours: Items[Behaviour] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     removed: dict[str, int] = Field(default_factory=dict)
@@ -113,7 +110,6 @@ class Columns(NamedTuple):
     undecided: Rows[Undecided]
     stale: Rows[LabelledPair]
     specifications: Rows[QuerySpecification]
-    behaviours: Rows[Behaviour]
 
 
 def columns_of(benchmark: Benchmark) -> Columns:
@@ -125,7 +121,6 @@ def columns_of(benchmark: Benchmark) -> Columns:
         Rows.of(Undecided, benchmark.undecided),
         Rows.of(LabelledPair, benchmark.stale),
         Rows.of(QuerySpecification, benchmark.specifications),
-        Rows.of(Behaviour, benchmark.behaviours),
     )
 
 
@@ -162,8 +157,7 @@ def check_benchmark(benchmark: Benchmark) -> None:
 
     Raises:
         PublishError: There are no labels; a pair is labelled twice, by another origin, by no finite
-            number or about unknown records; labels of equal behaviour differ without a reason; an
-            id is repeated or no single field of a file.
+            number or about unknown records; an id is repeated or no single field of a file.
     """
     name = benchmark.name
     if not benchmark.labels:
@@ -182,7 +176,6 @@ def check_benchmark(benchmark: Benchmark) -> None:
     if not pc.all(pc.is_finite(columns.labels.column("relevance"))).as_py():
         raise PublishError(f"benchmark {name!r} has a label that is no finite number")
     _refuse_other_origins(columns.labels.column("origin"), benchmark)
-    _refuse_unexplained(columns, name)
 
 
 def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
@@ -213,17 +206,6 @@ def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
         raise PublishError(
             f"benchmark {name!r} judges the pair {pair['query_id']} {pair['code_id']}, but does "
             "not hold both records: collect its sources again"
-        )
-
-
-def _refuse_unexplained(columns: Columns, name: str) -> None:
-    """Refuse labels that contradict how codes behave without a reason."""
-    found = contradicting(columns.labels.table, columns.behaviours.table)
-    for pair in found.filter(pc.equal(found["reason"], "")).slice(0, 1).to_pylist():
-        raise PublishError(
-            f"benchmark {name!r} labels the pair {pair['query_id']} {pair['code_id']} otherwise "
-            "than a code of the same behaviour and does not say why: "
-            "run `cosqa annotate`, which compares them again"
         )
 
 

@@ -13,7 +13,6 @@ from infra.atomic import BELOW
 from infra.errors import PublishError
 from infra.identity import mark_of
 from infra.records import Record, SourceInfo
-from tasks.benchmarks.behaviours import behaviour_counts
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
     GENERATED,
@@ -76,10 +75,8 @@ class Manifest(Record):
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
-            labels of answers that a model wrote to queries without a match; queries that the agents
-            specified, found underspecified or not to be shown by a value; and, where codes were
-            compared by what they do, labels that this changed, and labels that still differ from
-            one of a code of equal behaviour.
+            labels of answers that a model wrote to queries without a match, and queries that the
+            agents specified, found underspecified or not to be shown by a value.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export that was in this place before which are not
             labelled in this one.
@@ -138,7 +135,6 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "failed": benchmark.failed,
             **({"generated": generated} if generated else {}),
             **_specified(columns),
-            **behaviour_counts(labels.table, columns.behaviours.table),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
         removed=benchmark.removed,

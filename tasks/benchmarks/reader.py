@@ -24,7 +24,7 @@ from tasks.benchmarks.evidence import (
 )
 from tasks.benchmarks.manifest import MANIFEST, Manifest, verify_export
 from tasks.benchmarks.parquet import read_table, readable
-from tasks.benchmarks.rows import Behaviour, QuerySpecification, Row, Rows, Undecided
+from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")
@@ -38,7 +38,7 @@ def is_export(folder: Path) -> bool:
 def read_benchmark(folder: Path) -> Benchmark:
     """Return an export as the benchmark that it was written from.
 
-    Pairs left undecided, behaviours and evidence are there if the export lists them. The evidence
+    Pairs left undecided and evidence are there if the export lists them. The evidence
     stays in its file until somebody goes through it, and is verified then. BEIR's copies are not
     read, and so not verified. Each record is read once, some 15 microseconds for a function.
 
@@ -84,9 +84,6 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
         splits = dict(zip(table["query_id"].to_pylist(), table["split"].to_pylist(), strict=True))
     listed = _listed(manifest)
 
-    def rows_of(kind: type[Row], name: str) -> Sequence[Row]:
-        return _rows(kind, folder, name) if f"{name}.parquet" in listed else ()
-
     return Benchmark(
         name=manifest.name,
         label_origin=manifest.label_origin,
@@ -98,8 +95,11 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
         recipes=tuple(LabelRecipe(**item.model_dump(include=_RECIPE)) for item in manifest.recipes),
         rounds=manifest.rounds,
         undecided=_rows(Undecided, folder, "undecided") if manifest.undecided_listed else (),
-        specifications=rows_of(QuerySpecification, "specifications"),
-        behaviours=rows_of(Behaviour, "behaviours"),
+        specifications=(
+            _rows(QuerySpecification, folder, "specifications")
+            if "specifications.parquet" in listed
+            else ()
+        ),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
         evidence=_VerifiedAnnotations(folder) if EVIDENCE_FILE in listed else NO_ANNOTATIONS,

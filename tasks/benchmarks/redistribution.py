@@ -47,7 +47,6 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
             "labels": labels,
             "stale": _of_codes(columns.stale, kept),
             "undecided": undecided,
-            "behaviours": _of_codes(columns.behaviours, kept),
             "queries": queries,
             "specifications": _of_queries(columns.specifications, queries),
             "evidence": benchmark.evidence.of_codes(kept),

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from infra.records import Code, Label, Query, Record
 from tasks.benchmarks.schemas import (
-    BEHAVIOURS,
     CODES,
     LABELS,
     PAIR,
@@ -28,33 +27,6 @@ class Undecided(Record):
 
     query_id: str
     code_id: str
-    reason: str
-
-
-class Behaviour(Record):
-    """What a labelled code gave for the claims of its query.
-
-    Attributes:
-        recipe_id: That gave the pair its annotation; of several labelling rounds each has one.
-        claims: Calls with the values that the query demands of them, then the names of accepted
-            test programs of candidates.
-        outcomes: Of each claim ``held``, ``gave …``, or "" where it could not be run; of each
-            program ``passes``, ``fails: …`` or ``not run: …``.
-        behaviour: Equal for codes that behave alike; "" where too little ran.
-        label: The annotation's; None where it was undecided.
-        agreed: The label after the comparison with the query's other codes.
-        reason: Why it is another one, why labels of equal behaviour differ, or how it contradicts
-            a program's outcome; else "".
-    """
-
-    query_id: str
-    code_id: str
-    recipe_id: str
-    claims: tuple[str, ...]
-    outcomes: tuple[str, ...]
-    behaviour: str
-    label: int | None
-    agreed: int | None
     reason: str
 
 
@@ -103,7 +75,6 @@ _SCHEMAS: dict[type[Record], pa.Schema] = {
     Code: CODES,
     Label: LABELS,
     Undecided: UNDECIDED,
-    Behaviour: BEHAVIOURS,
     LabelledPair: PAIR,
     QuerySpecification: SPECIFICATIONS,
 }
@@ -113,8 +84,8 @@ class Rows(Sequence[Row], Generic[Row]):
     """A sequence of records of one kind over the columns of a table.
 
     Args:
-        kind: The records' class: `Query`, `Code`, `Label`, `LabelledPair`, `Undecided`, `Behaviour`
-            or `QuerySpecification`.
+        kind: The records' class: `Query`, `Code`, `Label`, `LabelledPair`, `Undecided` or
+            `QuerySpecification`.
         table: Their columns in any order; fields without one, as in older exports, have their
             default.
     """

@@ -38,18 +38,6 @@ SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})
 ROUNDS = pa.schema(
     {**_PAIR, "round": pa.int32(), "recipe_id": _TEXT, "status": _TEXT, "label": pa.int8()}
 )
-BEHAVIOURS = pa.schema(
-    {
-        **_PAIR,
-        "recipe_id": _TEXT,
-        "claims": pa.list_(_TEXT),
-        "outcomes": pa.list_(_TEXT),
-        "behaviour": _TEXT,
-        "label": pa.int8(),
-        "agreed": pa.int8(),
-        "reason": _TEXT,
-    }
-)
 UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT})
 
 SPECIFICATIONS = pa.schema(

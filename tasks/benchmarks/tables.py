@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE, AnnotationStream
 from tasks.benchmarks.schemas import (
-    BEHAVIOURS,
     CODES,
     EVIDENCE,
     LABELS,
@@ -35,9 +34,6 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
     if include_undecided:
         pairs = without_secrets(columns.undecided.ordered().table)
         _write(folder / "undecided.parquet", pairs, UNDECIDED)
-    if columns.behaviours:
-        rows = without_secrets(columns.behaviours.ordered().table)
-        _write(folder / "behaviours.parquet", rows, BEHAVIOURS)
     if benchmark.splits:
         parts = sorted(benchmark.splits.items())
         rows = [{"query_id": query, "split": part} for query, part in parts]

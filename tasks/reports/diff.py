@@ -36,8 +36,6 @@ class LabelEvidence(Record):
         path: The path through Algorithm 1.
         reason: The agent's reason.
         runs: The test programs in the order in which they ran.
-        comparison: Why another label stands than the agent's, after the query's codes were
-            compared by what they do; empty where the agent's does.
     """
 
     recipe_id: str = ""
@@ -45,7 +43,6 @@ class LabelEvidence(Record):
     path: str = ""
     reason: str = ""
     runs: tuple[ProgramRun, ...] = ()
-    comparison: str = ""
 
 
 class Flip(Record):
@@ -177,18 +174,10 @@ def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[
 
 
 def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:
-    changed = {
-        (item.query_id, item.code_id, item.recipe_id): item.reason
-        for item in benchmark.behaviours
-        if item.agreed != item.label
-    }
-    return {
-        item.key: _evidence_of(item, changed.get((*item.key, item.recipe_id), ""))
-        for item in benchmark.evidence.of_pairs(pairs)
-    }
+    return {item.key: _evidence_of(item) for item in benchmark.evidence.of_pairs(pairs)}
 
 
-def _evidence_of(annotation: Annotation, comparison: str) -> LabelEvidence:
+def _evidence_of(annotation: Annotation) -> LabelEvidence:
     return LabelEvidence(
         recipe_id=annotation.recipe_id,
         decided_by=annotation.decided_by or "",
@@ -198,7 +187,6 @@ def _evidence_of(annotation: Annotation, comparison: str) -> LabelEvidence:
             ProgramRun(program=run.program, outcome=run.result.outcome, message=_error_message(run))
             for run in annotation.executions
         ),
-        comparison=comparison[:_LONGEST_REASON],
     )
 
 
@@ -382,8 +370,6 @@ def _parts(evidence: LabelEvidence) -> Iterator[str]:
     for number, run in enumerate(evidence.runs, 1):
         outcome = f"program {number} {words(run.outcome)}"
         yield f"{outcome} ({run.message})" if run.message else outcome
-    if evidence.comparison:
-        yield f"another label after comparing the codes of the query: {evidence.comparison}"
 
 
 def _value(value: object) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from infra.records import Annotation, Record, SourceInfo
-from infra.summaries import BehaviourFigures, CanaryCounts, Effort, LabelFigures, StageRun
+from infra.summaries import CanaryCounts, Effort, LabelFigures, StageRun
 from tasks.reports.charts import Bar, bars, steps
 from tasks.reports.document import (
     Beside,
@@ -309,8 +309,6 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     yield _shares("support of the labels", figures.support, "pairs")
     if part.rounds:
         yield from _rounds(part.rounds)
-    if figures.behaviours.queries:
-        yield Paragraph(_behaviours(figures.behaviours), "remark")
     if part.canaries:
         yield Paragraph(_canaries(part.canaries), "remark")
 
@@ -344,18 +342,6 @@ def _rounds(part: RoundsAgreement) -> Iterator[Block]:
 
 def _alpha(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}"
-
-
-def _behaviours(figures: BehaviourFigures) -> str:
-    told = (
-        "All claims of a query were run on all its candidates, for "
-        f"{figures.queries:,} queries: {figures.changed:,} labels are others since, "
-        f"{figures.contradictions:,} differ from one of a code that gives the same."
-    )
-    if figures.consistency is None:
-        return told
-    alike = f"{figures.consistency:.1%} had been labelled alike, on the mean over queries."
-    return f"{told} Of pairs of such codes {alike}"
 
 
 def _canaries(counts: CanaryCounts) -> str:

@@ -98,13 +98,20 @@ class Retries(NamedTuple):
 ENCODER_AWAY = (
     EncoderUnavailableError, WorkerLostError, ModelUnavailableError, StoreLockedError,
 )  # fmt: skip
-_BOXES = (EngineUnavailableError, BoxLostError, StoreLockedError)
 
 LOCKED = Retries((10, 20), (StoreLockedError,))
 VECTORS_AWAY = Retries((30, 60), ENCODER_AWAY)
-BOXES_AWAY = Retries((30, 60), _BOXES)
 # Every five minutes for an hour: a night's run does not end by an outage.
-MODEL_AWAY = Retries((5, 60, *[300] * 12), (ModelUnavailableError, WorkerLostError, *_BOXES))
+MODEL_AWAY = Retries(
+    (5, 60, *[300] * 12),
+    (
+        ModelUnavailableError,
+        WorkerLostError,
+        EngineUnavailableError,
+        BoxLostError,
+        StoreLockedError,
+    ),
+)
 # A batch of 24 hours does not end by a lost connection.
 BATCHES_AWAY = Retries((60, 300, 900, 3600, 3600), (ModelUnavailableError, StoreLockedError))
 

@@ -18,7 +18,6 @@ from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import (
-    Behaviour,
     Benchmark,
     LabelledPair,
     LabelRecipe,
@@ -205,7 +204,6 @@ def _labelled_by_agents(
             "recipes": _label_recipes(database, current.coverage, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
-            "behaviours": Rows(Behaviour, judged.behaviours),
             "failed": judged.unfinished,
             "specifications": specifications_of(database, current),
             "confidence": confidence_of(database, current, weighed),

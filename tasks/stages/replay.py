@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from agents.committee.configurations import ALGORITHM
-from agents.committee.duplicates import first_of
 from agents.committee.recipe import gates_of
 from agents.committee.replay import replayed
 from infra.batches import batched
 from infra.errors import ReplayError
 from infra.identity import digest_of
-from infra.ids import PairKey, RecipeId
+from infra.ids import RecipeId
 from infra.records import Annotation, Pair, Record
 from infra.settings import Settings
 from infra.store import Database, annotations, recipes
@@ -99,15 +98,12 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
 def _batches(
     database: Database, recipe_id: RecipeId
 ) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
-    """Yield pairs with their annotations; of a duplicate the pair that was judged in its place."""
+    """Yield pairs with their annotations."""
     keys = sorted(annotations.finished_pairs(database, recipe_id))
     for some in batched(keys, _BATCH):
         batch = annotations.load_annotations(database, recipe_id, some)
-        wanted = [PairKey(item.query_id, first_of(item) or item.code_id) for item in batch]
-        pairs = {pair.key: pair for pair in annotations.load_pairs(database, wanted)}
-        judged = [
-            (pairs[key], item) for key, item in zip(wanted, batch, strict=True) if key in pairs
-        ]
+        pairs = {pair.key: pair for pair in annotations.load_pairs(database, some)}
+        judged = [(pairs[item.key], item) for item in batch if item.key in pairs]
         yield [pair for pair, _ in judged], [item for _, item in judged]
 
 
@@ -115,9 +111,7 @@ async def _derive(
     pairs: Sequence[Pair], annotated: Sequence[Annotation], settings: Settings
 ) -> list[Annotation]:
     return [
-        (await replayed(pair, annotation, settings)).model_copy(
-            update={"code_id": annotation.code_id}
-        )
+        await replayed(pair, annotation, settings)
         for pair, annotation in zip(pairs, annotated, strict=True)
     ]
 

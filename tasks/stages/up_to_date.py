@@ -5,7 +5,6 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.behaviours import comparisons_due
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import find_candidates
@@ -60,12 +59,9 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
 
 
 def _is_judged(source: CollectedSource, ready: Ready) -> bool:
-    """Return whether the agents' recipe is in use, takes no pair, and has compared all."""
+    """Return whether the agents' recipe is in use, and takes no pair."""
     run = AnnotationRun(source.search, recipe_of_agents(ready.settings), ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return False
-    plan = planned_run(ready.database, run)
-    if not run.is_specified:
-        return not plan.taken
-    return not plan.pending and not any(comparisons_due(each)[0] for each in run.rounds)
+    return not planned_run(ready.database, run).taken

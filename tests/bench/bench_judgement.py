@@ -62,7 +62,6 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.behaviours import behaviours_of
 from infra.store.benchmarks import last_stage_runs
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
@@ -76,7 +75,6 @@ from tests.fakes.llm_server import KEY
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 CONFIGURATIONS = ("single", "paper", "gated", "spec")
-TRAVELLED = ", compared"  # with the query's other candidates
 _SEARCH = SearchId("proved")
 _ENDS = ("passed", "assertion_failed")
 _LONGEST_REASON = 300  # characters
@@ -90,10 +88,8 @@ class Judged(NamedTuple):
     reader: FallibleReader
 
 
-def judged(
-    folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: str
-) -> dict[str, Judged]:
-    """Judge the pairs in a store of their own; by ``spec`` also compare those of a query."""
+def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: str) -> Judged:
+    """Judge the pairs in a store of their own."""
     pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
     configuration, _, evidence = name.partition(":")
     settings = Settings(
@@ -117,12 +113,8 @@ def judged(
     found = annotations.load_annotations(database, recipe.recipe_id, [pair.key for pair in pairs])
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
-    seconds = [run.seconds for run in last_stage_runs(database, search.collection)]
-    of_it: dict[str, Judged] = {name: Judged(found, seconds[0], reader)}
-    if configuration == "spec":
-        both = [agreed(database, item) for item in found]
-        of_it[name + TRAVELLED] = Judged(both, sum(seconds), reader)
-    return of_it
+    [run] = last_stage_runs(database, search.collection)
+    return Judged(found, run.seconds, reader)
 
 
 def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
@@ -142,13 +134,6 @@ def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
     return SearchReference(
         search_id=_SEARCH, collection="c", queries=len(queries), candidates=len(rows)
     )
-
-
-def agreed(database: Database, annotation: Annotation) -> Annotation:
-    """Return an annotation with the label that stands beside those of the other candidates."""
-    for _, _, found in behaviours_of(database, annotation.key, annotation.recipe_id):
-        return annotation.model_copy(update={"label": found.agreed})
-    return annotation
 
 
 def share(part: int, whole: int) -> str:
@@ -226,7 +211,7 @@ def refusals(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table
     for name, of_it in judged_by.items():
         for pair, item in zip(pairs, of_it.annotations, strict=True):
             run = first_program(item, of_it.reader)
-            if run and TRAVELLED not in name and (why := refusal_of(item, run)):
+            if run and (why := refusal_of(item, run)):
                 table.add_row(name, pair.kind, pair.query, escape(why[:_LONGEST_REASON]))
     return table
 
@@ -275,7 +260,7 @@ def bench(options: argparse.Namespace) -> None:
         ensure_ray(Settings().ray)
         for name in options.configurations:
             with FallibleReader(pairs, habits, tokens_of) as reader:
-                judged_by |= judged(folder, pairs, reader, name)
+                judged_by[name] = judged(folder, pairs, reader, name)
     told = [figures(pairs, of_it) for of_it in judged_by.values()]
     matches = sum(pair.label for pair in pairs)
     table = Table("", *judged_by, title=f"{len(pairs)} pairs, {matches} matches, {habits}")

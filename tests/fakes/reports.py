@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import BehaviourFigures, CanaryCounts, Effort, LabelFigures, StageRun
+from infra.summaries import CanaryCounts, Effort, LabelFigures, StageRun
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.judging import ClaimLine, SpecifiedPart
 from tasks.reports.run import (
@@ -265,7 +265,6 @@ def _agents() -> AgentsPart:
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
         support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         recipes={"5f0e7a31c2d94b6e8a10": 200},
-        behaviours=BehaviourFigures(queries=0, consistency=None, changed=0, contradictions=0),
         effort=Effort(
             calls=318,
             cached_calls=12,

@@ -91,7 +91,7 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
     assert (shown, sampled) == ([8], [judged])
 
 
-def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_planned(
+def test_an_audit_gets_what_a_run_leaves_after_pairs_as_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = ReannotationSettings(take=("new_queries", "audit"), pairs=100)
@@ -103,7 +103,7 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     instead: dict[str, object] = {
         "plan_run": Completed(data="plan"), "run_budget": Budget(),
         "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
-        "judge_plan": (JudgedPairs(), []), "finish_round": [],
+        "judge_plan": (JudgedPairs(), []),
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)

@@ -123,7 +123,6 @@ PASSING: dict[str, tuple[Retries, set[type[CosqaError]]]] = {
         caching.VECTORS_AWAY,
         {StoreLockedError, EncoderUnavailableError, WorkerLostError, ModelUnavailableError},
     ),
-    "boxes": (caching.BOXES_AWAY, {StoreLockedError, EngineUnavailableError, BoxLostError}),
     "model": (
         caching.MODEL_AWAY,
         {
@@ -147,7 +146,7 @@ def test_what_passes_by_itself_is_tried_again_and_nothing_else(name: str) -> Non
 
     def fail(error: type[Exception]) -> None:
         TRIED.append(error.__name__)
-        raise ExceptionGroup("of several", [error("gone")]) if name == "boxes" else error("gone")
+        raise ExceptionGroup("of several", [error("gone")]) if name == "model" else error("gone")
 
     failing: Callable[..., object] = stage("fail", "fail", retries=retries._replace(delays_s=(0,)))(
         fail

@@ -107,7 +107,6 @@ def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
     names = {described(item) for item in flows_and_tasks()}
     if not HAS_BFLOAT16:
         names.remove("task agreement")
-    names -= {"task compare-behaviours", "task label-duplicates"}  # of `spec`; the same references
     assert set(sizes) == names, "each flow and task took part"
     too_large = {name: size for name, size in sizes.items() if max(size) > LIMIT}
     assert too_large == {}

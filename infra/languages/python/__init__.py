@@ -1,15 +1,7 @@
 """Python source code by its syntax tree; nothing is imported and nothing runs."""
 
 from infra.languages import Language, languages
-from infra.languages.python import (
-    canonical,
-    control,
-    emptying,
-    functions,
-    mutation,
-    scaffolding,
-    signature,
-)
+from infra.languages.python import control, emptying, functions, mutation, scaffolding, signature
 
 
 @languages.register("python")
@@ -26,4 +18,3 @@ class Python(Language):
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     emptied_of = staticmethod(emptying.emptied_of)
     control_of = staticmethod(control.control_of)
-    canonical_of = staticmethod(canonical.canonical_of)

@@ -44,7 +44,7 @@ def plan_audit(run: AnnotationRun, judged: int = 0) -> AnnotationPlan:
 
     Args:
         run: Whose labels are audited, and how many.
-        judged: How many pairs the run takes for other reasons, with their duplicates.
+        judged: How many pairs the run takes for other reasons.
     """
     search, recipe, policy = run.search, run.recipe, run.settings.reannotation
     database = open_database(run.settings.store)

@@ -24,8 +24,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
-from tasks.stages.annotate.duplicates import keep_first, pending_to_judge
-from tasks.stages.annotate.pending import RoundPending, Taken, taken_pairs
+from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 from tasks.stages.annotate.rounds import AnnotationRun
 
 
@@ -37,7 +36,7 @@ class AnnotationPlan(Record):
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
-        reasons: Reasons with the pairs that are judged for them, in that order, with duplicates.
+        reasons: Reasons with the pairs that are judged for them, in that order.
         canaries: Pairs with known labels to judge among them.
         planned_at: When it was made: a pair that fails after that waits for another run.
         budget: What the run may cost, over all its judges and rounds.
@@ -126,7 +125,7 @@ def plan_annotation(
     search, recipe, settings = run.search, run.recipe, run.settings
     database = open_database(settings.store)
     record_rounds(database, run)
-    of_round = pending_to_judge(database, run)
+    of_round = pending_of(database, run)
     taken = taken_pairs(database, of_round, run, before, offered)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
@@ -134,8 +133,6 @@ def plan_annotation(
         numbers = [(item.reason, item.pairs) for item in taken]
         to_judge = write_pending(database, of_round.selection, numbers, keys)
     _log(of_round, taken, run)
-    if taken and run.is_specified:
-        to_judge = keep_first(database, search.collection, keys)
     canaries = canaries_for(database, run, to_judge)
     annotations.record_pairs(database, [canary.pair for canary in canaries])
     return AnnotationPlan(

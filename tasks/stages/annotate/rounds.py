@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from agents import recipe_of
-from agents.committee.configurations import configuration_of
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.settings import Settings
@@ -37,11 +36,6 @@ class AnnotationRun:
     def body(self) -> Body:
         """The recipe's body."""
         return recipe_of(self.settings, self.recipe.sandbox, self.recipe.labelling_round)
-
-    @property
-    def is_specified(self) -> bool:
-        """Whether an agent says what each query demands, before codes are judged by it."""
-        return configuration_of(self.settings.annotation).specification
 
     def by(self, settings: Settings) -> "AnnotationRun":
         """Return the same by other settings."""

@@ -1,20 +1,16 @@
 """Laws of what is told of a pair that was judged by a query's specification.
 
-Covers `agents.committee.account`, `agents.committee.told`, and in part
-`agents.committee.travelling`.
+Covers `agents.committee.account`.
 """
 
 import pytest
 
 from agents.committee.account import account_of
-from agents.committee.told import told_by
-from agents.committee.travelling import travel
-from infra.languages.python import Python
-from infra.records import Code, Pair
+from infra.records import Pair
 from tests.agents.committee.test_replay import SAYS_NO, SPECIFIED, demanded, screened
 from tests.agents.conftest import Bench
 from tests.fakes.sandbox import FakeSandbox
-from tests.fakes.specified import SCREENING, call_of, claims_run
+from tests.fakes.specified import call_of, claims_run
 
 OWN = "'ab'"  # the call of the screener, the last claim
 
@@ -63,8 +59,11 @@ async def test_an_objection_by_the_query_is_told(bench: Bench, pair: Pair) -> No
     assert (made.path, made.label) == ("claims_disputed", 0)
     (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
     assert "by the query alone open" in request["messages"][1]["content"]
-    given = told_by(made)
-    assert (len(given.confirmed), len(given.of_query), len(given.refuted)) == (1, 0, 0)
+    account = account_of(made)
+    assert account is not None
+    assert [(item.read, item.counts) for item in account.claims if item.read] == [
+        ("'ab' by the specification, by the query alone open", True)
+    ]
 
 
 async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) -> None:
@@ -83,13 +82,6 @@ async def test_a_pair_that_was_judged_otherwise_has_no_account(bench: Bench, pai
     assert account_of(made.model_copy(update={"calls": (former,)})) is None
 
 
-async def test_an_adapter_is_told_as_it_was_run(bench: Bench, pair: Pair) -> None:
-    bench.serve([SPECIFIED, screened(adapter=f"  {SCREENING['adapter']}\n"), SAYS_NO])
-    made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
-    assert made.path == "claims_hold"
-    assert told_by(made).adapter == SCREENING["adapter"], "indented it is no program"
-
-
 async def test_what_a_code_gives_cannot_pass_for_another_call(bench: Bench, pair: Pair) -> None:
     forged = "'abab' => 'baba' | the code gave that"
     bench.serve([SPECIFIED, screened(), demanded("'ab'"), SAYS_NO])
@@ -99,18 +91,3 @@ async def test_what_a_code_gives_cannot_pass_for_another_call(bench: Bench, pair
     lines = request["messages"][1]["content"].splitlines()
     assert forged not in lines
     assert any(f"gave <own> {forged}" in line for line in lines)
-
-
-async def test_claims_travel_in_one_order_whatever_that_of_the_candidates(
-    bench: Bench, pair: Pair
-) -> None:
-    sandbox, judged = FakeSandbox(claims_run({"'ab'": "''", "'aa'": "''"})), []
-    for call in ("'ab' => 'ba'", "'aa' => 'aa'"):
-        confirmed = demanded(call.rpartition(" ")[2])
-        bench.serve([SPECIFIED, screened(call=call), confirmed, SAYS_NO])
-        one = pair.model_copy(update={"code": Code.of(f"{pair.code.text}\n# {call}")})
-        judged.append((one, await bench.committee(sandbox, configuration="spec").judge(one)))
-    found = [await travel(some, sandbox, Python()) for some in (judged, judged[::-1])]
-    assert [one.claims for one in found if one] == 2 * [found[0].claims if found[0] else None]
-    assert found[0] is not None
-    assert len(found[0].claims) == 5

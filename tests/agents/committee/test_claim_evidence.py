@@ -1,6 +1,6 @@
 """Laws of what claims that a code holds are worth, where nothing has to be run to see it.
 
-Covers `agents.committee.specified`, `agents.committee.comparison`.
+Covers `agents.committee.specified`.
 """
 
 from typing import Literal
@@ -9,10 +9,7 @@ import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import ClaimRun
-from agents.committee.comparison import Candidate, compare_with_claims
 from agents.committee.specified import ClaimEvidence, label_by
-from agents.committee.told import Told
-from infra.records import Annotation, Code, Pair, Query
 
 VERDICTS = ("clear_match", "clear_non_match", "unclear_behaviour", "unclear_query")
 SORTED_DICTIONARIES = "{'a': 3, 'b': 1} => {'b': 1, 'a': 3}\n{} => {}\n{'x': 5} => {'x': 5}"
@@ -95,30 +92,3 @@ def test_what_holds_by_prepared_arguments_decides_beside_a_sure_reading_alone() 
 def test_a_claim_needs_work_where_no_argument_is_its_value(claim: str, needs_work: bool) -> None:
     (read,) = claims_in(claim, 1)
     assert read.needs_work is needs_work
-
-
-def candidate(runs: tuple[ClaimRun, ...]) -> Candidate:
-    pair = Pair(query=Query.of("q"), code=Code.of("def f(x): return x"))
-    annotation = Annotation(
-        query_id=pair.query.query_id, code_id=pair.code.code_id, recipe_id="r",
-        status="labelled", label=1, path="clear_match", support="screened",
-    )  # fmt: skip
-    return Candidate(pair, annotation, Told(), runs=runs, agreed=1)
-
-
-@pytest.mark.parametrize(("examples", "is_known"), [(SORTED_DICTIONARIES, False), (SQUARES, True)])
-def test_codes_are_of_one_behaviour_only_by_values_that_need_work(
-    examples: str, is_known: bool
-) -> None:
-    assert bool(candidate(held(examples)).behaviour) is is_known
-
-
-@pytest.mark.parametrize(("of_query", "failed", "agreed"), [(1, 1, 0), (0, 1, 1), (0, 2, 0)])
-def test_a_call_of_another_candidate_takes_a_match_where_the_query_alone_demands_it_or_two_do(
-    of_query: int, failed: int, agreed: int
-) -> None:
-    claims = claims_in("7 => 49\n9 => 81", failed)
-    shown = tuple(ClaimRun(claim=claim, outcome="failed", gave="1") for claim in claims)
-    one = candidate((*held(SQUARES), *shown))
-    compare_with_claims(one, frozenset(claims), frozenset(claims[:of_query]))
-    assert one.agreed == agreed

@@ -15,7 +15,6 @@ from infra.ids import RecipeId
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query
 from infra.settings import Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
-from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
 
 PAIR = Pair(query=Query.of("add two numbers"), code=Code.of("def add(a, b):\n    return a + b"))
@@ -62,30 +61,6 @@ def test_each_judgement_is_shown_the_newest_first(
         assert part in printed
     assert printed.index("labelled 1 by openai/new") < printed.index("labelled 0 by openai/old")
     assert "\x1b" not in printed, "what a model wrote cannot steer the terminal"
-
-
-def test_a_label_that_was_compared_is_shown_with_what_the_code_gave(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
-    behaviour = CodeBehaviour(
-        code_id=PAIR.code.code_id, recipe_id=RecipeId("new"), outcomes=("held", "gave 4", ""),
-        behaviour="b", label=1, agreed=0, reason="as another code showed",
-    )  # fmt: skip
-    comparison = Comparison(
-        query_id=PAIR.query.query_id, comparison="d", codes=(behaviour,),
-        claims=("1, 2 => 3", "2, 3 => 5", "0, 0 => 0"),
-    )  # fmt: skip
-    database = open_database(settings.store)
-    for collection in ("one", "two"):
-        record_comparisons(database, collection, RecipeId("new"), [comparison])
-    show_pair(named(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
-    printed = capsys.readouterr().out
-    assert printed.count("compared with the other codes") == 2
-    for part in (
-        "query in one: label 0", "query in two: label 0\nas another code showed", "1, 2 => 3: held",
-        "2, 3 => 5: gave 4", "0, 0 => 0: could not be run",
-    ):  # fmt: skip
-        assert part in printed
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,10 @@ from flows.runtime import standing
 from flows.runtime.standing import Standing, standing_of
 from flows.runtime.waiting_runs import DueRun
 from infra.errors import StoreError, StoreLockedError
-from infra.ids import CodeId, QueryId, RecipeId
+from infra.ids import RecipeId
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.audits import StoredAudit, record_audit
-from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
 from infra.store.runs import (
     JudgingState,
     StageState,
@@ -142,16 +141,6 @@ def test_everything_is_gathered_from_the_store(settings: Settings, database: Dat
             pairs=50, alpha=0.9, low=0.8, high=1.0,
         ),
     )  # fmt: skip
-    comparison = Comparison(
-        query_id=QueryId("q"), comparison="d", claims=("1 => 2",), consistency=0.75,
-        codes=(
-            CodeBehaviour(
-                code_id=CodeId("c"), recipe_id=RecipeId("r"), outcomes=("held",), behaviour="b",
-                label=1, agreed=0, reason="r",
-            ),
-        ),
-    )  # fmt: skip
-    record_comparisons(database, "c", RecipeId("r"), [comparison])
     write_state(settings.store, STATE)
     with temporary_settings({PREFECT_API_URL: ""}), writer_lease(settings.store, "annotate"):
         found = standing_of(settings)
@@ -163,8 +152,6 @@ def test_everything_is_gathered_from_the_store(settings: Settings, database: Dat
     assert "budget_usd 0 (by" in shown["controls"], "nothing may be spent"
     assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3 (waiting)")
     assert shown["audit"].endswith("c: alpha 0.900 (0.800 to 1.000) over 50 pairs")
-    assert shown["behaviours"].startswith("candidates of 1 queries compared, mean consistency 0.75")
-    assert shown["behaviours"].endswith("1 labels changed, 0 contradict others")
     assert "server" not in shown
     assert standing_of(settings, found).holder == "", "the lease is looked at each time"
 

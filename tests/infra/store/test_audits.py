@@ -14,12 +14,10 @@ from infra.store.audits import (
     record_audit,
     write_sample,
 )
-from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
 from infra.store.pending import read_keys
 from tests.infra.store.test_pending import (
     FORMER,
     IN_ORDER,
-    RECIPE,
     annotate,
     database,  # noqa: F401 - the fixture
     selection,
@@ -70,22 +68,6 @@ def test_labels_are_compared_where_both_have_one(labelled: Database) -> None:
     annotate(labelled, LABELLED[3], "undecided", recipe=AUDIT)
     found = compare_labels(labelled, selection(), AUDIT)
     assert found == {(0, 0): 1, (1, 1): 1, (0, 1): 1}
-
-
-def test_the_label_that_stands_is_the_one_after_a_comparison_of_the_candidates(
-    labelled: Database,
-) -> None:
-    key = LABELLED[0]
-    annotate(labelled, key, recipe=AUDIT, label=1)
-    behaviour = CodeBehaviour(
-        code_id=key.code_id, recipe_id=RECIPE, outcomes=("held",), behaviour="b", label=0,
-        agreed=1, reason="as another",
-    )  # fmt: skip
-    comparison = Comparison(query_id=key.query_id, comparison="d", codes=(behaviour,))
-    record_comparisons(labelled, "another", RECIPE, [comparison])
-    assert compare_labels(labelled, selection(), AUDIT) == {(0, 1): 1}
-    record_comparisons(labelled, "c", RECIPE, [comparison])
-    assert compare_labels(labelled, selection(), AUDIT) == {(1, 1): 1}
 
 
 def test_audits_come_back_oldest_first_and_one_stored_again_replaces_itself(

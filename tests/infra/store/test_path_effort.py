@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.committee.duplicates import taken_over
-from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.ids import CodeId, QueryId, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
@@ -110,18 +109,6 @@ def test_a_reply_that_candidates_of_a_query_share_counts_in_parts(database: Data
     assert shown == pytest.approx({**expected, "box_seconds": 0.0})
     whole = figures(database)[""].figures["requests"]
     assert whole == (2.0, 0.0)
-
-
-def test_a_duplicate_counts_as_a_pair_that_took_nothing(database: Database) -> None:
-    store(database, 1, call("screener", 90, 1.0), seconds=4.0, runs=2)
-    [first] = annotations.load_annotations(
-        database, RecipeId("r"), [PairKey(QueryId("q1"), CodeId("c"))]
-    )
-    annotations.add_annotations(database, [taken_over(first, CodeId("d"))])
-    found = figures(database)["box,screener"]
-    assert found.pairs == 2
-    shown = {name: figure and figure[0] for name, figure in found.figures.items()}
-    assert shown == {"requests": 0.5, "tokens": 50, "seconds": 2, "box_seconds": 3, "usd": 0.5}
 
 
 def test_recorded_replies_say_nothing_of_what_other_models_take(database: Database) -> None:

@@ -1,6 +1,5 @@
 """Laws of differences: nothing is missed, nothing made up, evidence stands behind each flip."""
 
-from tasks.benchmarks import Behaviour
 from tasks.reports.diff import (
     Difference,
     ScoreChanges,
@@ -41,21 +40,6 @@ def test_turned_labels_have_the_evidence_of_both_versions() -> None:
         ]
         assert flip.code.startswith("def number_")
         assert second.path == ("unclear_passed" if flip.after else "unclear_failed_assertion")
-
-
-def test_a_label_that_turned_since_codes_were_compared_says_why() -> None:
-    pair = PAIRS[min(TURNED)]
-    told = "what three other codes do"
-    behaviour = Behaviour(
-        query_id=pair[0], code_id=pair[1], recipe_id="r2", claims=("1 => 2",), outcomes=("held",),
-        behaviour="b", label=1, agreed=0, reason=told,
-    )  # fmt: skip
-    alike = behaviour.model_copy(update={"recipe_id": "r1", "agreed": 1, "reason": "not this"})
-    after = AFTER.model_copy(update={"behaviours": (alike, behaviour)})
-    change = difference(BEFORE, after)
-    said = {(flip.query_id, flip.code_id): flip.evidence_after.comparison for flip in change.flips}
-    assert said == {PAIRS[n]: told if PAIRS[n] == pair else "" for n in TURNED}
-    assert told in page_of(change)
 
 
 def test_methods_have_no_change_where_no_query_is_scored_in_both_versions() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from infra.records import Annotation
-from infra.summaries import BehaviourFigures
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import Histogram, ReportData, report_document
 from tasks.reports.text import NONE
@@ -273,31 +272,6 @@ def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
 def test_a_report_of_nothing_is_a_report() -> None:
     text = text_of(ReportData(title="Nothing", generated_at="today", benchmarks=()))
     assert text.startswith("# Nothing\n\ntoday\n")
-
-
-def compared(queries: int, consistency: float | None) -> ReportData:
-    behaviours = BehaviourFigures(
-        queries=queries, consistency=consistency, changed=17, contradictions=23
-    )
-    return with_figures(behaviours=behaviours)
-
-
-@pytest.mark.parametrize("consistency", [0.875, None])
-def test_what_the_comparison_changed_and_what_contradicts_is_told(
-    consistency: float | None,
-) -> None:
-    report = compared(1_200, consistency)
-    page = page_of(report)
-    assert "1,200 queries: 17 labels are others since, 23 differ" in page
-    assert ("87.5%" in page) == (consistency is not None)
-    text = text_of(report)
-    assert "1,200 queries: 17 labels are others since, 23 differ" in text
-
-
-def test_nothing_is_told_where_nothing_was_compared() -> None:
-    report = compared(0, None)
-    assert "labels are others" not in page_of(report)
-    assert "labels are others" not in text_of(report)
 
 
 _values = st.lists(st.floats(-1, 1), max_size=60)

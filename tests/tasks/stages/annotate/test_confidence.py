@@ -13,12 +13,6 @@ from infra.ids import RecipeId
 from infra.records import Label, LanguageModelCall
 from infra.settings import AnnotationSettings, PublishSettings, Reason, Settings, StoreSettings
 from infra.store import Database, annotations, corpus, recipes
-from infra.store.behaviours import (
-    CodeBehaviour,
-    Comparison,
-    due_comparisons,
-    record_comparisons,
-)
 from infra.store.evidence import why_lost
 from infra.store.labels import CountedBallot, Judge, Judges, count_ballots
 from infra.store.pending import new_keys_file, read_keys, write_pending
@@ -247,39 +241,3 @@ def test_a_set_that_not_all_judges_have_finished_overturns_no_likelier_label(
     assert (found.relevance, found.confidence) == (1, differed.confidence)
     label(database, 0, 0, 0, dear)
     assert by_pair(exported(database, source))[0].relevance == 0
-
-
-def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
-    tmp_path: Path,
-) -> None:
-    database, source = judged_by_two(tmp_path, "111100", "------")
-    judge_canaries(database, CHEAP, wrong=1)
-    before = by_pair(exported(database, source))
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    due, *_ = due_comparisons(
-        database, current_labels(database, labels_of_agents(database, source, recipe)), 0, "p"
-    )
-    place = [query.query_id for query in QUERIES].index(due.query_id)
-    behaviours = tuple(
-        CodeBehaviour(
-            code_id=code.code_id, recipe_id=CHEAP, outcomes=("held",), behaviour="b", label=1,
-            agreed=0, reason="as another",
-        )
-        for code in CODES
-    )  # fmt: skip
-    record_comparisons(
-        database,
-        "c",
-        CHEAP,
-        [
-            Comparison(
-                query_id=due.query_id, comparison=due.comparison, claims=("1",), codes=behaviours
-            )
-        ],
-    )
-    after = by_pair(exported(database, source))
-    changed = after[2 * place]
-    assert (before[2 * place].relevance, changed.relevance) == (1, 0)
-    assert changed.confidence is not None
-    assert changed.confidence > 0.5, "the vote is the label after the comparison"
