@@ -679,22 +679,6 @@ class Generate(Preset, Input, Candidates, Checkpoints, Writing, Store, Output):
     """What ``cosqa generate`` is to do."""
 
 
-class Forecast(Preset, Judge, Batch, Store):
-    """What ``cosqa forecast`` is to do."""
-
-    queries: int = ask("Number of queries.", default=..., ge=1)
-    top_k: int | None = ask("", "search.top_k", panel=_CANDIDATES)
-    rounds: int | None = ask("How often each pair is judged.", "annotation.rounds", panel=_JUDGE)
-    in_flight: int | None = ask(
-        "Pairs that wait for the model at once, over all machines.", "annotation.in_flight",
-        panel=_JUDGE,
-    )  # fmt: skip
-    cores: int | None = ask(
-        "Cores of all machines, which run the boxes.", ge=1, panel=_JUDGE,
-        unset="those of this machine",
-    )  # fmt: skip
-
-
 # What measures. Fields are called as the parameters of the flow are.
 
 

@@ -10,8 +10,7 @@ All other folders hold pure functions and plug-ins, which can be used without a 
   one or several methods;
 - evaluation: ``metrics``, ``suites``, ``studies`` and ``estimators`` (plug-ins), ``estimation`` by
   these, ``statistics``;
-- output: ``benchmarks`` as data and as files, ``reports``;
-- planning: ``forecast``.
+- output: ``benchmarks`` as data and as files, ``reports``.
 
 The ``__init__.py`` of a folder of plug-ins says how to add one: it is one new file.
 """

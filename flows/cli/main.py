@@ -163,17 +163,6 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
         ),
     ),
-    "forecast": Command(
-        "Say what judging the candidates of so many queries takes: requests, tokens, money, time.",
-        "Forecast",
-        ("pipeline:forecast",),
-        details="Figures are those of pairs that the store has judged, with 95% prediction "
-        "intervals, else built-in ones. Nothing is run and no store is made.",
-        examples=(
-            "cosqa forecast --queries 20604 --model openai/gpt-4o-mini",
-            "cosqa forecast --queries 500 --top-k 5 --in-flight 256 --cores 64",
-        ),
-    ),
     "collect": Command(
         "Read queries and code, embed them, and find the candidates of each query.",
         "Collect",

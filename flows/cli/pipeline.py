@@ -5,14 +5,14 @@ from pathlib import Path
 
 from flows.cli.annotators import print_rounds
 from flows.cli.output import print_block, say
-from flows.options import Forecast, Generate, Pipeline
+from flows.options import Generate, Pipeline
 from flows.runtime.prefect_server import flow_result
 from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from infra.store.benchmarks import count_stage_runs
-from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
+from tasks.reports.plan import plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
@@ -25,7 +25,6 @@ from tasks.stages.preflight import (
     check_scoring,
     collected_source,
     needs_server,
-    size_plan,
 )
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, write_page
@@ -185,15 +184,6 @@ def print_plan(settings: Settings) -> None:
             "them by `cosqa collect`."
         )
         return
-    _print_run_plan(plan)
-
-
-def forecast(options: Forecast) -> None:
-    """Print what judging the candidates of so many queries takes; no store is made."""
-    _print_run_plan(size_plan(options.settings, options.queries, options.cores))
-
-
-def _print_run_plan(plan: RunPlan) -> None:
     print_block(
         plan_table(plan),
         title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",

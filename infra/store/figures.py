@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,6 @@ import numpy.typing as npt
 from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
-from infra.settings import RECORDED_PREFIX
 from infra.store.annotations import effort_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
@@ -85,113 +84,88 @@ def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
     return dict(rows)
 
 
-_EFFORT_BY_PATH = """
+_PAIR_MEANS = """
     WITH shared AS (
-        SELECT recipe_id, role, prompt_digest, attempt, count(*) AS pairs FROM llm_calls
-        WHERE list_contains($of_queries, role) GROUP BY ALL
-    ), calls AS (
-        SELECT *, 1 / coalesce(pairs, 1) AS share
-        FROM llm_calls LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
+        SELECT query_id, code_id, recipe_id, prompt_tokens, seconds,
+            prompt_tokens + coalesce(completion_tokens, 0) AS tokens,
+            prompt_tokens * $sent_usd + coalesce(completion_tokens, 0) * $received_usd AS usd,
+            1 / count(*) OVER (PARTITION BY recipe_id, role, prompt_digest, attempt) AS share
+        FROM llm_calls SEMI JOIN (
+            SELECT recipe_id FROM recipes WHERE body->>'$.model.model' = $model
+            AND body->>'$.configuration' = $configuration
+        ) USING (recipe_id)
         WHERE status <> 'refused'
-            AND (model = $model OR $model IS NULL AND NOT starts_with(model, $recorded))
     ), called AS (
-        SELECT query_id, code_id, recipe_id, sum(share) AS requests,
-            sum(share * (coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0))) AS tokens,
-            sum(share * seconds) AS seconds,
-            CASE WHEN NOT $of_tokens AND count(*) = count(cost_usd) THEN sum(share * cost_usd
-                / CASE WHEN seconds = 0 AND NOT cached THEN $batch_share ELSE 1 END)
-            WHEN $prompt_usd IS NOT NULL THEN sum(share * (coalesce(prompt_tokens, 0) * $prompt_usd
-                + coalesce(completion_tokens, 0) * $completion_usd)) END AS usd
-        FROM calls
-        GROUP BY query_id, code_id, recipe_id
-    ), ran AS (
-        SELECT query_id, code_id, recipe_id, sum(seconds) AS seconds FROM executions
-        GROUP BY query_id, code_id, recipe_id
-    ), pairs AS (
-        SELECT met, requests, tokens, usd,
-            greatest(a.seconds, called.seconds) AS seconds,
-            coalesce(ran.seconds, 0) AS box_seconds
-        FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
-        LEFT JOIN ran USING (query_id, code_id, recipe_id)
-        WHERE status <> 'failed' AND met <> ''
+        SELECT query_id, code_id, recipe_id, sum(share) AS requests, sum(share * tokens) AS tokens,
+            sum(share * usd) AS usd, sum(share * seconds) AS seconds
+        FROM shared GROUP BY query_id, code_id, recipe_id HAVING count(*) = count(prompt_tokens)
     )
-    SELECT coalesce(met, '') AS met, count(*) AS pairs, {figures}
-    FROM pairs GROUP BY GROUPING SETS ((met), ()) HAVING count(*) > 0
+    SELECT count(*) AS pairs, {figures} FROM (
+        SELECT requests, tokens, usd, greatest(a.seconds, called.seconds) AS seconds
+        FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
+        WHERE status <> 'failed'
+    )
 """
-QUANTITIES = ("requests", "tokens", "seconds", "box_seconds", "usd")
+_QUANTITIES = ("requests", "tokens", "usd", "seconds")
 
 
-class PathFigures(Record):
-    """What pairs took that met the same agents: mean and variance of each quantity.
+class Mean(Record):
+    """Mean and variance of a quantity over pairs."""
+
+    mean: float
+    variance: float = 0.0
+
+
+class PairMeans(Record):
+    """What judging a pair took.
 
     Attributes:
-        met: The agents; empty for all pairs together.
-        pairs: How many pairs.
-        figures: Quantity, of `QUANTITIES`, → mean and variance; None where it is unknown.
+        pairs: Number of the pairs.
+        requests: Requests to the model.
+        tokens: Tokens sent and received.
+        usd: Their price in US dollars; None is unknown, which is not 0.
+        seconds: Seconds from a pair's start to its end.
     """
 
-    met: str
     pairs: int
-    figures: dict[str, tuple[float, float] | None]
+    requests: Mean
+    tokens: Mean
+    usd: Mean | None
+    seconds: Mean
 
 
-class Prices(Record):
-    """What tokens cost.
+def pair_means(
+    database: Database, model: str, configuration: str, prices: tuple[float, float] | None
+) -> PairMeans | None:
+    """Return what pairs took that a model judged in a configuration; None where there are none.
 
-    Attributes:
-        prompt_usd: Dollars of a token sent; None is unknown.
-        completion_usd: Dollars of a token received.
-        batch_share: The share of this that a token of a batch costs.
-        of_tokens: Take these prices also where the provider said what a request cost.
-    """
-
-    prompt_usd: float | None = None
-    completion_usd: float | None = None
-    batch_share: float = 1.0
-    of_tokens: bool = False
-
-
-def path_figures(
-    database: Database, model: str | None, prices: Prices, of_queries: Sequence[str] = ()
-) -> list[PathFigures]:
-    """Return what pairs took by path, and all together; nothing where none was judged.
-
-    A reply from the store of replies counts as if it had been paid for; one that several pairs of a
-    query share counts in parts for each.
+    A reply from the journal counts as if it had been paid for; one that several pairs share counts
+    in parts for each. Pairs are left out of which the provider did not say the tokens.
 
     Args:
         database: The store.
-        model: The model that judged them; None takes all but recorded replies.
-        prices: What a token costs where the provider did not say what a request did.
-        of_queries: The agents whose replies pairs share.
+        model: The model.
+        configuration: The configuration of the agents.
+        prices: US dollars of a token sent and of one received; None where they are unknown.
     """
     figures = ", ".join(
-        f"avg({name}) AS {name}_mean, coalesce(var_samp({name}), 0) AS {name}_variance"
-        for name in QUANTITIES
+        f"{{mean: avg({name}), variance: coalesce(var_samp({name}), 0)}} AS {name}"
+        for name in _QUANTITIES
     )
+    sent_usd, received_usd = prices or (None, None)
     with database.transaction() as tx:
-        rows = tx.dicts(
-            _EFFORT_BY_PATH.format(figures=figures),
+        [found] = tx.dicts(
+            _PAIR_MEANS.replace("{figures}", figures),
             {
                 "model": model,
-                "recorded": RECORDED_PREFIX,
-                "of_queries": list(of_queries),
-                **prices.model_dump(),
+                "configuration": configuration,
+                "sent_usd": sent_usd,
+                "received_usd": received_usd,
             },
         )
-    return [
-        PathFigures(
-            met=row["met"],
-            pairs=row["pairs"],
-            figures={name: _figure(row, name) for name in QUANTITIES},
-        )
-        for row in rows
-    ]
-
-
-def _figure(row: Mapping[str, Any], name: str) -> tuple[float, float] | None:
-    mean, variance = row[f"{name}_mean"], row[f"{name}_variance"]
-    return None if mean is None else (mean, variance)
+    if not found["pairs"]:
+        return None
+    return PairMeans.model_validate(found | ({} if prices else {"usd": None}))
 
 
 _KEY = "query_id, code_id, recipe_id"

@@ -213,7 +213,7 @@ CREATE TABLE plans (                     -- what each annotation run was to do, 
     plan_id    VARCHAR PRIMARY KEY,
     collection VARCHAR NOT NULL,
     recipe_id  VARCHAR NOT NULL,
-    body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes, with intervals
+    body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes
     decision   VARCHAR NOT NULL CHECK (
         decision IN ('waiting', 'approved', 'declined', 'unasked')),
     decided_by VARCHAR NOT NULL DEFAULT '',

@@ -1,4 +1,4 @@
-"""The plan of an annotation run: pairs by reason, requests, tokens, money, minutes."""
+"""The plan of an annotation run: pairs by reason, tokens, money, minutes."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,44 @@ from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
 from tasks.reports.document import Document, Listing, Paragraph, Span, Table
 from tasks.reports.text import NONE, UNKNOWN, cost, duration, words
-from tasks.statistics.forecast import Amount, Expected
+
+
+class Amount(Record):
+    """An expected amount, and its 95% interval; None where nothing like it was measured."""
+
+    expected: float
+    low: float | None = None
+    high: float | None = None
+
+    def scaled(self, factor: float) -> "Amount":
+        """Return the amount times a factor."""
+        low, high = (None if end is None else end * factor for end in (self.low, self.high))
+        return Amount(expected=self.expected * factor, low=low, high=high)
+
+    def at_least(self, least: float) -> "Amount":
+        """Return the amount, or the least that it can be."""
+        low, high = (None if end is None else max(least, end) for end in (self.low, self.high))
+        return Amount(expected=max(least, self.expected), low=low, high=high)
+
+    def __add__(self, other: "Amount") -> "Amount":
+        low = None if self.low is None or other.low is None else self.low + other.low
+        high = None if self.high is None or other.high is None else self.high + other.high
+        return Amount(expected=self.expected + other.expected, low=low, high=high)
+
+
+class Expected(Record):
+    """What pairs are expected to take; dollars None are unknown, which is not 0."""
+
+    tokens: Amount
+    usd: Amount | None
+    minutes: Amount
+
+    def __add__(self, other: "Expected") -> "Expected":
+        return Expected(
+            tokens=self.tokens + other.tokens,
+            usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
+            minutes=self.minutes + other.minutes,
+        )
 
 
 class Cause(Record):
@@ -107,18 +144,17 @@ def plan_table(plan: RunPlan) -> Table:
     total = (f"{plan.pending:,}", f"{plan.taken:,}")
     named = f"in all, with {plan.canaries} canaries" if plan.canaries else "in all"
     rows = [*map(_row, plan.reasons), (named, *total, *_amounts(plan.expected))]
-    return Table(("reason", "pairs", "taken", "requests", "tokens", "cost", "time"), rows)
+    return Table(("reason", "pairs", "taken", "tokens", "cost", "time"), rows)
 
 
 def _row(item: ReasonPlan) -> tuple[str, ...]:
-    figures = _amounts(item.expected) if item.expected else (NONE,) * 4
+    figures = _amounts(item.expected) if item.expected else (NONE,) * 3
     return (words(item.reason), f"{item.pending:,}", f"{item.taken:,}", *figures)
 
 
-def _amounts(expected: Expected) -> tuple[str, str, str, str]:
-    """Return requests, tokens, money and time, each with its interval where that is known."""
+def _amounts(expected: Expected) -> tuple[str, str, str]:
+    """Return tokens, money and time, each with its interval where that is known."""
     return (
-        _about(expected.requests, "{:,.0f}".format),
         _about(expected.tokens, "{:,.0f}".format),
         _about(expected.usd, cost),
         _about(expected.minutes, lambda number: duration(60 * number)),
@@ -152,7 +188,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
-    return [*found, f"requests, tokens, cost and time: {plan.basis}"]
+    return [*found, f"tokens, cost and time: {plan.basis}"]
 
 
 def plan_document(plan: RunPlan) -> Document:
@@ -181,7 +217,7 @@ def question_document(plan: RunPlan) -> Document:
     *_, dollars, time = _amounts(plan.expected)
     total = f"{plan.model} judges {plan.taken:,} pairs: cost {dollars}, time {time}."
     taken = [_row(item) for item in plan.reasons if item.taken]
-    rows = [(row[0], row[2], row[5], row[6]) for row in taken]
+    rows = [(row[0], row[2], row[4], row[5]) for row in taken]
     return Document(
         title="",
         lead=[

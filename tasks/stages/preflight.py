@@ -159,18 +159,6 @@ def annotation_plan(settings: Settings) -> RunPlan:
     return planned_run(ready.database, run)
 
 
-def size_plan(settings: Settings, queries: int, cores: int | None) -> RunPlan:
-    """Return the plan of judging the candidates of so many queries, on so many cores.
-
-    Raises:
-        SettingsError: No model is named.
-    """
-    for asked in settings.by_judge:
-        asked.llm.require_model()
-    pairs = queries * settings.search.top_k
-    return plan_of_size(_stored(settings), f"{queries:,} queries", pairs, settings, cores)
-
-
 def _stored(settings: Settings) -> Database | None:
     return open_database(settings.store) if settings.store.database.is_file() else None
 

@@ -43,11 +43,10 @@ from infra.settings import (
 )
 from infra.store import Database, open_database
 from infra.store.runs import last_plans, record_plan, writer_lease
-from tasks.reports.plan import ReasonPlan, RunPlan
+from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.plan import plan_annotation
 from tasks.stages.annotate.run_plan import planned_run
-from tasks.statistics.forecast import Amount, Expected
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 from tests.waiting import until
 
@@ -58,7 +57,6 @@ ALWAYS = OperationSettings(approval="always")
 def plan_of(usd: float | None = 2.0, **pairs: int) -> RunPlan:
     """Return a plan with so many pairs for each reason."""
     expected = Expected(
-        requests=Amount(expected=10),
         tokens=Amount(expected=200),
         usd=None if usd is None else Amount(expected=usd),
         minutes=Amount(expected=3),

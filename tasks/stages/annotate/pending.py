@@ -10,7 +10,7 @@ from infra.store import Database, candidates, corpus
 from infra.store.labels import CurrentLabels
 from infra.store.pending import Doubt, PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.confidence import weigh_votes
-from tasks.stages.annotate.effort import cost_of_reason, history_of
+from tasks.stages.annotate.cost import cost_of_pair
 from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import coverage_of
@@ -58,14 +58,6 @@ class RoundPending(NamedTuple):
     def not_due(self) -> int:
         """Failed pairs that have to wait."""
         return sum(group.pairs for group in self.counts.groups if not group.due)
-
-    def paths(self, reason: Reason) -> dict[str, int]:
-        """Return path that pairs of a reason took before → their number; "" for new ones."""
-        numbers: Counter[str] = Counter()
-        for group in self.counts.groups:
-            if group.due and group.reason == reason:
-                numbers[group.met] += group.pairs
-        return dict(numbers)
 
 
 def pending_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -> RoundPending:
@@ -163,9 +155,9 @@ def taken_pairs(
         done[item.reason] += item.pairs
         spent[item.reason] += item.usd
     rounds = run.settings.annotation.times - run.recipe.place + 1
-    prices = prices_of(database, pending, run.settings) if policy.budgets_usd else {}
+    usd = _usd_of_pair(database, run.settings) if policy.budgets_usd else 0.0
     limits = {reason: limit - done[reason] for reason, limit in policy.limits.items()}
-    budgets = by_budget(policy.budgets_usd, prices, spent)
+    budgets = by_budget(policy.budgets_usd, usd, spent)
     most = {
         reason: share(min(bounds), rounds)
         for reason in policy.take
@@ -175,7 +167,7 @@ def taken_pairs(
     if policy.pairs is not None:
         left = share(policy.pairs - done.total(), rounds)
     return [
-        Taken(reason, number, number * prices.get(reason, 0.0))
+        Taken(reason, number, number * usd if reason in policy.budgets_usd else 0.0)
         for reason, number in within(numbers, policy.take, most, left)
     ]
 
@@ -209,20 +201,14 @@ def within(
     return taken
 
 
-def prices_of(database: Database, pending: RoundPending, settings: Settings) -> dict[Reason, float]:
-    """Return reason with a budget → expected US dollars of one pair; without those of nothing."""
-    history = history_of(database, settings)
-    costs = {
-        reason: cost_of_reason(pending.paths(reason), history, settings)
-        for reason in settings.reannotation.budgets_usd
-    }
-    return {reason: usd for reason, usd in costs.items() if usd}
+def _usd_of_pair(database: Database, settings: Settings) -> float:
+    """Return the expected US dollars of a pair, 0 where they are unknown."""
+    usd = cost_of_pair(database, settings).means.usd
+    return usd.mean if usd else 0.0
 
 
 def by_budget(
-    budgets_usd: Mapping[Reason, float],
-    prices: Mapping[Reason, float],
-    spent_usd: Mapping[Reason, float],
+    budgets_usd: Mapping[Reason, float], usd_of_pair: float, spent_usd: Mapping[Reason, float]
 ) -> dict[Reason, int]:
     """Return reason → pairs that what is left of its budget is expected to pay for.
 
@@ -230,14 +216,14 @@ def by_budget(
 
     Args:
         budgets_usd: Reason → its budget.
-        prices: Reason → what one pair is expected to cost; without those that cost nothing.
+        usd_of_pair: What one pair is expected to cost; 0 bounds no other budget.
         spent_usd: Reason → what earlier rounds are expected to cost.
     """
     numbers = {}
     for reason, budget in budgets_usd.items():
-        if reason in prices:
+        if usd_of_pair:
             left = max(0.0, budget - spent_usd.get(reason, 0.0))
-            numbers[reason] = int(left / prices[reason] + _ROUNDING)
+            numbers[reason] = int(left / usd_of_pair + _ROUNDING)
         elif not budget:
             numbers[reason] = 0
     return numbers

@@ -1,21 +1,21 @@
 """The plan of a whole annotation run: pairs by reason, and what they are expected to take."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import reduce
+from operator import add
 
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, recipes, runs
-from tasks.reports.plan import Cause, ReasonPlan, RunPlan
+from tasks.reports.plan import Cause, Expected, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
-from tasks.stages.annotate.effort import NOTHING, at_most, expected_of, history_of
+from tasks.stages.annotate.cost import PairCost, cost_of_pair, expected_of
 from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 from tasks.stages.annotate.plan import canaries_for
 from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.statistics.forecast import ANY_PATH, Expected, History, sum_of
 
 
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
@@ -40,25 +40,19 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
         before += found
         taken = {item.reason: item.pairs for item in found}
         canaries = canaries_for(database, of_round, sum(taken.values()))
-        rounds.append(_Round(pending, taken, len(canaries), of_round))
-    judged = sum(sum(item.taken.values()) for item in rounds) + _audited(rounds, settings)
-    judges = [
-        _Judge(
-            [item for item in rounds if item.run.settings.llm.model == asked.llm.model],
-            history_of(database, asked) if judged else NOTHING,
-            asked,
-            0 if place else _audited(rounds, settings),
-        )
-        for place, asked in enumerate(settings.by_judge)
-    ]
+        cost = cost_of_pair(database, of_round.settings)
+        rounds.append(_Round(pending, taken, len(canaries), of_round, cost))
     take = settings.reannotation.take
     in_order = [*take, *(reason for reason in REASONS if reason not in take)]
-    reasons = [_reason(reason, judges) for reason in in_order]
+    audited = _audited(rounds, settings)
+    reasons = [_reason(reason, rounds, audited) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
+    judged = [sum(item.taken.values()) + item.canaries for item in rounds]
+    judged[0] += audited
     return RunPlan(
         collection=run.search.collection,
         recipe_id=run.recipe.recipe_id,
-        model=", ".join(judge.settings.llm.model for judge in judges),
+        model=", ".join(dict.fromkeys(item.run.settings.llm.model for item in rounds)),
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
         judges=len(settings.annotation.judges),
@@ -67,45 +61,40 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
         without_code=rounds[0].pending.counts.without_code,
         canaries=sum(item.canaries for item in rounds),
         reasons=tuple(item for item in reasons if item.pending or item.not_due),
-        expected=_expected(judges, [_all_paths(judge) for judge in judges]),
-        basis=at_most("; ".join(dict.fromkeys(judge.history.basis for judge in judges)), settings),
+        expected=_expected(rounds, judged),
+        basis=_basis([item.cost for item in rounds]),
         budget_usd=settings.reannotation.budget_usd,
     )
 
 
 def plan_of_size(
-    database: Database | None,
-    collection: str,
-    pairs: int,
-    settings: Settings,
-    cores: int | None = None,
+    database: Database | None, collection: str, pairs: int, settings: Settings
 ) -> RunPlan:
     """Return the plan of judging so many pairs, none of which was judged before.
 
     Args:
-        database: The store by whose history it is expected what they take, if there is one.
-        collection: Whose pairs they are, in words.
+        database: The store by which it is expected what they take, if there is one.
+        collection: Whose pairs they are.
         pairs: Number of candidates of all queries.
         settings: The model and the agents.
-        cores: Those of all machines; None is this one.
     """
     each = 1 if settings.annotation.judges else settings.annotation.rounds
     allowed = [settings.reannotation.pairs, pairs * each]
     if "new_queries" not in settings.reannotation.take:
         allowed.append(0)
     taken = min(number for number in allowed if number is not None)
-    known = [(history_of(database, asked), asked) for asked in settings.by_judge]
-    expected = sum_of([expected_of({ANY_PATH: taken}, *item, cores) for item in known])
+    costs = [cost_of_pair(database, asked) for asked in settings.by_judge]
+    expected = reduce(add, [expected_of(taken, cost, settings) for cost in costs])
     new = ReasonPlan(
         reason="new_queries",
         pending=pairs * settings.annotation.times,
-        taken=taken * len(known),
+        taken=taken * len(costs),
         expected=expected,
     )
     return RunPlan(
         collection=collection,
         recipe_id=RecipeId(""),
-        model=", ".join(asked.llm.model for _, asked in known),
+        model=", ".join(asked.llm.model for asked in settings.by_judge),
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
         judges=len(settings.annotation.judges),
@@ -113,28 +102,20 @@ def plan_of_size(
         fresh=0,
         reasons=(new,),
         expected=expected,
-        basis=at_most("; ".join(dict.fromkeys(item.basis for item, _ in known)), settings),
+        basis=_basis(costs),
         budget_usd=settings.reannotation.budget_usd,
     )
 
 
 @dataclass(frozen=True)
 class _Round:
-    """A labelling round: its pending pairs, those taken by reason, its canaries."""
+    """A labelling round: its pending pairs, those taken by reason, its canaries, a pair's cost."""
 
     pending: RoundPending
     taken: Mapping[Reason, int]
     canaries: int
     run: AnnotationRun
-
-
-class _Judge(NamedTuple):
-    """A judge: its labelling rounds, what is known of its effort, and pairs of the run's audit."""
-
-    rounds: list[_Round]
-    history: History
-    settings: Settings
-    audited: int
+    cost: PairCost
 
 
 def _audited(rounds: list[_Round], settings: Settings) -> int:
@@ -145,56 +126,32 @@ def _audited(rounds: list[_Round], settings: Settings) -> int:
     return policy.audited(fresh, judged) if "audit" in policy.take else 0
 
 
-def _reason(reason: Reason, judges: list[_Judge]) -> ReasonPlan:
-    rounds = [item for judge in judges for item in judge.rounds]
-    paths: list[Mapping[str, float]]
-    by_round: tuple[int, ...] = ()
+def _reason(reason: Reason, rounds: list[_Round], audited: int) -> ReasonPlan:
+    by_round = tuple(item.taken.get(reason, 0) for item in rounds)
+    pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
     if reason == "audit":
-        paths = [{ANY_PATH: judge.audited} for judge in judges]
-        pending = taken = sum(judge.audited for judge in judges)
-    else:
-        paths = [_paths(reason, judge.rounds) for judge in judges]
-        pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
-        by_round = tuple(item.taken.get(reason, 0) for item in rounds)
-        taken = sum(by_round)
+        pending, by_round = audited, (audited,)
+    taken = sum(by_round)
     return ReasonPlan(
         reason=reason,
         pending=pending,
         taken=taken,
-        by_round=by_round,
+        by_round=() if reason == "audit" else by_round,
         not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
-        expected=_expected(judges, paths) if taken else None,
+        expected=_expected(rounds, by_round) if taken else None,
     )
 
 
-def _expected(judges: list[_Judge], paths: Sequence[Mapping[str, float]]) -> Expected:
-    """Return what so many pairs of each path take that each judge judges."""
-    parts = [
-        expected_of(of_judge, judge.history, judge.settings)
-        for judge, of_judge in zip(judges, paths, strict=True)
-        if any(of_judge.values()) or judge is judges[0]
-    ]
-    return sum_of(parts) if len(parts) > 1 else parts[0]
+def _expected(rounds: list[_Round], pairs: Sequence[int]) -> Expected:
+    """Return what so many pairs of each round take; rounds follow one another."""
+    parts = zip(rounds, pairs, strict=False)
+    return reduce(
+        add, [expected_of(number, item.cost, item.run.settings) for item, number in parts]
+    )
 
 
-def _all_paths(judge: _Judge) -> dict[str, float]:
-    """Return path → pairs that a judge judges for all reasons, with its canaries."""
-    numbers: defaultdict[str, float] = defaultdict(float)
-    for reason in REASONS:
-        for met, number in _paths(reason, judge.rounds).items():
-            numbers[met] += number
-    numbers[ANY_PATH] += sum(item.canaries for item in judge.rounds) + judge.audited
-    return numbers
-
-
-def _paths(reason: Reason, rounds: list[_Round]) -> dict[str, float]:
-    """Return path → pairs taken for a reason: of each path the share that is taken of all."""
-    numbers: defaultdict[str, float] = defaultdict(float)
-    for item in rounds:
-        pending, taken = item.pending.pending.get(reason, 0), item.taken.get(reason, 0)
-        for met, number in item.pending.paths(reason).items():
-            numbers[met] += number * taken / pending
-    return numbers
+def _basis(costs: Sequence[PairCost]) -> str:
+    return "; ".join(dict.fromkeys(cost.basis for cost in costs))
 
 
 def _with_causes(database: Database, item: ReasonPlan, rounds: list[_Round]) -> ReasonPlan:

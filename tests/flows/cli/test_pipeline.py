@@ -197,17 +197,18 @@ def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:
     return annotation_plan(Settings.model_validate(fields))
 
 
-def test_a_plan_counts_each_round_the_limit_and_what_batches_save(settings: Settings) -> None:
+def test_a_plan_counts_each_round_and_the_limit(settings: Settings) -> None:
     once = planned(settings)
     assert (once.taken, once.pending) == (4, 4)
-    assert "litellm's price of openai/gpt-4o-mini" in once.basis
+    assert (
+        "built in for single; litellm's price list has the price of openai/gpt-4o-mini"
+        in once.basis
+    )
     assert planned(settings, annotation={"limit": 1}).taken == 2
     assert planned(settings, reannotation={"pairs": 3}).taken == 3
     thrice = planned(settings, annotation={"rounds": 3})
-    batch = planned(settings, annotation={"batch": True})
     assert once.usd
     assert thrice.usd == pytest.approx(3 * once.usd)
-    assert batch.usd == pytest.approx(once.usd / 2)
 
 
 def test_a_plan_of_code_that_agents_cannot_judge_is_refused_before_it_is_collected(
@@ -221,18 +222,6 @@ def test_a_plan_of_code_that_agents_cannot_judge_is_refused_before_it_is_collect
     }
     with pytest.raises(SettingsError, match=r"in python alone, and .* holds 1 in javascript"):
         planned(settings, source=source)
-
-
-def test_a_forecast_is_the_plan_of_so_many_queries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ["forecast", "--queries", "20604", "--model", "openai/gpt-4o-mini"]
-    monkeypatch.setenv("COLUMNS", "200")
-    told = CliRunner().invoke(app, words, catch_exceptions=False).output
-    assert "412,080 of 412,080 pending pairs of 20,604 queries" in told
-    assert "about $2" in told, "the paper paid $257 at these prices"
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -410,7 +399,6 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
         ("study", *source, *by_model),
         ("generate", *source),
         ("generate", *source, "--dry-run"),
-        ("forecast", "--queries", "5", *store),
         ("leaderboard", "--benchmark", benchmark, *by_model, *store),
         ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
         ("diff", benchmark, benchmark, *by_model, *store),

@@ -31,8 +31,7 @@ from infra.store.runs import (
     writer_lease,
 )
 from infra.summaries import CanaryCounts
-from tasks.reports.plan import ReasonPlan, RunPlan
-from tasks.statistics.forecast import Amount, Expected
+from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 
 NOW = datetime.now(UTC)
 JUDGING = JudgingState(
@@ -122,7 +121,7 @@ def recorded_plan(database: Database) -> str:
     plan = RunPlan(
         collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
         candidates=9, fresh=0, reasons=(ReasonPlan(reason="stale", pending=5, taken=3),),
-        expected=Expected(requests=some, tokens=some, usd=some, minutes=some), basis="b",
+        expected=Expected(tokens=some, usd=some, minutes=some), basis="b",
     )  # fmt: skip
     return record_plan(database, "c", plan.recipe_id, plan.model_dump(mode="json"))
 

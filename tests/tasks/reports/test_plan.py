@@ -4,7 +4,9 @@ from flows.options import Extent
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.reports.plan import (
+    Amount,
     Cause,
+    Expected,
     ReasonPlan,
     RunPlan,
     plan_document,
@@ -15,11 +17,9 @@ from tasks.reports.plan import (
 )
 from tasks.reports.render import markdown_page
 from tasks.reports.text import NONE
-from tasks.statistics.forecast import Amount, Expected
 
 RETRY_ALL = Extent.model_fields["retry_all"]
 EXPECTED = Expected(
-    requests=Amount(expected=360, low=300, high=420),
     tokens=Amount(expected=500_000),
     usd=Amount(expected=1.5, low=1.2, high=1.8),
     minutes=Amount(expected=2, low=1, high=3),
@@ -74,12 +74,12 @@ def test_the_table_has_a_row_for_each_reason_and_one_for_all() -> None:
     rows = table.rows
     assert {len(row) for row in rows} == {len(table.header)}
     assert rows[0] == (
-        "new queries", "40", "40", "360 (300 to 420)", "about 500,000", "$1.50 ($1.20 to $1.80)",
+        "new queries", "40", "40", "about 500,000", "$1.50 ($1.20 to $1.80)",
         "2 min 0 s (1 min 0 s to 3 min 0 s)",
     )  # fmt: skip
     assert rows[-1][:3] == ("in all, with 12 canaries", "412", "240")
-    assert rows[-1][5] == "unknown"
-    assert rows[3][3:] == (NONE,) * 4
+    assert rows[-1][4] == "unknown"
+    assert rows[3][3:] == (NONE,) * 3
 
 
 def test_the_notes_say_what_changed_and_what_waits() -> None:
@@ -103,7 +103,6 @@ def test_the_page_escapes_what_it_is_given() -> None:
 def expected(usd: float | None) -> Expected:
     """Return what pairs are expected to take."""
     return Expected(
-        requests=Amount(expected=400),
         tokens=Amount(expected=90_000),
         usd=None if usd is None else Amount(expected=usd, low=usd / 2, high=usd * 2),
         minutes=Amount(expected=12),

@@ -1,6 +1,6 @@
 """Laws of the budget of one run.
 
-Covers `infra.budget` and `tasks.stages.annotate.effort`.
+Covers `infra.budget`.
 """
 
 import pickle
@@ -18,8 +18,6 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import open_database
-from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
 from tasks.stages.annotate.run_watch import Spending
 from tests.fakes.journals import limiter_of
 
@@ -172,20 +170,3 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_
 def test_recorded_replies_have_no_budget(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, None, "recorded/stdlib-sample")
     assert run_budget(given).limit_usd is None
-
-
-def test_without_history_a_pair_costs_its_usual_tokens_at_the_models_price(
-    tmp_path: Path,
-) -> None:
-    database = open_database(StoreSettings(folder=tmp_path))
-    dear = settings(tmp_path, None, None, "openai/gpt-4o")
-    cheap = settings(tmp_path, None, None, "openai/gpt-4o-mini")
-    costs = [cost_of_reason({"": 5.0}, history_of(database, item), item) for item in (dear, cheap)]
-    assert costs[0]
-    assert costs[1]
-    assert costs[0] > 10 * costs[1]
-    batch = cheap.model_copy(update={"annotation": AnnotationSettings(batch=True)})
-    half = expected_of({"": 1.0}, history_of(database, batch), batch).usd
-    assert half
-    assert half.expected == pytest.approx(costs[1] / 2)
-    assert cost_of_reason({}, history_of(database, cheap), cheap) is None

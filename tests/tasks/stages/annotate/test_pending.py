@@ -30,9 +30,7 @@ from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.pending import (
     RoundPending,
     Taken,
-    by_budget,
     pending_of,
-    prices_of,
     share,
     taken_pairs,
     within,
@@ -106,8 +104,9 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
     settings = Settings(store=store, reannotation=policy, llm=llm)
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
     pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
-    prices = prices_of(open_database(store), pending, settings)
-    assert by_budget(policy.budgets_usd, prices, {}) == {"stale": 0}
+    search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
+    run = AnnotationRun(search, RecipeReference(recipe_id=RecipeId("r"), model=""), settings)
+    assert taken_pairs(open_database(store), pending, run) == []
 
 
 @pytest.mark.parametrize(
@@ -122,8 +121,8 @@ def test_judges_of_different_prices_share_the_dollars_of_a_budget(
 ) -> None:
     by_model = dict(zip(("openai/one", "openai/two"), prices, strict=True))
     monkeypatch.setattr(
-        "tasks.stages.annotate.pending.cost_of_reason",
-        lambda paths, history, asked: by_model[asked.llm.model],
+        "tasks.stages.annotate.pending._usd_of_pair",
+        lambda _, asked: by_model[asked.llm.model],
     )
     settings = Settings(
         store=StoreSettings(folder=tmp_path),
@@ -153,7 +152,6 @@ def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
     pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
     assert pending.pending == {"failed": 2, "stale": 9}
     assert pending.not_due == 4
-    assert pending.paths("stale") == {"screener": 4, "arbiter,screener": 5}
 
 
 @pytest.mark.parametrize("language", ["", "python", "Python", "java"])

@@ -1,0 +1,114 @@
+"""Laws of what pairs are expected to cost: pairs times the mean of those judged alike.
+
+Covers `tasks.stages.annotate.cost` and `infra.store.figures.pair_means`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from infra.ids import CodeId, QueryId, RecipeId
+from infra.records import Annotation, LanguageModelCall
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
+from infra.store import Database, annotations, open_database, recipes
+from tasks.reports.plan import Amount, Expected
+from tasks.stages.annotate.cost import cost_of_pair, expected_of
+
+MINI = "openai/gpt-4o-mini"  # $0.15 a million tokens sent, $0.60 a million received
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path))
+
+
+def settings(model: str = MINI, **of_model: object) -> Settings:
+    llm = LanguageModelSettings.model_validate({"model": model} | of_model)
+    return Settings(llm=llm, annotation=AnnotationSettings(configuration="single", in_flight=4))
+
+
+def store(
+    database: Database, number: int, *tokens: int | None, model: str = MINI, shared: bool = False
+) -> None:
+    """Store a pair whose calls sent so many tokens and received 10, in 2 seconds each."""
+    recipe = RecipeId(f"of {model}")
+    body = {"configuration": "single", "model": {"model": model}}
+    recipes.record_recipes(database, {recipe: body})
+    calls = [
+        LanguageModelCall(
+            role=f"r{place}", attempt=1, model=model, status="ok", seconds=2.0,
+            prompt_digest="shared" if shared and not place else f"{number}", cached=shared,
+            prompt_tokens=sent, completion_tokens=10,
+        )
+        for place, sent in enumerate(tokens)
+    ]  # fmt: skip
+    pair = Annotation(
+        query_id=QueryId(f"q{number}"), code_id=CodeId("c"), recipe_id=recipe, status="labelled",
+        label=1, path="p", calls=calls,
+    )  # fmt: skip
+    annotations.add_annotations(database, [pair])
+
+
+def expected(database: Database | None, pairs: int, asked: Settings) -> Expected:
+    return expected_of(pairs, cost_of_pair(database, asked), asked)
+
+
+def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interval(
+    database: Database,
+) -> None:
+    for number in range(20):
+        store(database, number, 90 if number % 2 else 190)
+    for number in range(30):
+        store(database, number, 9_000, model="openai/gpt-4o")
+    found = expected(database, 100, settings())
+    half = 1.96 * 100 * (50 * (20 / 19) ** 0.5) / 20**0.5
+    assert found.tokens.expected == 15_000
+    assert (found.tokens.low, found.tokens.high) == pytest.approx((15_000 - half, 15_000 + half))
+    assert found.usd
+    assert found.usd.expected == pytest.approx(100 * (140 * 0.15e-6 + 10 * 0.6e-6))
+    assert found.minutes.expected == pytest.approx(100 * 2 / 4 / 60)
+    assert "20 pairs" in cost_of_pair(database, settings()).basis
+
+
+def test_few_pairs_and_pairs_of_unknown_tokens_say_nothing(database: Database) -> None:
+    built_in = expected(None, 10, settings())
+    assert built_in.tokens == Amount(expected=10 * 1_520)
+    assert built_in.usd
+    assert built_in.usd.expected == pytest.approx(10 * (1_300 * 0.15e-6 + 220 * 0.6e-6))
+    assert built_in.usd.low is None
+    for number in range(19):
+        store(database, number, 90)
+    for number in range(20, 40):
+        store(database, number, None)
+    assert expected(database, 10, settings()) == built_in
+
+
+def test_a_price_that_nobody_knows_is_unknown_and_recorded_replies_cost_nothing(
+    database: Database,
+) -> None:
+    assert expected(database, 10, settings("openai/of-nobody")).usd is None
+    free = expected(database, 10, settings("recorded/stdlib-sample"))
+    assert free.usd == Amount(expected=0.0)
+    both = free + expected(database, 10, settings("openai/of-nobody"))
+    assert both.usd is None
+    assert both.tokens == Amount(expected=2 * free.tokens.expected)
+
+
+def test_a_reply_that_pairs_share_counts_in_parts_also_from_the_journal(
+    database: Database,
+) -> None:
+    for number in range(20):
+        store(database, number, 990, 90, shared=True)
+    assert expected(database, 1, settings()).tokens.expected == pytest.approx(1_000 / 20 + 100)
+
+
+def test_the_provider_s_limit_decides_the_time_where_it_is_the_slowest() -> None:
+    asked = settings(requests_per_minute=2)
+    assert expected(None, 100, asked).minutes.expected == pytest.approx(50)
+    asked = settings(tokens_per_minute=1_520)
+    assert expected(None, 100, asked).minutes.expected == pytest.approx(100)
+
+
+def test_no_run_is_over_before_one_pair_can_be_and_one_without_pairs_takes_no_time() -> None:
+    assert expected(None, 1, settings()).minutes == Amount(expected=12 / 60)
+    assert expected(None, 0, settings()).minutes == Amount(expected=0.0)
