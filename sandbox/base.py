@@ -52,7 +52,6 @@ class Box(Protocol):
         """Install distributions (wheels only) where running programs cannot write.
 
         A requirement that does not exist or has no wheel is a result with ``ok=False``.
-        ``apt:NAME`` is a package of the operating system, and must be on the settings' list.
 
         Raises:
             SandboxError: The box, not the requirement, failed.
@@ -90,9 +89,9 @@ class Box(Protocol):
     async def shell(self, line: str) -> ShellResult:
         """Run a line of terminal commands, which prepare the box for the next run.
 
-        What lasts: packages that ``pip install`` and ``apt-get install`` name, which are installed
-        as by `install`; files and folders in the working directory, which is the home folder too;
-        variables of ``export NAME=VALUE``, but for those that decide what code is loaded. Nothing
+        What lasts: packages that ``pip install`` names, which are installed as by `install`; files
+        and folders in the working directory, which is the home folder too; variables of
+        ``export NAME=VALUE``, but for those that decide what code is loaded. Nothing
         else does: the commands run as a program runs, without a network, under its limits and a
         time-out of their own; processes end with their line; the files are made again, by the same
         commands, before each run. No file that they make is found by ``import``.

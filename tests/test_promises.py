@@ -143,14 +143,15 @@ PROMISES: dict[str, list[str]] = {
         f"{_INSTALLERS}a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_credentials",
     ],
     "Debian packages are those that the image has:": [
-        f"{_INSTALLERS}a_package_that_the_image_lacks_is_said_to_be_none_of_its",
+        f"{_INSTALLERS}no_debian_package_is_added_to_a_box",
     ],
+    "none is added to a box.": [f"{_INSTALLERS}no_debian_package_is_added_to_a_box"],
     "the libraries that wheels need most,": [
-        f"{_INSTALLERS}the_image_has_every_library_that_a_program_may_lack",
+        f"{_INSTALLERS}the_image_has_the_libraries_that_programs_need",
     ],
-    "go the same way and take names only;": [
+    "goes the same way and takes names only;": [
         f"{_COMMANDS}installations_are_recognised",
-        f"{_COMMANDS}options_that_lead_elsewhere_are_refused",
+        f"{_COMMANDS}options_that_lead_elsewhere_and_debian_packages_are_refused",
         f"{_NAMES}options_addresses_and_paths_are_none",
         f"{_BACKEND}only_names_and_versions_are_requirements",
     ],

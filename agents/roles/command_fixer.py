@@ -65,7 +65,7 @@ async def install_missing_module(draft: Draft, result: ExecutionResult, box: Box
     requirement = missing_requirement(draft, result)
     if not requirement:
         return None
-    line = _installation_of(requirement)
+    line = f"pip install {requirement}"
     if any(step.command == line for step in draft.repairs):
         return None
     outcome = await box.install([requirement])
@@ -95,12 +95,6 @@ def _lines_of(text: str) -> tuple[str, ...]:
     """Return the commands of a reply: one a line, without prompts and marks of code blocks."""
     lines = (line.strip().removeprefix("$ ") for line in text.replace("\\\n", " ").splitlines())
     return tuple(line for line in lines if line and not line.startswith(("#", "```")))
-
-
-def _installation_of(requirement: str) -> str:
-    if requirement.startswith("apt:"):
-        return f"apt-get install {requirement.removeprefix('apt:')}"
-    return f"pip install {requirement}"
 
 
 def _after(draft: Draft, command: str, result: ShellResult) -> Draft:

@@ -18,7 +18,7 @@ from infra.languages.python.imports import import_statements, joined, with_impor
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
-_REQUIREMENT = re.compile(r"(apt:)?[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
 _LONGEST_OUTPUT = 1_500  # characters of a program's stderr, from its end
 
 

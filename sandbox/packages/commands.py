@@ -11,8 +11,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sandbox.packages.resolve import APT
-
 _OPERATORS = ("&&", "||", ";", "\n")
 _OTHER_SYNTAX = re.compile(r"[`({]|\$\(|<<|^\s*(if|for|while|until|case|function)\b", re.MULTILINE)
 _DISCARDED = re.compile(r"\s*(?:[12&]?>>?\s*/dev/null|2>&1)(?=\s|$)")
@@ -21,15 +19,11 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PIP = re.compile(r"(?:.*/)?pip[0-9.]*")
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
 _APT = {"apt", "apt-get", "aptitude"}
-_APT_UPKEEP = {"update", "upgrade", "clean", "autoclean", "autoremove"}
 _PIP_FLAGS = re.compile(
     r"-[qvUI]+|--(quiet|verbose|upgrade|user|no-cache-dir|no-input|break-system-packages|pre|"
     r"force-reinstall|ignore-installed|prefer-binary|disable-pip-version-check|"
     r"no-warn-script-location|no-warn-conflicts|(root-user-action|progress-bar|timeout|retries|"
     r"default-timeout)=\S+)"
-)
-_APT_FLAGS = re.compile(
-    r"-[yq]+|--(yes|assume-yes|quiet|no-install-(recommends|suggests)|fix-missing)"
 )
 # What decides which code a process loads, or where it looks for everything else.
 _RESERVED = re.compile(
@@ -40,7 +34,7 @@ _RESERVED = re.compile(
 
 
 class Install(NamedTuple):
-    """An installation of distributions or, with ``apt:`` before their names, Debian packages."""
+    """An installation of distributions."""
 
     requirements: tuple[str, ...]
 
@@ -154,16 +148,6 @@ def _pip(words: Sequence[str]) -> Step | None:
 
 
 def _apt(words: Sequence[str]) -> Step | None:
-    if not words or words[0] not in _APT:
-        return None
-    options = [word for word in words[1:] if word.startswith("-")]
-    verb, *names = [word for word in words[1:] if not word.startswith("-")] or [""]
-    if verb in _APT_UPKEEP:
-        return Remark("not needed: the image has the Debian packages that there are", 0)
-    if verb != "install":
-        return None
-    if refused := [word for word in options if not _APT_FLAGS.fullmatch(word)]:
-        return Remark(f"apt takes names of packages here, and not {refused[0]}", 2)
-    if not names:
-        return Remark("apt: no package is named", 1)
-    return Install(tuple(f"{APT}{name}" for name in names))
+    if words[:1] and words[0] in _APT:
+        return Remark("the box has the Debian packages of its image, and gets no others", 1)
+    return None

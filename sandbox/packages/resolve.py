@@ -1,10 +1,9 @@
-"""The distribution or Debian package that provides a missing module or shared library."""
+"""The distribution that provides a missing module."""
 
 import sys
 
 from sandbox.inside.python2 import MODULES
 
-APT = "apt:"  # before the name of a Debian package
 _DISTRIBUTIONS = {
     "Crypto": "pycryptodome",
     "Cryptodome": "pycryptodomex",
@@ -83,41 +82,16 @@ _DISTRIBUTIONS = {
     "zmq": "pyzmq",
 }
 
-_PACKAGE_OF_LIBRARY = {
-    "libGL.so.1": "libgl1",
-    "libSM.so.6": "libsm6",
-    "libX11.so.6": "libx11-6",
-    "libXext.so.6": "libxext6",
-    "libXrender.so.1": "libxrender1",
-    "libasound.so.2": "libasound2",
-    "libcairo.so.2": "libcairo2",
-    "libexpat.so.1": "libexpat1",
-    "libgeos_c.so.1": "libgeos-c1v5",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libgomp.so.1": "libgomp1",
-    "libgthread-2.0.so.0": "libglib2.0-0",
-    "libmagic.so.1": "libmagic1",
-    "libodbc.so.2": "libodbc2",
-    "libportaudio.so.2": "libportaudio2",
-    "libpq.so.5": "libpq5",
-    "libsndfile.so.1": "libsndfile1",
-    "libusb-1.0.so.0": "libusb-1.0-0",
-    "libxcb.so.1": "libxcb1",
-}
-LIBRARIES = frozenset(_PACKAGE_OF_LIBRARY.values())  # the image has them
-
 
 def distribution_for(module: str) -> str:
     """Return the distribution to install for an import; ``sklearn.svm`` gives ``scikit-learn``.
 
     A name that is not in the table is its own distribution, as for most. A module that only Python
     2 had, or that comes with Python itself, has none: "". An index has packages by such names, and
-    they are not what the program means. A shared library (``libGL.so.1``) is in a Debian package:
-    ``apt:libgl1``.
+    they are not what the program means. A shared library (``libGL.so.1``) has none either.
     """
     if ".so" in module:
-        package = _PACKAGE_OF_LIBRARY.get(module)
-        return f"{APT}{package}" if package else ""
+        return ""
     top_level = module.partition(".")[0]
     if top_level in MODULES or top_level in sys.stdlib_module_names:
         return ""

@@ -32,15 +32,12 @@ _REQUIREMENT = re.compile(
     r"((===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+(,(===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+)*)?"
 )
 _QUESTION = """
-import json, shutil, subprocess
+import json
 from pip._vendor.packaging import markers, tags
-listing = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n"]
-lines = subprocess.check_output(listing, text=True) if shutil.which("dpkg-query") else ""
 print(json.dumps({
     "implementation": tags.interpreter_name(),
     "platforms": list(dict.fromkeys(tags.platform_tags())),
     "markers": markers.default_environment(),
-    "debian": dict(line.split() for line in lines.splitlines()),
 }))
 """
 QUESTION = ["python3", "-I", "-c", _QUESTION]
@@ -53,19 +50,17 @@ INSTALLING = [
 
 
 class Image(Record):
-    """What an image answers to ``QUESTION``: for what it takes wheels, and what it has.
+    """What an image answers to ``QUESTION``: for what it takes wheels.
 
     Attributes:
         implementation: Of its Python, as in the names of wheels.
         platforms: Those of wheels, the most specific first.
         markers: The values of environment markers.
-        debian: Name → version of its Debian packages.
     """
 
     implementation: str
     platforms: tuple[str, ...]
     markers: Mapping[str, str]
-    debian: Mapping[str, str]
 
 
 class Fetched(NamedTuple):

@@ -17,8 +17,6 @@ from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_resu
 from sandbox.base import CLOCK, InstallResult, ShellResult
 from sandbox.machine_slots import Slot
 from sandbox.packages import wheels
-from sandbox.packages.resolve import APT
-from sandbox.packages.wheels import Image
 from sandbox.shell import shell
 
 if TYPE_CHECKING:
@@ -53,34 +51,20 @@ class DockerBox:
         """Install distributions; see ``Box.install``."""
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
-        packages = [name.removeprefix(APT) for name in requirements if name.startswith(APT)]
-        distributions = [name for name in requirements if not name.startswith(APT)]
-        if malformed := wheels.malformed(distributions):
+        if malformed := wheels.malformed(requirements):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
-        engine = await self._sandbox.engine()
-        image = await self._sandbox.call(engine.installers.image)
-        if lacking := sorted({*packages} - image.debian.keys()):
-            message = f"not among the Debian packages of the sandbox image: {', '.join(lacking)}"
-            return InstallResult(ok=False, message=message)
-        there = tuple(f"{APT}{name}=={image.debian[name]}" for name in packages)
-        if not distributions:
-            return InstallResult(ok=True, installed=there)
         started = time.monotonic()
-        result = await self._install(distributions, image)
-        return result.model_copy(
-            update={
-                "installed": (*result.installed, *there) if result.ok else (),
-                "seconds": time.monotonic() - started,
-            }
-        )
+        result = await self._install(requirements)
+        return result.model_copy(update={"seconds": time.monotonic() - started})
 
-    async def _install(self, distributions: Sequence[str], image: Image) -> InstallResult:
+    async def _install(self, requirements: Sequence[str]) -> InstallResult:
         limit, started = self._settings.install_timeout_s, time.monotonic()
         await self._take_slot()
         engine = await self._sandbox.engine()
+        image = await self._sandbox.call(engine.installers.image)
         with tempfile.TemporaryFile() as archive:
             fetched = await wheels.fetch(
-                distributions, image, self._settings, archive, self._installed_bytes
+                requirements, image, self._settings, archive, self._installed_bytes
             )
             if not fetched.result.ok:
                 return fetched.result

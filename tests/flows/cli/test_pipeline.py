@@ -108,8 +108,8 @@ def test_later_commands_change_no_kept_options_but_go_by_their_own(folder: Path)
 
 def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
     file = folder / "kept.toml"
-    file.write_text(lasting_settings({"source": {"path": None}}, "codesearchnet-python"))
-    assert file.read_text() == 'preset = "codesearchnet-python"\n'
+    file.write_text(lasting_settings({"source": {"path": None}}, "codesearchnet-documentation"))
+    assert file.read_text() == 'preset = "codesearchnet-documentation"\n'
 
 
 @pytest.mark.parametrize(
@@ -264,10 +264,10 @@ def test_the_agents_judge_nothing_of_the_preset_whose_labels_are_documentation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert not load_settings({}, "codesearchnet-python").annotation.agents
+    assert not load_settings({}, "codesearchnet-documentation").annotation.agents
     assert load_settings({}, "cosqa-plus-v2").annotation.agents
     monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "true")
-    assert load_settings({}, "codesearchnet-python").annotation.agents
+    assert load_settings({}, "codesearchnet-documentation").annotation.agents
 
 
 class ServerStartedError(Exception):
@@ -331,7 +331,7 @@ def test_a_preset_says_before_its_run_that_the_export_is_for_private_use(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_codesearchnet(tmp_path / "csn", standard_library(9))
-    options = ("--preset", "codesearchnet-python", "--path", str(tmp_path / "csn"))
+    options = ("--preset", "codesearchnet-documentation", "--path", str(tmp_path / "csn"))
     assert "keep it for private use" in CliRunner().invoke(app, ["benchmark", *options]).output
 
 
@@ -343,12 +343,12 @@ def test_the_preset_of_annotated_functions_reads_the_grades_that_lie_there(
     codes = [{"function": "def f(x): return x", "url": "u"}]
     (tmp_path / "python_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
     (tmp_path / "python_licenses.pkl").write_bytes(pickle.dumps({}))
-    words = ("benchmark", "--preset", "codesearchnet-annotations", "--path", str(tmp_path))
+    words = ("benchmark", "--preset", "csn-python", "--path", str(tmp_path))
     assert "annotationStore.csv cannot be read" in told(*words)
     rows = "Language,Query,GitHubUrl,Relevance,Notes\nPython,give x,u,3,as asked\n"
     (tmp_path / "annotationStore.csv").write_text(rows)
     assert "ServerStarted" in told(*words)
-    settings = load_settings({"source": {"path": tmp_path}}, "codesearchnet-annotations")
+    settings = load_settings({"source": {"path": tmp_path}}, "csn-python")
     [content] = open_source(settings.source).read().values()
     [label] = whole(content).labels
     assert (label.relevance, label.note) == (1, "as asked")

