@@ -10,7 +10,7 @@ from prefect.states import Completed
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
-from flows.runtime.approval import Approval, approved
+from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.steps import Steps
@@ -19,7 +19,6 @@ from infra.budget import Budget, run_budget
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
-from infra.store import open_database
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
@@ -76,17 +75,16 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
         StabilityError: The audit found that labels are not stable.
     """
     planned = plan_run(run, wait_for=after, return_state=True)
-    approval = agreed(planned.result(), run.settings)
+    show_plan(planned.result())
+    run = run.by(approved(planned.result(), run.settings))
     steps: Steps = [planned]
     judged = JudgedPairs()
-    run = run.by(approval.bound(run.settings))
     plans: list[AnnotationPlan] = []
     with writing(run.settings.store):
         budget = run_budget(run.settings)  # by now: the run that it waited for has spent too
         for of_round in run.rounds:
             before = [item for former in plans for item in former.reasons]
-            offered = approval.in_round(of_round.recipe.place)
-            chosen = plan_annotation(of_round, before, offered, wait_for=steps, return_state=True)
+            chosen = plan_annotation(of_round, before, wait_for=steps, return_state=True)
             plans.append(chosen.result().model_copy(update={"budget": budget}))
             of_plan, steps = judge_plan(plans[-1], of_round.settings, [chosen])
             judged += of_plan
@@ -98,17 +96,13 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     return judged, steps
 
 
-def agreed(plan: RunPlan, settings: Settings) -> Approval:
-    """Show a plan and return what was approved of it."""
+def show_plan(plan: RunPlan) -> None:
+    """Show a plan as the run's name and as an artifact."""
     if flow_run.flow_name == annotate.name:
         rename_run(f"{annotate.name} {plan_sentence(plan)}")
     key = artifact_key("plan", plan.collection)
     page = markdown_page(plan_document(plan))
     create_markdown_artifact(page, key=key, description=plan_sentence(plan))
-    approval = approved(plan, open_database(settings.store), settings.operation)
-    if flow_run.flow_name == annotate.name and approval.decision == "declined":
-        rename_run(f"{annotate.name}, declined: {plan_sentence(plan)}")
-    return approval
 
 
 def audit_labels(

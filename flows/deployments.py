@@ -76,7 +76,7 @@ class Deployment:
 
         Where a run may cost money, a person sees the plan first.
         """
-        return {"approval": "always"} if "approval" in self.asked else {}
+        return {"approve": True} if "approve" in self.asked else {}
 
     @property
     def entrypoint(self) -> str:
@@ -147,8 +147,8 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     Deployment(
         "leaderboard",
         "Compare retrieval methods on a benchmark, with intervals and significance tests. "
-        "Unjudged results to annotate cost money; approval is asked for only where the setting "
-        "operation.approval says so.",
+        "Unjudged results to annotate cost money; a person approves them first only where the "
+        "setting operation.approve says so.",
         options.Leaderboard,
         tags=("writes-labels",),
     ),

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from math import isfinite
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
@@ -41,7 +40,6 @@ from infra.settings import (
     Settings,
     load_settings,
 )
-from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE, AskFor
 from infra.settings.presets import preset_names
 from tasks.encoders import SYNTAX, encoders
 from tasks.metrics import metrics
@@ -481,14 +479,9 @@ class Spending(Options, panel=_JUDGE):
         "", "reannotation.budget_usd", "Budget of the run in US dollars", metavar="DOLLARS",
         unset="none",
     )  # fmt: skip
-    approval: AskFor | None = ask(
-        "Whether the run waits in this UI until a person approves its plan: never, always, or "
-        "only above the cost below. An unknown cost counts as above.",
-        "operation.approval", "Approval", flag=None,
-    )  # fmt: skip
-    approval_above_usd: float | None = ask(
-        "With `above`: a plan that is expected to cost at most this needs no approval.",
-        "operation.approval_above_usd", "Approval needed above (US dollars)", flag=None,
+    approve: bool | None = ask(
+        "Whether the run waits in this UI until a person approves its plan.",
+        "operation.approve", "Wait for approval", flag=None,
     )  # fmt: skip
 
 
@@ -687,7 +680,7 @@ class Unjudged(Options, panel=_JUDGE):
 
     annotate_unjudged: bool = ask(
         "Let the agents judge the unjudged results among the first 10 of each method, and score "
-        "again. Approval is asked for as COSQA_OPERATION__APPROVAL says.",
+        "again.",
         default=False,
     )
     at_most: int | None = ask(
@@ -904,7 +897,7 @@ class CompareAnnotators(Store, DrawnPairs):
         return tuple(each for each in _CONFIGURATIONS if each in (names or COMPARED_CONFIGURATIONS))
 
 
-# What runs flows for months, watches and steers them.
+# What runs flows for months, and watches them.
 
 
 class Folder(Options, panel=_WHERE):
@@ -966,77 +959,6 @@ class Status(Store):
     """What ``cosqa status`` is to show."""
 
     once: bool = ask("Print once and end, as into a file or a pipe.", default=False)
-
-
-class Resume(Store):
-    """Which deployments ``cosqa resume`` resumes; without one annotation itself."""
-
-    deployment: tuple[str, ...] = ask(
-        "Resume a deployment that is paused on the Prefect server, as for a spent budget, and not "
-        "annotation itself.",
-        default=(),
-    )
-
-
-def _refuse_endless(budget_usd: float | None) -> float | None:
-    """Refuse a budget that would be none."""
-    if budget_usd is not None and not isfinite(budget_usd):
-        raise SettingsError(
-            f"--budget-usd {budget_usd:g} is no budget: give a number of US dollars"
-        )
-    return budget_usd
-
-
-Dollars = Annotated[float | None, BeforeValidator(_refuse_endless)]
-
-
-class Limit(Store, panel="Limits"):
-    """Which limits ``cosqa limit`` changes."""
-
-    in_flight: int | None = ask("Pairs that annotation judges at once.", ge=1, le=MOST_IN_FLIGHT)
-    requests_per_minute: int | None = ask(
-        "Requests a minute to the model, over all workers.", ge=1, le=MOST_REQUESTS_PER_MINUTE
-    )
-    budget_usd: Dollars = ask(
-        "US dollars that all runs together may spend on the model, in place of "
-        "COSQA_LLM__BUDGET_USD. A run's own budget holds besides.",
-        ge=0.0,
-    )
-    clear: bool = ask(
-        "Drop all limits set by hand but those given here: the settings hold again.", default=False
-    )
-
-
-class Decline(Options):
-    """Whose plan ``cosqa decline`` declines."""
-
-    arguments = ("run",)
-
-    run: str = ask(
-        "Name or id of the run, or how they begin; not needed where one run waits.", default="",
-        metavar="[RUN]",
-    )  # fmt: skip
-
-
-class Approve(Decline, panel="Answer"):
-    """What ``cosqa approve`` approves."""
-
-    budget_usd: Dollars = ask(
-        "The most US dollars that the run may cost, above 0.", unset="as planned"
-    )
-    pairs: int | None = ask("The most pairs that the run may judge.", ge=1, unset="as planned")
-    reason: tuple[str, ...] = ask(
-        "Reason of the plan to take, such as stale.", default=(), unset="all reasons of the plan"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.budget_usd is not None and self.budget_usd <= 0:
-            raise SettingsError(
-                f"--budget-usd {self.budget_usd:g} lets the run judge nothing: give more than 0, "
-                "or run `cosqa decline`"
-            )
-        return self
 
 
 class ShowPair(Store):

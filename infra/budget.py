@@ -16,7 +16,7 @@ class Budget(Record):
     Attributes:
         limit_usd: The most US dollars; None is no limit.
         limit_tokens: The most tokens; None is no limit.
-        owner: A run, the store by its settings, or those who steer it by `cosqa limit`.
+        owner: A run, or the store by its settings.
         models: litellm's names of the models whose spending counts.
         before_usd: What they had cost when this budget began, which does not count.
         before_tokens: The same in tokens.
@@ -24,7 +24,7 @@ class Budget(Record):
 
     limit_usd: float | None = None
     limit_tokens: int | None = None
-    owner: Literal["run", "store", "controls"] = "run"
+    owner: Literal["run", "store"] = "run"
     models: tuple[str, ...] = ()
     before_usd: float = 0.0
     before_tokens: float = 0.0
@@ -55,18 +55,16 @@ def run_budget(settings: Settings) -> Budget:
     return Budget(limit_usd=limit, models=models, before_usd=usd, before_tokens=tokens)
 
 
-def budgets_of(llm: LanguageModelSettings, run: Budget, by_hand: float | None) -> list[Budget]:
+def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
     """Return all budgets that hold for requests to a model.
 
     Args:
         llm: The model. Its own tokens are limited, and dollars together with the run's judges.
         run: The budget of the run that asks.
-        by_hand: The dollars that `cosqa limit` has set in place of the settings'.
     """
-    limit, owner = (llm.budget_usd, "store") if by_hand is None else (by_hand, "controls")
     together = tuple(dict.fromkeys((llm.model, *run.models)))
     return [
-        Budget(limit_usd=limit, owner=owner, models=together),
+        Budget(limit_usd=llm.budget_usd, owner="store", models=together),
         Budget(limit_tokens=llm.budget_tokens, owner="store", models=(llm.model,)),
         run,
     ]
@@ -104,11 +102,8 @@ def _refusal(
 ) -> str:
     """Return why a budget has no room for a request, "" where it has."""
     in_tokens = f"{llm.variables}BUDGET_TOKENS"
-    in_usd = {
-        "run": "the budget of this run",
-        "store": f"{llm.variables}BUDGET_USD",
-        "controls": "`cosqa limit --budget-usd`",
-    }[budget.owner]
+    is_of_run = budget.owner == "run"
+    in_usd = "the budget of this run" if is_of_run else f"{llm.variables}BUDGET_USD"
     if budget.limit_usd is not None and sums.get(llm.model, Money()).unpriced:
         return (
             f"the price of {llm.model} is unknown, so {in_usd} in US dollars cannot be kept: set "
@@ -120,7 +115,7 @@ def _refusal(
     ):
         if limit is None or spent + more <= limit:
             continue
-        if budget.owner == "run":
+        if is_of_run:
             return (
                 f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next request "
                 f"to {llm.model} may take {more:,.6g}: what was paid for is stored; run the same "

@@ -91,10 +91,6 @@ class Committee:
             **decision.model_dump(mode="json"),
         )
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits of the model than the settings'; None returns to those."""
-        self._model.limit(requests_per_minute, budget_usd)
-
     async def close(self) -> None:
         """Close the model's connections."""
         await self._model.close()

@@ -83,9 +83,6 @@ class RecordedModel:
                     raise UnreadableReplyError(problem) from None
         raise ModelUnavailableError(f"no reply of the {role} is stored")
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Do nothing: recorded replies cost nothing."""
-
     async def close(self) -> None:
         """Do nothing."""
 

@@ -57,10 +57,6 @@ class ReportingModel(Model, Protocol):
         """Return a reply of that type; ``on_call`` gets every call, also of one that fails."""
         ...
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings'; None returns to those."""
-        ...
-
     async def close(self) -> None:
         """Close connections."""
         ...
@@ -146,10 +142,6 @@ class LanguageModel:
         async with claimed(self._journal, [key]):
             await self._ask_provider(question, key)
         return self._format
-
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings', for waiting requests too; None returns to those."""
-        self._limiter.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""

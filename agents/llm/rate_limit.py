@@ -52,7 +52,7 @@ class SharedLimiter:
         run: The budget of the run that asks; without one the settings' is of the model alone.
 
     Attributes:
-        settings: Those that were given, whatever limits are in force.
+        settings: Those that were given.
         is_in_usd: Whether a budget in US dollars is in force.
     """
 
@@ -64,13 +64,7 @@ class SharedLimiter:
         self._account = mark("pace", settings.model, settings.base_url or "", key)
         self.settings = settings
         self._run = run or Budget()
-        self.limit(None, None)
-
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings'; None returns to those. They hold at once."""
-        own = self.settings.requests_per_minute
-        self._rate = own if requests_per_minute is None else requests_per_minute
-        self._budgets = budgets_of(self.settings, self._run, budget_usd)
+        self._budgets = budgets_of(settings, self._run)
         self.is_in_usd = any(budget.limit_usd is not None for budget in self._budgets)
 
     def reserve(self, tokens: int, usd: float | None = None) -> "Future[Ticket]":
@@ -107,17 +101,14 @@ class SharedLimiter:
     @property
     def is_paced(self) -> bool:
         """Whether requests have to take turns."""
-        return bool(self._rate or self.settings.tokens_per_minute)
+        return bool(self.settings.requests_per_minute or self.settings.tokens_per_minute)
 
     def take_turn(self, ticket: Ticket) -> "Future[tuple[float, Ticket]]":
-        """Return 0 and the ticket if its request may be sent; else how many seconds are to pass.
-
-        Limits may change meanwhile, so it is asked again after a second at the latest.
-        """
+        """Return 0 and the ticket if its request may be sent; else how many seconds are to pass."""
         return self.journal.write(partial(self._take_turn, ticket=ticket), durable=False)
 
     def _take_turn(self, tx: sqlite3.Connection, ticket: Ticket) -> tuple[float, Ticket]:
-        rate, now = self._rate, time.time()
+        rate, now = self.settings.requests_per_minute, time.time()
         last_turn, next_token, expected = self._pace(tx)
         if (ahead := last_turn - now) > _SKEW_S:
             last_turn, next_token = last_turn - ahead, next_token - ahead

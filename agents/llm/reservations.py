@@ -13,7 +13,7 @@ from infra.errors import BudgetExhaustedError
 
 _LOOK_S = 0.5  # between looks at what other processes have in flight
 _LONG_S = 60.0  # a wait that is worth a warning
-_LONGEST_WAIT_S = 1.0  # then limits may have changed
+_LONGEST_WAIT_S = 1.0  # then others may have taken fewer tokens than expected
 
 _log = logging.getLogger(__name__)
 

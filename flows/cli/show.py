@@ -1,25 +1,35 @@
-"""The commands that print what there is to choose from: ``cosqa list`` and ``cosqa settings``."""
+"""The commands that print what there is: ``cosqa list``, ``cosqa settings`` and ``cosqa pair``."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import typer
 
-from flows.options import Names, Preset
+from flows.cli.output import print_blocks, say
+from flows.options import Names, Preset, ShowPair
+from infra.errors import StoreError
+from infra.ids import PairKey, RecipeId
 from infra.languages import languages
+from infra.records import Annotation
 from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
+from infra.store import Database, annotations, open_database, recipes
+from infra.store.database import require_store
+from infra.store.evidence import find_judged
 from tasks.encoders import SYNTAX, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.metrics import metrics
+from tasks.reports.judging import judgement_blocks
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
+from tasks.stages.specifications import specified_part
 from tasks.studies import studies
 from tasks.suites import suites
 
+_MOST_NAMED = 10
 _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "sources": (sources,),
     "filters": (filters,),
@@ -79,3 +89,44 @@ def settings(options: Preset) -> None:
     check_options(chosen.source)
     of_source = sources.get(chosen.source.name).Options
     typer.echo(settings_reference(chosen, of_source), nl=False)
+
+
+def pair(options: ShowPair) -> None:
+    """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
+
+    Raises:
+        StoreError: No pair is named so, or several are.
+    """
+    require_store(options.settings.store)
+    database = open_database(options.settings.store)
+    judged = find_judged(database, options.query, options.code)
+    key = _only_key([key for key, _ in judged], options)
+    for found in annotations.load_pairs(database, [key]):
+        say(f"query {key.query_id}: {found.query.text}\n\ncode {key.code_id}:\n{found.code.text}")
+    for _, recipe_id in judged:
+        for annotation in annotations.load_annotations(database, recipe_id, [key]):
+            say(_head(database, recipe_id, annotation))
+            print_blocks(judgement_blocks(annotation, specified_part(annotation)))
+
+
+def _only_key(keys: list[PairKey], options: ShowPair) -> PairKey:
+    distinct = list(dict.fromkeys(keys))
+    if len(distinct) == 1:
+        return distinct[0]
+    asked = f"query {options.query}, code {options.code}"
+    if not distinct:
+        raise StoreError(
+            f"no judged pair is named so: {asked}; the artifact of slowest and failed "
+            "pairs and the exported evidence have the ids"
+        )
+    named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])
+    raise StoreError(f"{len(distinct)} judged pairs are named so: {asked}\n{named}")
+
+
+def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
+    model = recipes.load_recipe(database, recipe_id).get("model", "an unknown model")
+    label = "" if annotation.label is None else f" {annotation.label}"
+    return (
+        f"\n== {annotation.status}{label} by {model}, recipe {recipe_id}: {annotation.path}, "
+        f"{annotation.support}, {annotation.seconds:.1f} s"
+    )

@@ -140,8 +140,7 @@ def stop_on_budget() -> AutomationCore:
     return AutomationCore(
         name=f"{NAME_PREFIX}stop on budget",
         description="Pauses the deployment whose run has spent its model's budget. Raise the "
-        "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
-        "resume the deployment: `cosqa resume --deployment NAME`, or here in the UI.",
+        "budget (COSQA_LLM__BUDGET_USD where it runs), then resume the deployment here in the UI.",
         trigger=_on({BUDGET_EXHAUSTED}),
         actions=[PauseDeployment(source="inferred", deployment_id=None)],
     )

@@ -11,8 +11,6 @@ from prefect.logging import get_run_logger
 
 from flows.deployments import DEPLOYMENTS
 
-_AFTER = "after "
-
 
 def start_next(run: FlowRun) -> None:
     """Start what comes after a run, once however often that is asked for this attempt of it."""
@@ -24,16 +22,14 @@ def start_next(run: FlowRun) -> None:
             except ObjectNotFound:
                 get_run_logger().warning("starts no %s: it is not deployed here", following.name)
                 continue
+            if found.paused:  # Prefect holds back its schedule alone
+                get_run_logger().warning("starts no %s: it is paused", following.name)
+                continue
             started = client.create_flow_run_from_deployment(
                 found.id,
                 parameters={
                     name: run.parameters[name] for name in following.asked & run.parameters.keys()
                 },
-                idempotency_key=f"{_AFTER}{run.id}, {run.run_count}",
+                idempotency_key=f"after {run.id}, {run.run_count}",
             )
             get_run_logger().info("starts %s as %r", following.name, started.name)
-
-
-def is_chained(run: FlowRun) -> bool:
-    """Return whether another run has started a run."""
-    return str(run.idempotency_key).startswith(_AFTER)

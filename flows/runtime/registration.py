@@ -9,6 +9,7 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, VersionInfo
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
@@ -18,9 +19,8 @@ from prefect.exceptions import ObjectNotFound
 from prefect.runner.storage import LocalStorage
 from pydantic import BaseModel
 
-from flows.deployments import Deployment, entrypoint_of
+from flows.deployments import TAG, Deployment, entrypoint_of
 from flows.runtime.automations import NAME_PREFIX
-from flows.runtime.waiting_runs import OURS
 from infra.deploy import job_template
 from infra.errors import SettingsError
 
@@ -171,7 +171,9 @@ def prune(
     Deployments that people have made, of a flow of this program under another name or of their own
     with its tag, stay.
     """
-    tagged = client.read_deployments(deployment_filter=OURS)
+    tagged = client.read_deployments(
+        deployment_filter=DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
+    )
     registered = [each for each in tagged if each.entrypoint == entrypoint_of(each.name)]
     gone = [each for each in registered if each.name not in deployments]
     removed = _removed("deployment", gone, client.delete_deployment)

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 
-from flows.runtime.run_inputs import was_answered
 from infra.settings import StoreSettings
 from infra.store.runs import lease_holder, writer_lease
 
@@ -22,16 +22,19 @@ def writing(store: StoreSettings) -> Iterator[None]:
     """Hold the store's lease inside the ``with``, under the name of this flow run.
 
     Where another run holds it, a command is refused at once, a deployment's run after a minute. A
-    run that a person has approved waits until that run ends, since nobody would approve it twice;
-    so does one that has held the lease before, since it is no run that has done nothing. It is not
-    held while a run waits for approval, nor taken twice by one run.
+    run that was resumed, as by a person who approved its plan, waits until that run ends; so does
+    one that has held the lease before, since it is no run that has done nothing. It is not held
+    while a run waits for approval, nor taken twice by one run.
 
     Raises:
         StoreBusyError: Another run holds it; the message names the run.
     """
     own = flow_run.get_id()
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    was_resumed = bool(run and run.empirical_policy.pause_keys)
     patience_s = _GRACE_S if deployment.get_id() else 0.0
-    if own in _have_written or was_answered():
+    if own in _have_written or was_resumed:
         patience_s = math.inf
         if holder := lease_holder(store):
             get_run_logger().info(

@@ -9,7 +9,6 @@ from infra.draws import Draw
 from infra.errors import SettingsError
 from infra.secrets import tells_of_a_secret
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration, Evidence
-from infra.settings.operation import MOST_IN_FLIGHT
 from infra.settings.section import Section
 
 _NO_KEY = SecretStr("no-key")  # with None litellm would send a key that it finds
@@ -88,7 +87,7 @@ class AnnotationSettings(Section):
     in_flight: int = Field(
         64,
         ge=1,
-        le=MOST_IN_FLIGHT,
+        le=4096,
         description="Pairs judged at once over the whole cluster, whatever its number of cores. "
         "They wait for the model most of the time; boxes have a limit of their own "
         "(`sandbox.slots`).",

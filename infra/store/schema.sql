@@ -209,14 +209,11 @@ CREATE TABLE executions (
 
 -- re-annotation -----------------------------------------------------------------------------------
 
-CREATE TABLE plans (                     -- what each annotation run was to do, and who agreed
+CREATE TABLE plans (                     -- what each annotation run was to do
     plan_id    VARCHAR PRIMARY KEY,
     collection VARCHAR NOT NULL,
     recipe_id  VARCHAR NOT NULL,
     body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes
-    decision   VARCHAR NOT NULL CHECK (
-        decision IN ('waiting', 'approved', 'declined', 'unasked')),
-    decided_by VARCHAR NOT NULL DEFAULT '',
     planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -230,15 +227,6 @@ CREATE TABLE audits (                    -- pairs judged again to see whether la
     low             DOUBLE,              -- its 95% interval
     high            DOUBLE,
     audited_at      TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-
-CREATE TABLE controls (                  -- what was changed while a run went on; the last row holds
-    ordinal INTEGER PRIMARY KEY,
-    control VARCHAR NOT NULL CHECK (
-        control IN ('paused', 'in_flight', 'requests_per_minute', 'budget_usd')),
-    value   JSON NOT NULL,               -- null: as the settings have it
-    set_by  VARCHAR NOT NULL,
-    set_at  TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
 -- generate ----------------------------------------------------------------------------------------

@@ -62,7 +62,6 @@ class ReasonPlan(Record):
         reason: The reason.
         pending: Pairs that wait to be judged, over all labelling rounds.
         taken: Those that the run judges.
-        by_round: Those of each labelling round; none of an audit, which is of no round.
         not_due: Failed pairs that are not due for another try yet; they are not pending.
         causes: Of stale pairs, which parts of the recipe changed since; a pair can have several.
         expected: What the taken ones are expected to take; None if none is taken.
@@ -71,7 +70,6 @@ class ReasonPlan(Record):
     reason: Reason
     pending: int
     taken: int
-    by_round: tuple[int, ...] = ()
     not_due: int = 0
     causes: tuple[Cause, ...] = ()
     expected: Expected | None = None

@@ -15,13 +15,6 @@ Item = tuple[PairKey, object]
 """A pair's key, and the pair or its annotation in a form that the queue does not look at."""
 
 
-class Limits(NamedTuple):
-    """Limits of the model that judges keep instead of the settings'; None leaves it to those."""
-
-    requests_per_minute: int | None = None
-    budget_usd: float | None = None
-
-
 class Handed(NamedTuple):
     """What a judge is handed.
 
@@ -29,13 +22,11 @@ class Handed(NamedTuple):
         items: Pairs to judge, some of them as a reserve: it starts on those as others finish.
         places: How many pairs it may judge at once from now on.
         is_ended: Whether no more pairs will come.
-        limits: The model's limits.
     """
 
     items: tuple[Item, ...]
     places: int
     is_ended: bool
-    limits: Limits = Limits()
 
 
 class Work(NamedTuple):
@@ -44,7 +35,6 @@ class Work(NamedTuple):
     pairs: list[Pair]
     places: int
     is_ended: bool
-    limits: Limits = Limits()
 
 
 class Arrived(NamedTuple):
@@ -105,20 +95,6 @@ class PairQueue:
         self._told: list[str] = []
         self._has_all = False
         self._is_open = True
-        self._is_paused = False
-        self._limits = Limits()
-
-    def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
-        """Change what holds from now on; pairs that are judged already stay in the judges' hands.
-
-        Args:
-            in_flight: Pairs that all judges together judge at once.
-            limits: What judges are to keep to when they ask the model.
-            paused: Whether no judge starts on a pair.
-        """
-        self._in_flight = in_flight
-        self._limits = limits
-        self._is_paused = paused
 
     def offer(self, items: Iterable[Item], *, is_last: bool) -> Arrived:
         """Add pairs, and return what has arrived.
@@ -159,7 +135,7 @@ class PairQueue:
         held.update((item[0], item) for item in items)
         is_last = self._has_all and not self._waiting and bool(places or not held)
         is_ended = is_last or not self._is_open
-        return Handed(tuple(items), places, is_ended, self._limits)
+        return Handed(tuple(items), places, is_ended)
 
     def judges(self) -> frozenset[int]:
         """Return the judges that take part."""
@@ -180,13 +156,12 @@ class PairQueue:
         wanting = sum(one.wants for one in self._judges.values())
         share = -(-self._in_flight // max(1, wanting))
         free = self._in_flight + hands.judging - self._number_judging()
-        can_start = self._is_open and not self._is_paused
-        places = max(0, min(share, free)) if can_start else 0
+        places = max(0, min(share, free)) if self._is_open else 0
         if hands.judging > places:  # those are finished first
             hands.places = hands.judging
             return places, 0
         hands.places = places
-        if not (can_start and hands.wants):
+        if not (self._is_open and hands.wants):
             return places, 0
         reserve = min(-(-places // 2), max(0, len(self._waiting) - self._in_flight))
         return places, min(len(self._waiting), max(0, places + reserve - len(hands.held)))

@@ -18,7 +18,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from infra.errors import WorkerLostError
 from infra.ray import signals_as_raised
 from infra.records import Annotation, Pair
-from tasks.runtime.pair_queue import Arrived, Handed, Limits, PairQueue, Work
+from tasks.runtime.pair_queue import Arrived, Handed, PairQueue, Work
 
 _GO_ON = "finished pairs are stored: run the same command again"
 
@@ -131,11 +131,6 @@ class RayPairQueue:
         annotations = [_read(content) for _, content in arrived.items]
         return Returned(annotations, arrived.waiting, arrived.judging, arrived.told)
 
-    def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
-        """Change what holds from now on; see `PairQueue.steer`."""
-        with _explained("the queue of pairs"):
-            ray.get(self._actor.steer.remote(in_flight, limits, paused=paused))
-
     def judges(self) -> frozenset[int]:
         """Return the judges that take part."""
         with _explained("the queue of pairs"):
@@ -179,7 +174,7 @@ class JudgeEnd:
         with _explained("the queue of pairs"):
             handed: Handed = await self._actor.exchange.remote(self._number, items, wants=wants)
         pairs = [_read(content) for _, content in handed.items]
-        return Work(pairs, handed.places, handed.is_ended, handed.limits)
+        return Work(pairs, handed.places, handed.is_ended)
 
 
 def _read(content: object) -> Any:  # noqa: ANN401 - what this module has pickled

@@ -19,13 +19,10 @@ from agents import Reranker, build_model
 from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import Settings
-from infra.store import open_database
-from infra.store.runs import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
 from tasks.stages.annotate.languages import refuse_others
-from tasks.stages.annotate.steering import limits_of
 
 WINDOW = 10  # results in one prompt
 
@@ -73,7 +70,6 @@ async def _orders(
 ) -> list[list[int] | None]:
     """Return for each list its order as positions, or None without a readable reply."""
     model = build_model(settings)
-    model.limit(*limits_of(current_controls(open_database(settings.store))))
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)
     numbered = iter(enumerate(lists))

@@ -134,7 +134,7 @@ class Harness:
         def start_run(log: str, *options: str) -> AnyRun:
             if isinstance(self.prefect, CosqaServer):
                 limit = {"limit": int(options[1])} if options else {}
-                return DeployedRun(self.prefect, {"approval": "never", **limit})
+                return DeployedRun(self.prefect, {"approve": False, **limit})
             command = [*self._command("annotate", world), *options]
             return Run(command, env, folder, folder / f"{log}.log")
 

@@ -16,8 +16,7 @@ from prefect.logging import disable_run_logger
 from prefect.states import Completed
 
 from flows import annotate, audit
-from flows.audit import audit_as_agreed
-from flows.runtime.approval import Approval
+from flows.audit import audit_as_approved
 from infra.budget import Budget
 from infra.errors import SettingsError
 from infra.settings import (
@@ -28,7 +27,6 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store.runs import last_plans
-from tasks.reports.plan import RunPlan
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate import rounds
 from tasks.stages.annotate.audit import plan_audit
@@ -47,37 +45,32 @@ def test_an_audit_asks_a_person_before_it_pays(
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with Fickle() as model:
         world = World(tmp_path, model)
-        operation = OperationSettings(approval="always")
+        operation = OperationSettings(approve=True)
         settings = world.settings.model_copy(update={"operation": operation})
 
         @flow
         def audits() -> None:
-            audit_as_agreed(world.run.by(settings))
+            audit_as_approved(world.run.by(settings))
 
-        with pytest.raises(SettingsError, match="no terminal to ask in"):
+        with pytest.raises(SettingsError, match="only a deployment's run can wait"):
             audits()
         assert len(model.calls) == PAIRS, "those of the labels themselves"
     (plan,) = last_plans(world.database)
     assert [item["reason"] for item in plan.body["reasons"] if item["taken"]] == ["audit"]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("approved", "judged"), [(None, 8), (5, 5)])
-def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved(
-    approved: int | None, judged: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_audit_by_itself_has_a_number_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[int] = []
     sampled: list[int] = []
     with Fickle() as model:
         world = World(tmp_path, model)
 
-    def agreed(plan: RunPlan, _: object) -> Approval:
-        shown.append(plan.taken)
-        return Approval(decision="approved", pairs=approved)
-
     monkeypatch.setattr(
         audit, "plan_run", lambda run, **_: Completed(data=planned_run(world.database, run))
     )
-    monkeypatch.setattr(audit, "agreed", agreed)
+    monkeypatch.setattr(audit, "show_plan", lambda plan: shown.append(plan.taken))
 
     def sample(*given: Any, after: object) -> tuple[None, object]:
         sampled.append(plan_audit.fn(given[0], *given[2:]).pending)
@@ -87,8 +80,8 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
     policy = world.settings.reannotation.model_copy(update={"pairs": 3})
     settings = world.settings.model_copy(update={"reannotation": policy})
     with disable_run_logger():
-        audit_as_agreed(world.run.by(settings))
-    assert (shown, sampled) == ([8], [judged])
+        audit_as_approved(world.run.by(settings))
+    assert (shown, sampled) == ([8], [8])
 
 
 def test_an_audit_gets_what_a_run_leaves_after_pairs_as_planned(
@@ -102,7 +95,7 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_as_planned(
     left: list[int] = []
     instead: dict[str, object] = {
         "plan_run": Completed(data="plan"), "run_budget": Budget(),
-        "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
+        "plan_annotation": Completed(data=plan), "show_plan": None,
         "judge_plan": (JudgedPairs(), []),
     }  # fmt: skip
     for name, value in instead.items():
@@ -135,7 +128,7 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
         yield
 
     instead: dict[str, object] = {
-        "plan_run": Completed(data="plan"), "agreed": Approval(decision="unasked"),
+        "plan_run": Completed(data="plan"), "show_plan": None,
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(of, name, lambda *_, value=value, **__: value, raising=False)
@@ -147,6 +140,6 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
 
     monkeypatch.setattr(of, "audit_labels", audited)
     monkeypatch.setattr(rounds, "rounds_of", lambda *_: [])
-    judge = audit_as_agreed if of is audit else annotate.judge_candidates
+    judge = audit_as_approved if of is audit else annotate.judge_candidates
     judge(AnnotationRun(recipe, recipe, settings))
     assert ends == [5.0 + 2.0]

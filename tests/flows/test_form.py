@@ -125,8 +125,8 @@ def test_pairs_of_an_audit_are_those_that_it_judges_by_a_form_as_by_a_command() 
 
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
     asked = schema_of(deployment_named("annotate"))["properties"]
-    told = " If empty: as in the environment or cosqa.toml, else never."
-    assert asked["approval"]["description"].endswith(told)
+    told = " If empty: as in the environment or cosqa.toml, else none."
+    assert asked["budget_usd"]["description"].endswith(told)
     assert "If empty" not in asked["batch"]["description"], "no is no answer in words"
 
 

@@ -55,17 +55,6 @@ def test_a_bad_value_is_refused_by_its_option_before_any_work(words: tuple[str, 
     assert words[-2] in outcome.output or words[-1] in outcome.output
 
 
-@pytest.mark.parametrize("command", ["limit", "approve"])
-@pytest.mark.parametrize("value", ["inf", "nan", "1e999", "0x10", "-1"])
-def test_a_budget_that_is_no_sum_of_money_is_refused_by_its_option(
-    command: str, value: str
-) -> None:
-    words = (command, f"--budget-usd={value}")
-    outcome = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
-    assert outcome.exit_code != 0
-    assert "--budget-usd" in f"{outcome.output} {outcome.exception}"
-
-
 def test_help_names_what_is_registered() -> None:
     text = help_of("leaderboard") + help_of("benchmark")
     for names in (sources, encoders.registered(), retrievers, metrics):

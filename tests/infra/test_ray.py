@@ -18,7 +18,6 @@ from prefect.states import Completed
 
 import infra.ray
 from flows import annotate
-from flows.runtime.approval import Approval
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
@@ -194,7 +193,8 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
     monkeypatch.setattr("tasks.stages.annotate.rounds.rounds_of", lambda *_: [of_round])
     monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data="plan"))
-    monkeypatch.setattr(annotate, "agreed", lambda *_: Approval(decision="unasked"))
+    monkeypatch.setattr(annotate, "show_plan", lambda _: None)
+    monkeypatch.setattr(annotate, "approved", lambda _, settings: settings)
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_, **__: Completed(data=plan))
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))

@@ -66,7 +66,6 @@ class BatchRunner:
         annotation: AnnotationSettings,
         journal: Journal,
         on_progress: OnProgress,
-        allowed: Callable[[], Allowance] = Allowance,
         run: Budget | None = None,
     ) -> None:
         self._llm = llm
@@ -80,8 +79,6 @@ class BatchRunner:
         self._messages = BatchMessages(llm)
         self._api = PatientBatchApi(llm, self._messages.base_url, self._messages.key)
         self._on_progress = on_progress
-        self._allowed = allowed
-        self._is_paused = False
         self._form: ResponseFormat | None = None
         self._must_wait = False
         self._silent_polls = 0
@@ -109,7 +106,7 @@ class BatchRunner:
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
                 self._total = waiting + sum(batch.requests for batch in self._sent())
-                while await self._submit_waiting() or self._sent() or self._is_paused:
+                while await self._submit_waiting() or self._sent():
                     await self._look()
             return self._total > 0
         finally:
@@ -145,13 +142,8 @@ class BatchRunner:
 
     async def _submit_waiting(self) -> bool:
         """Submit what waits, as far as budget and provider allow now; return whether any was."""
-        before, self._is_paused = self._done, False
+        before = self._done
         while not self._must_wait and self._requests.roles_waiting():
-            self._is_paused, budget_usd = self._allowed()
-            self._limiter.limit(None, budget_usd)
-            self._model.limit(None, budget_usd)
-            if self._is_paused:
-                break
             if self._form is None:
                 await self._find_format()
                 continue
@@ -224,7 +216,7 @@ class BatchRunner:
                 lost = self._requests.keys_of(batch.mark)
                 self._done += self._requests.end(batch, failed=lost).result()
                 ended += 1
-        awaited = ["paused: no more are submitted"] * self._is_paused + running
+        awaited = running
         self._on_progress(self._done + done, self._total, ", ".join(awaited))
         if awaited and not ended:
             await asyncio.sleep(self._poll_s)

@@ -95,8 +95,5 @@ class RecordedReplies:
         on_call(call)
         return read(text, reply_type)
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Do nothing: recorded replies cost nothing."""
-
     async def close(self) -> None:
         """Do nothing."""

@@ -11,14 +11,14 @@ import pyarrow as pa
 from prefect.logging import get_run_logger
 
 from agents.llm.batch.requests import BatchRequests
-from agents.llm.batch.runner import Allowance, BatchRunner
+from agents.llm.batch.runner import BatchRunner
 from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError
 from infra.journal import Journal
 from infra.settings import Settings
 from infra.store import open_database
 from infra.store.pending import unfinished, write_unfinished
-from infra.store.runs import JudgingState, current_controls
+from infra.store.runs import JudgingState
 from tasks.runtime.caching import BATCHES_AWAY, stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.run_events import artifact_key
@@ -64,11 +64,8 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     key = artifact_key("batches", plan.collection)
     with progress(key, f"requests answered by batches ({step})", number) as bar:
         report = _Report(bar, step, plan, settings)
-        allowed = report.allowed
         journal = Journal(settings.store.journal)
-        runner = BatchRunner(
-            settings.llm, settings.annotation, journal, report, allowed, plan.budget
-        )
+        runner = BatchRunner(settings.llm, settings.annotation, journal, report, plan.budget)
         try:
             asyncio.run(runner.answer_all())
         except BudgetExhaustedError as error:
@@ -112,22 +109,14 @@ class _Report:
         self._step = step
         self._plan = plan
         self._last = (0, "")
-        self._database = open_database(settings.store)
-        self._budget_usd: float | None = None
         self._spending = Spending(settings, plan.budget)
         self.look()
         bar.write_state()
 
-    def allowed(self) -> Allowance:
-        """Return what people allow now: batches that are submitted go on, the next ones obey."""
-        controls = current_controls(self._database)
-        self._budget_usd = controls.budget_usd
-        return Allowance(controls.paused, controls.budget_usd)
-
     def look(self) -> None:
         """Show what is spent."""
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
-            self._spending.look(self._budget_usd)
+            self._spending.look()
             collection, model = self._plan.collection, self._plan.recipe.model
             state = JudgingState(collection=collection, model=model)
             self._bar.judging = self._spending.shown_in(state)

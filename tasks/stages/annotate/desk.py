@@ -98,7 +98,6 @@ class Desk:
         source: Hands out pairs and takes annotations.
         counter: Counts the failed ones.
         deadline: When no more pairs are taken, by ``time.monotonic``.
-        limit: Sets requests a minute and budget instead of the settings'.
     """
 
     def __init__(
@@ -107,13 +106,11 @@ class Desk:
         source: PairSource,
         counter: FailureCounter,
         deadline: float,
-        limit: Callable[[int | None, float | None], None],
     ) -> None:
         self._annotate = annotate
         self._source = source
         self._counter = counter
         self._deadline = deadline
-        self._limit = limit
         self._reserve: deque[Pair] = deque()
         self._places = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -160,7 +157,6 @@ class Desk:
         finished, self._finished = self._finished, []
         wants = self._budget_error is None and time.monotonic() < self._deadline
         work = await self._source.exchange(finished, wants=wants)
-        self._limit(*work.limits)
         self._reserve += work.pairs
         self._places = work.places
         self._start()

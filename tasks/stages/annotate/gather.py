@@ -36,7 +36,6 @@ from tasks.stages.annotate.judge import ENDS_ALL, delays_of, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.sinks import AnnotationWriter
-from tasks.stages.annotate.steering import Steering
 
 _MARK = ".judges-"
 _POLL_S = 0.25
@@ -72,12 +71,11 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
             return patient.submit(number, settings, plan.recipe, plan.budget, queue, mark)
 
         canaries = canary_watch(plan, settings, database)
-        steering = Steering(database, queue, settings.annotation)
-        watch = RunWatch(plan, settings, bar, canaries, steering)
+        watch = RunWatch(plan, settings, bar, canaries)
         patience_s = settings.ray.placement_timeout_s
         pairs = pairs_of(database, plan)
         gathering = Gathering(pairs, queue, submit, watch, patience_s)
-        length = max(4 * steering.in_flight, _SHORTEST_QUEUE)
+        length = max(4 * in_flight, _SHORTEST_QUEUE)
         gathering.run(AnnotationWriter(database), judges, length)
         return watch.judged_pairs()
 
@@ -147,7 +145,7 @@ class Gathering:
         pairs: The pairs to judge.
         queue: The queue between this process and the judges.
         submit: Starts a judge of that number.
-        watch: Counts and shows what arrives, and passes on what people change meanwhile.
+        watch: Counts and shows what arrives.
         patience_s: After so many seconds without a judge, the log says what judges need.
     """
 
@@ -189,8 +187,6 @@ class Gathering:
         """
         for _ in range(judges):  # their processes start while the queue's own does
             self._start()
-        with self._ending_the_run():
-            self._watch.begin()  # before any pair is handed out
         try:
             self._turn(writer, queue_length)
             while self._running:

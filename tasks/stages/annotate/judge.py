@@ -151,9 +151,7 @@ async def judge_all(
     counter = FailureCounter(settings.annotation.stop_after_failures)
     try:
         ends_at = time.monotonic() + lifetime_s
-        return await Desk(annotate, source, counter, ends_at, committee.limit).work(
-            settings.llm.timeout_s
-        )
+        return await Desk(annotate, source, counter, ends_at).work(settings.llm.timeout_s)
     finally:
         await committee.close()
         await sandbox.close()

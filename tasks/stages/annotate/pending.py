@@ -131,7 +131,6 @@ def taken_pairs(
     pending: RoundPending,
     run: AnnotationRun,
     before: Sequence[Taken] = (),
-    offered: Mapping[Reason, int] | None = None,
 ) -> list[Taken]:
     """Return the reasons that a round takes, in their order, each with its number of pairs.
 
@@ -144,11 +143,8 @@ def taken_pairs(
         pending: The pending pairs of the round.
         run: The round, and what its run takes.
         before: What the earlier rounds of the run take.
-        offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
     policy, numbers = run.settings.reannotation, pending.pending
-    if offered is not None:
-        numbers = {reason: min(n, offered.get(reason, 0)) for reason, n in numbers.items()}
     done: Counter[Reason] = Counter()
     spent: defaultdict[Reason, float] = defaultdict(float)
     for item in before:

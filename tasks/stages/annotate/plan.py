@@ -1,7 +1,7 @@
 """The plan of a labelling round: its recipe, the keys of the pairs to judge, and the canaries."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from infra.budget import Budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
-from infra.settings import Reason, SandboxSettings, Settings
+from infra.settings import SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.pending import new_keys_file, write_pending
 from sandbox.backends import make_sandbox
@@ -96,7 +96,7 @@ async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> st
 def record_rounds(database: Database, run: AnnotationRun) -> None:
     """Store the recipes of all rounds, and that these are the ones in use on a collection.
 
-    They are not where a run takes no pending pairs: its plan was declined, or it is an audit.
+    They are not where a run takes no pending pairs: it is an audit.
     """
     takes_pending = any(reason != "audit" for reason in run.settings.reannotation.take)
     bodies = {item.recipe.recipe_id: item.body for item in run.rounds}
@@ -108,11 +108,7 @@ def record_rounds(database: Database, run: AnnotationRun) -> None:
     "choose the pairs of {run.search.collection} for {run.recipe.model} in round "
     "{run.recipe.place}",
 )
-def plan_annotation(
-    run: AnnotationRun,
-    before: Sequence[Taken] = (),
-    offered: Mapping[Reason, int] | None = None,
-) -> AnnotationPlan:
+def plan_annotation(run: AnnotationRun, before: Sequence[Taken] = ()) -> AnnotationPlan:
     """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
 
     Their keys are written to a file once: what the run stores changes no reason of another pair.
@@ -120,13 +116,12 @@ def plan_annotation(
     Args:
         run: The round.
         before: What the earlier rounds of the run have taken.
-        offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
     search, recipe, settings = run.search, run.recipe, run.settings
     database = open_database(settings.store)
     record_rounds(database, run)
     of_round = pending_of(database, run)
-    taken = taken_pairs(database, of_round, run, before, offered)
+    taken = taken_pairs(database, of_round, run, before)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
     if taken:

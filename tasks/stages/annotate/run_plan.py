@@ -136,7 +136,6 @@ def _reason(reason: Reason, rounds: list[_Round], audited: int) -> ReasonPlan:
         reason=reason,
         pending=pending,
         taken=taken,
-        by_round=() if reason == "audit" else by_round,
         not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
         expected=_expected(rounds, by_round) if taken else None,
     )

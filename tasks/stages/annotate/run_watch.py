@@ -31,7 +31,6 @@ from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import CanaryWatch
 from tasks.stages.annotate.plan import AnnotationPlan
-from tasks.stages.annotate.steering import Steering
 
 _LOOK_S = 2.0
 _SHOW_S = 10.0
@@ -55,11 +54,10 @@ class Spending:
 
     def __init__(self, settings: Settings, run: Budget) -> None:
         self._limiter = SharedLimiter(Journal(settings.store.journal), settings.llm, run)
-        self.look(None)
+        self.look()
 
-    def look(self, by_hand: float | None) -> None:
-        """Read what is spent, where people have set this budget in dollars by hand."""
-        self._limiter.limit(None, by_hand)
+    def look(self) -> None:
+        """Read what is spent."""
         self.tokens, self.usd = self._limiter.spent()
         self.by_run = self._limiter.spent_by_run()
         _, left = self._limiter.left()
@@ -99,7 +97,6 @@ class RunWatch:
         settings: The model, its budget and the store.
         bar: The progress bar.
         canaries: The watch over the canaries.
-        steering: The controls.
     """
 
     def __init__(
@@ -108,12 +105,11 @@ class RunWatch:
         settings: Settings,
         bar: Progress,
         canaries: CanaryWatch,
-        steering: Steering,
     ) -> None:
         self._plan = plan
         self._bar = bar
         self._canaries = canaries
-        self._steering = steering
+        self._in_flight = settings.annotation.in_flight
         self._spending = Spending(settings, plan.budget)
         self._budget_bar: Bar | None = None
         self._endings: Counter[tuple[str, str, int | None]] = Counter()
@@ -125,10 +121,6 @@ class RunWatch:
     def alarm(self) -> CanaryError | None:
         """The error that ends the run, or None."""
         return self._canaries.alarm
-
-    def begin(self) -> None:
-        """Obey the controls that were set before, as `Steering.begin`."""
-        self._steering.begin()
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         """Count annotations; canaries, which are no labels, only where they failed."""
@@ -142,13 +134,12 @@ class RunWatch:
         self._bar.advance(len(arrived))
 
     def turn(self, waiting: int, judging: int) -> None:
-        """Obey the controls, and show how the run stands, where it is time to.
+        """Show how the run stands, where it is time to.
 
         Args:
             waiting: Pairs read from the store that no judge has started on.
             judging: Pairs that judges are at work on.
         """
-        self._steering.turn()
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
             self._look(waiting, judging)
@@ -157,8 +148,7 @@ class RunWatch:
     def _look(self, waiting: int, judging: int) -> None:
         state = self._bar.judging = self._state(waiting, judging)
         failed = state.statuses.get("failed", 0)
-        notes = [f"{failed:,} of them failed" if failed else "", state.controls]
-        self._bar.note = ", ".join(filter(None, notes))
+        self._bar.note = f"{failed:,} of them failed" if failed else ""
 
     def _state(self, waiting: int, judging: int) -> JudgingState:
         statuses: Counter[str] = Counter()
@@ -173,18 +163,17 @@ class RunWatch:
             model=self._plan.recipe.model,
             waiting=waiting,
             held=judging,
-            in_flight=self._steering.in_flight,
+            in_flight=self._in_flight,
             statuses=statuses,
             labels=labels,
             canaries=self._canaries.counts,
-            controls=str(self._steering.controls),
         )
         return self._spending.shown_in(state)
 
     def _show_budget(self, *, at_end: bool) -> None:
         """Look at what is spent; show it against the budget as a bar, where there is a budget."""
         spending = self._spending
-        spending.look(self._steering.controls.budget_usd)
+        spending.look()
         if spending.most_usd is not None:
             part, whole = spending.usd, spending.most_usd
             words = f"{cost(part)} of {cost(whole)}"

@@ -12,10 +12,8 @@ from infra.atomic import atomic_write
 from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations
-from infra.store.runs import current_controls
 from tasks.runtime.pair_queue import Work
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.steering import limits_of
 
 _LARGEST_BATCH = 2_000
 _SHORTEST_PAUSE_S = 2.0
@@ -63,8 +61,6 @@ class AnnotationWriter:
 class LocalPairs:
     """Pairs for a judge in this process, whose annotations go into the store.
 
-    Limits that were set by hand hold as they are at the beginning.
-
     Args:
         pairs: The pairs.
         in_flight: How many may be judged at once.
@@ -75,7 +71,6 @@ class LocalPairs:
         self._waiting = deque(pairs)
         self._in_flight = self._free = in_flight
         self._writer = AnnotationWriter(database)
-        self._limits = limits_of(current_controls(database))
 
     async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         """Store annotations and hand out pairs; see `tasks.stages.annotate.desk.PairSource`."""
@@ -84,7 +79,7 @@ class LocalPairs:
         most = min(self._free, len(self._waiting)) if wants else 0
         pairs = [self._waiting.popleft() for _ in range(most)]
         self._free -= len(pairs)
-        return Work(pairs, self._in_flight, is_ended=not self._waiting, limits=self._limits)
+        return Work(pairs, self._in_flight, is_ended=not self._waiting)
 
     async def leave(self, why: str) -> None:
         """Say why the judge stops; its pairs are still pending."""

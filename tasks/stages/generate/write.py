@@ -23,7 +23,6 @@ from infra.records import Query, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
-from infra.store.runs import current_controls
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, stage
@@ -33,7 +32,6 @@ from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.sinks import store_annotations
-from tasks.stages.annotate.steering import limits_of
 from tasks.stages.generate.plan import (
     answers_by_query,
     queries_without_match,
@@ -162,9 +160,6 @@ class Workshop:
         sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         model = build_model(settings)
         committee = build_committee(settings, self._recipe_id, sandbox)
-        limits = limits_of(current_controls(self._database))
-        model.limit(*limits)
-        committee.limit(*limits)
 
         async def take() -> None:
             for query, before in queue:

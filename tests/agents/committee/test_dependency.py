@@ -130,9 +130,6 @@ class Model:
             raise UnreadableReplyError("no reply")
         return reply_type.model_validate({name: fields[name] for name in reply_type.model_fields})
 
-    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Do nothing."""
-
     async def close(self) -> None:
         """Do nothing."""
 

@@ -80,17 +80,6 @@ def test_without_limits_nobody_waits(tmp_path: Path, clock: Clock) -> None:
     assert [wait(book, clock, 10**6)[0] for _ in range(3)] == [0, 0, 0]
 
 
-def test_a_changed_limit_holds_for_requests_that_wait(tmp_path: Path, clock: Clock) -> None:
-    book = ledger(tmp_path, requests_per_minute=1)
-    wait(book, clock)
-    waiting = book.reserve(10).result()
-    assert book.take_turn(waiting).result()[0] == pytest.approx(60)
-    book.limit(requests_per_minute=60, budget_usd=None)
-    assert book.take_turn(waiting).result()[0] == pytest.approx(1)
-    book.limit(None, None)
-    assert book.take_turn(waiting).result()[0] == pytest.approx(60), "back to the settings"
-
-
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
 def test_a_clock_that_jumps_holds_nobody_up(tmp_path: Path, clock: Clock, jump: float) -> None:
     book = ledger(tmp_path, requests_per_minute=60, tokens_per_minute=60_000)
@@ -102,15 +91,6 @@ def test_a_clock_that_jumps_holds_nobody_up(tmp_path: Path, clock: Clock, jump: 
     )
     clock(-jump)
     assert sum(wait(book, clock, 1_000)[0] for _ in range(2)) <= 2.001
-
-
-def test_a_changed_budget_holds_at_once(tmp_path: Path) -> None:
-    book = ledger(tmp_path, budget_usd=1.0)
-    book.limit(None, budget_usd=2.0)
-    book.settle(book.reserve(1, usd=1.5).result(), 1, 1.5).result()
-    book.limit(None, None)
-    with pytest.raises(BudgetExhaustedError, match="BUDGET_USD=1"):
-        book.reserve(1, usd=0.1).result()
 
 
 def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) -> None:

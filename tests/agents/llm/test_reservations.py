@@ -323,18 +323,3 @@ async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench
         await waiting
     assert len(server.calls) == 1
     await eventually(lambda: model._reservations._limiter.spent() == pytest.approx(spent))
-
-
-async def test_a_limit_that_is_raised_lets_waiting_requests_go_within_seconds(
-    bench: Bench,
-) -> None:
-    server = bench.serve([rule("screener", CLEAR)])
-    model = bench.model(requests_per_minute=1)
-    waiting = asyncio.create_task(wave(model, 5))
-    await eventually(lambda: server.calls)
-    await asyncio.sleep(0.3)
-    assert len(server.calls) == 1
-    model.limit(requests_per_minute=6_000, budget_usd=None)
-    async with asyncio.timeout(40):  # a minute each by the former limit
-        await waiting
-    assert len(server.calls) == 5

@@ -19,7 +19,6 @@ from flows.cli.lazy import Command, Group, imported
 from flows.cli.main import COMMANDS as TABLE
 from flows.cli.main import app
 from flows.options import Options
-from infra.errors import SettingsError
 
 HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
 
@@ -162,15 +161,6 @@ def test_the_folder_of_a_server_speaks_of_nothing_that_a_server_lacks() -> None:
     shown = CliRunner().invoke(app, ["server", "--help"]).output
     assert "Folder in which runs work" in shown
     assert "pool" not in shown
-
-
-@pytest.mark.parametrize("budget", ["0", "-1", "nan", "inf"])
-def test_an_approval_with_a_budget_that_is_none_is_refused_before_a_server_is_asked(
-    budget: str,
-) -> None:
-    outcome = CliRunner().invoke(app, ["approve", "--budget-usd", budget])
-    assert isinstance(outcome.exception, SettingsError)
-    assert "--budget-usd" in str(outcome.exception)
 
 
 def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.cli.steering import lines, show_status
+from flows.cli.status import lines, show_status
 from flows.options import Status
 from flows.runtime import standing
 from flows.runtime.standing import Standing, standing_of
-from flows.runtime.waiting_runs import DueRun
 from infra.errors import StoreError, StoreLockedError
 from infra.ids import RecipeId
 from infra.settings import Settings, StoreSettings
@@ -24,9 +23,7 @@ from infra.store.audits import StoredAudit, record_audit
 from infra.store.runs import (
     JudgingState,
     StageState,
-    decide_plan,
     record_plan,
-    set_control,
     write_state,
     writer_lease,
 )
@@ -91,21 +88,6 @@ def test_a_run_that_writes_no_labels_is_not_shown_as_one_that_died() -> None:
     assert said(Standing(folder=Path("s"), stage=ended))["runs"] == "nothing"
 
 
-def test_what_waits_and_what_comes_is_named() -> None:
-    due = DueRun(name="collect", starts_at=NOW)
-    shown = said(Standing(folder=Path("s"), waiting=("annotate 3 pairs",), due=(due,)))
-    assert "annotate 3 pairs for approval: `cosqa approve`" in shown["waits"]
-    assert shown["due"].endswith(" collect, which no worker has begun yet")
-    later = due.model_copy(update={"starts_at": datetime.now(UTC) + timedelta(hours=1)})
-    assert said(Standing(folder=Path("s"), due=(later,)))["due"].endswith(" collect")
-
-
-def test_a_paused_deployment_is_named_with_how_that_is_lifted() -> None:
-    shown = said(Standing(folder=Path("s"), paused=("annotate",)))
-    assert shown["paused"].startswith("annotate, which starts by hand alone")
-    assert "`cosqa resume --deployment annotate`" in shown["paused"]
-
-
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(store=StoreSettings(folder=tmp_path))
@@ -127,12 +109,7 @@ def recorded_plan(database: Database) -> str:
 
 
 def test_everything_is_gathered_from_the_store(settings: Settings, database: Database) -> None:
-    set_control(database, "paused", value=True, set_by="somebody")
-    set_control(database, "in_flight", 4, set_by="somebody")
-    set_control(database, "requests_per_minute", 4)
-    set_control(database, "requests_per_minute", None)
-    set_control(database, "budget_usd", 0.0)
-    decide_plan(database, recorded_plan(database), "waiting")
+    recorded_plan(database)
     record_audit(
         database,
         StoredAudit(
@@ -145,27 +122,20 @@ def test_everything_is_gathered_from_the_store(settings: Settings, database: Dat
         found = standing_of(settings)
     shown = said(found)
     assert shown["runs"].startswith(f"annotate (process {os.getpid()} on ")
-    assert "paused (by somebody" in shown["controls"]
-    assert "in_flight 4 (by somebody" in shown["controls"]
-    assert "requests" not in shown["controls"], "a control that is cleared holds no more"
-    assert "budget_usd 0 (by" in shown["controls"], "nothing may be spent"
-    assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3 (waiting)")
+    assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3")
     assert shown["audit"].endswith("c: alpha 0.900 (0.800 to 1.000) over 50 pairs")
     assert "server" not in shown
     assert standing_of(settings, found).holder == "", "the lease is looked at each time"
 
 
-def test_a_store_that_is_held_and_a_server_that_is_away_are_said(
+def test_a_store_that_is_held_is_said(
     settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def held(_: StoreSettings) -> Database:
         raise StoreLockedError("another process has it open")
 
     monkeypatch.setattr(standing, "open_database", held)
-    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
-        shown = said(standing_of(settings))
-    assert "another process has the database open" in shown["controls"]
-    assert "http://127.0.0.1:9/api does not answer" in shown["server"]
+    assert "another process has the database open" in said(standing_of(settings))["plan"]
 
 
 def test_into_a_pipe_it_is_printed_once(

@@ -23,7 +23,6 @@ from prefect.settings import (
 
 from flows.runtime import prefect_server as prefect_server_module
 from flows.runtime.prefect_server import running_server, without_secrets
-from flows.runtime.waiting_runs import answer_run
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -127,19 +126,6 @@ def test_private_servers_over_one_database_start_one_after_another(
     assert found
     with locked(lock, wait=False):
         pass
-
-
-def test_runs_that_wait_are_answered_at_the_usual_address_without_any_setting(
-    prefect_server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    port = urlsplit(prefect_server).port
-    with temporary_settings(restore_defaults={PREFECT_API_URL}):
-        monkeypatch.setattr(prefect_server_module, "USUAL_PORT", port)
-        with pytest.raises(SettingsError, match=r"no (waiting )?run"):
-            answer_run("of no such name", {})
-        monkeypatch.setattr(prefect_server_module, "USUAL_PORT", 1)
-        with pytest.raises(SettingsError, match="make server"):
-            answer_run("", {})
 
 
 def test_without_a_server_it_is_said_how_to_start_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> Non
     assert _crons(found.schedules) == {("0 12 * * *", True), ("30 4 * * *", False)}
 
 
-def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
+def test_a_deployment_of_a_former_release_waits_for_approval_as_a_new_one_does(
     client: SyncPrefectClient, target: Target
 ) -> None:
     flow = client.create_flow_from_name("annotate")
@@ -119,7 +119,7 @@ def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
     change = register_deployment(client, ANNOTATE, target)
     assert "parameters" in change.details
     found = client.read_deployment_by_name("annotate/annotate")
-    assert found.parameters == {"approval": "always"}, "it has no question `settings` any more"
+    assert found.parameters == {"approve": True}, "it has no question `settings` any more"
     client.update_deployment(found.id, DeploymentUpdate(parameters={"top_k": 5}))
     assert outcome(client, ANNOTATE, target) == "left"
     assert client.read_deployment(found.id).parameters == {"top_k": 5}, "as people set it"

@@ -12,8 +12,6 @@ import pytest
 from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
-from infra.store import open_database
-from infra.store.runs import set_control
 from infra.store.vectors import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
@@ -172,12 +170,4 @@ def test_what_judges_have_spent_is_taken_off_the_budget_of_re_ranking(tmp_path: 
     with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
         with pytest.raises(BudgetExhaustedError, match="BUDGET_USD"):
             reranked(tmp_path, server, judges, model="openai/gpt-4o-mini", budget_usd="9.5")
-        assert server.calls == []
-
-
-def test_a_budget_that_was_set_by_hand_bounds_re_ranking(tmp_path: Path) -> None:
-    set_control(open_database(StoreSettings(folder=tmp_path)), "budget_usd", 1e-9)
-    with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
-        with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
-            reranked(tmp_path, server, model="openai/gpt-4o-mini")
         assert server.calls == []

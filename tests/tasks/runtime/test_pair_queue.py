@@ -10,7 +10,7 @@ from itertools import islice
 import pytest
 
 from infra.ids import CodeId, PairKey, QueryId
-from tasks.runtime.pair_queue import Handed, Item, Limits, PairQueue
+from tasks.runtime.pair_queue import Handed, Item, PairQueue
 
 
 def items(number: int) -> list[Item]:
@@ -108,34 +108,6 @@ def test_a_closed_queue_hands_out_nothing_and_takes_what_is_in_flight() -> None:
     assert queue.offer([], is_last=False) == (held[:2], 2, 1, []), "it may have begun the third"
     queue.leave(1)
     assert queue.offer([], is_last=False).waiting == 3, "its reserve among them"
-
-
-def test_a_paused_queue_lets_nothing_begin_and_ends_nothing_until_it_goes_on() -> None:
-    queue = PairQueue(in_flight=2)
-    queue.offer(items(4), is_last=True)
-    queue.join(1)
-    held = take(queue, 1, [])
-    assert held == items(3)
-    queue.steer(2, Limits(), paused=True)
-    assert queue.exchange(1, held[:2], wants=True) == Handed((), 0, is_ended=False)
-    assert queue.offer([], is_last=True) == (held[:2], 1, 1, []), "it may have begun the third"
-    queue.steer(2, Limits(), paused=False)
-    assert queue.exchange(1, [], wants=True) == Handed((items(4)[3],), 2, is_ended=True)
-    queue.steer(2, Limits(), paused=True)
-    assert not queue.exchange(1, [], wants=False).is_ended, "it has pairs in reserve"
-    assert queue.exchange(1, items(4)[2:], wants=False).is_ended
-
-
-def test_places_and_limits_that_are_changed_hold_from_the_next_exchange_on() -> None:
-    queue = PairQueue(in_flight=4)
-    queue.offer(items(40), is_last=False)
-    queue.join(1)
-    held = take(queue, 1, [])
-    queue.steer(2, Limits(requests_per_minute=30), paused=False)
-    handed = queue.exchange(1, held[:1], wants=True)
-    assert handed == ((), 2, False, Limits(30)), "no more begin until so few are judged"
-    queue.steer(9, Limits(), paused=False)
-    assert len(take(queue, 1, held[1:])) == 9 + 5
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from infra.draws import ALL
-from infra.errors import BudgetExhaustedError, EngineUnavailableError, SettingsError
+from infra.errors import EngineUnavailableError, SettingsError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     AnnotationSettings,
@@ -19,8 +19,6 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import open_database
-from infra.store.runs import set_control
 from sandbox.backends import backends
 from tasks.benchmarks.labelled_pairs import TruePair
 from tasks.stages.annotate.plan import current_recipe
@@ -245,20 +243,4 @@ def test_a_language_that_the_agents_do_not_know_is_not_judged(
     file.write_text(json.dumps(item))
     with pytest.raises(SettingsError, match=r"python alone, and truth.jsonl holds 1 in java: "):
         judge_truth.fn(file, ALL, current_recipe(settings), settings)
-    assert server.calls == []
-
-
-def test_a_budget_that_was_set_by_hand_holds_for_annotators_that_are_compared(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        llm=LanguageModelSettings(
-            model="openai/gpt-4o-mini", base_url=server.base_url, api_key=SecretStr(KEY)
-        ),
-        annotation=AnnotationSettings(configuration="single"),
-    )
-    set_control(open_database(settings.store), "budget_usd", 1e-9)
-    with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
-        annotate_in_process([item.pair for item in TRUTH], current_recipe(settings), settings)
     assert server.calls == []

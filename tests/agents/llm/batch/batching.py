@@ -5,14 +5,13 @@ python -m tests.agents.llm.batch.batching SERVER FOLDER PAIRS
 
 import asyncio
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
 from agents import build_committee
-from agents.llm.batch.runner import Allowance, BatchRunner
+from agents.llm.batch.runner import BatchRunner
 from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
@@ -42,10 +41,10 @@ async def one_pass(settings: Settings, number: int, sandbox: Sandbox) -> list[An
         await committee.close()
 
 
-async def answer(settings: Settings, allowed: Callable[[], Allowance] = Allowance) -> bool:
-    """Answer what waits by batches, as people allow; return whether anything did."""
+async def answer(settings: Settings) -> bool:
+    """Answer what waits by batches; return whether anything did."""
     journal = Journal(settings.store.journal)
-    runner = BatchRunner(settings.llm, settings.annotation, journal, lambda *_: None, allowed)
+    runner = BatchRunner(settings.llm, settings.annotation, journal, lambda *_: None)
     return await runner.answer_all()
 
 

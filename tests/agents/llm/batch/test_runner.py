@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from agents.llm.batch.runner import Allowance
 from infra.errors import (
     BudgetExhaustedError,
     DiskFullError,
@@ -100,22 +99,6 @@ async def test_a_full_disk_is_one_error_and_the_same_command_goes_on_later(
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
     assert twice(server) == []
-
-
-async def test_no_batch_is_submitted_whose_replies_a_full_disk_might_not_keep(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = batch_settings(server.base_url, tmp_path, requests=4)
-    await one_pass(settings, PAIRS, made_up_sandbox())
-
-    def allowed() -> Allowance:
-        if server.batches.batches:  # from the second batch on
-            monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _: 2**20)
-        return Allowance()
-
-    with pytest.raises(BudgetExhaustedError, match="64 MiB"):
-        await answer(settings, allowed)
-    assert len(server.batches.batches) == 1
 
 
 async def test_files_of_a_run_that_was_killed_are_removed_by_the_next_one(
@@ -283,33 +266,6 @@ async def test_no_batch_of_a_model_without_a_known_price_is_sent_on_a_budget_of_
         with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
             await judged(batch_settings(server.base_url, tmp_path, budget_usd=1.0), PAIRS)
     assert (len(server.calls), server.batches.batches) == (1, {}), "one request, to learn the price"
-
-
-async def test_while_runs_are_paused_nothing_is_submitted_and_then_all_is(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    settings = batch_settings(server.base_url, tmp_path, requests=4)
-    await one_pass(settings, PAIRS, made_up_sandbox())
-    asked: list[int] = []
-
-    def allowed() -> Allowance:
-        asked.append(len(server.batches.batches))
-        return Allowance(is_paused=2 <= len(asked) < 6)  # after the request that finds the format
-
-    assert await answer(settings, allowed)
-    assert asked[:6] == [0] * 6, "it looks again and submits nothing meanwhile"
-    assert len(server.batches.batches) == 3
-    assert requests_of(settings.store, settings.llm).roles_waiting() == {}
-
-
-async def test_a_budget_that_is_set_by_hand_holds_for_the_next_batch(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
-    await one_pass(settings, PAIRS, made_up_sandbox())
-    with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
-        await answer(settings, lambda: Allowance(budget_usd=1e-9))
-    assert server.calls == []
 
 
 async def test_what_a_killed_run_collected_but_did_not_submit_is_not_paid_for(

@@ -12,18 +12,17 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from flows.cli.steering import lines
+from flows.cli.status import lines
 from flows.runtime.standing import Standing
 from infra.budget import run_budget
-from infra.errors import BudgetExhaustedError
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import Settings, StoreSettings
 from infra.store import open_database
 from infra.store.annotations import add_annotations
 from infra.store.pending import new_keys_file, write_keys
-from infra.store.runs import StageState, set_control
-from tasks.runtime import progress, run_events
+from infra.store.runs import StageState
+from tasks.runtime import progress
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate import batches
 from tasks.stages.annotate.batches import _next_pass, answer_by_batch
@@ -41,27 +40,6 @@ PAIRS = 3
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(list(script(PAIRS, delay_s=0.0))) as server:
         yield server
-
-
-def test_a_budget_that_was_set_by_hand_bounds_batches_and_its_end_is_told(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
-    asyncio.run(one_pass(settings, PAIRS, made_up_sandbox()))
-    set_control(open_database(settings.store), "budget_usd", 1e-9, "somebody")
-    told: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(run_events, "emit_event", lambda *given, **_: told.append(given))
-    monkeypatch.setattr(batches, "get_run_logger", lambda: logging.getLogger("run"))
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
-    for name in ("create_progress_artifact", "update_progress_artifact"):
-        monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
-    plan: Any = SimpleNamespace(
-        collection="c", recipe=SimpleNamespace(model="m"), budget=run_budget(settings)
-    )
-    with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
-        answer_by_batch.fn(plan, settings)
-    assert server.calls == []
-    assert told == [(run_events.BUDGET_EXHAUSTED,)]
 
 
 def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(

@@ -42,12 +42,6 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
     limiter.settle(limiter.reserve(100, 0.75).result(), 100, 0.75).result()
     in_force = Spending(given, pickle.loads(pickle.dumps(run_budget(given))))  # as judges get it
     assert in_force.most_usd == expected
-    in_force.look(50.0)
-    assert in_force.most_usd == (50.0 if of_run is None else 0.75 + of_run), (
-        "what is set by hand for all runs widens no run"
-    )
-    in_force.look(0.5)
-    assert in_force.most_usd == 0.5
 
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
@@ -58,11 +52,9 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
     ):
         limiter.reserve(100, 1.0).result()
-    limiter.limit(None, 1.0)
-    with pytest.raises(
-        BudgetExhaustedError, match=r"of `cosqa limit --budget-usd`=1 are"
-    ) as of_all:
-        limiter.reserve(100, 1.0).result()
+    less = given.llm.model_copy(update={"budget_usd": 1.0})
+    with pytest.raises(BudgetExhaustedError, match=r"BUDGET_USD=1 are") as of_all:
+        limiter_of(given.store, less, run_budget(given)).reserve(100, 1.0).result()
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
@@ -73,8 +65,6 @@ def test_a_run_that_judges_nothing_keeps_to_the_budget_of_all_judges(tmp_path: P
     dear.settle(dear.reserve(100, 9.5).result(), 100, 9.5).result()
     limiter = build_model(given)._reservations._limiter  # type: ignore[attr-defined]
     assert limiter.left()[1] == pytest.approx(0.5)
-    limiter.limit(None, 12.0)
-    assert limiter.left()[1] == pytest.approx(2.5)
 
 
 def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
@@ -91,19 +81,17 @@ def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
     budget = pickle.loads(pickle.dumps(run_budget(given)))  # as judges get it
     cheap, dear = given.by_judge
 
-    def bounds(judge: Settings, by_hand: float | None = None) -> tuple[float | None, float | None]:
+    def bounds(judge: Settings) -> tuple[float | None, float | None]:
         """Return what the model may have cost by the budget of all runs, and by the run's."""
         of_all = Spending(judge, Budget(models=budget.models))
-        of_all.look(by_hand)
         alone = judge.llm.model_copy(update={"budget_usd": None})
         return of_all.most_usd, Spending(judge.model_copy(update={"llm": alone}), budget).most_usd
 
     assert bounds(cheap) == (6.0, 0.5 + 2.0)
     spend("openai/cheap", 1.5)
     assert bounds(dear) == (8.0, 4.0 + 0.5)
-    assert bounds(dear, by_hand=5.0) == (3.0, 4.0 + 0.5), "what is set by hand is of all judges too"
     spend("openai/cheap", 20.0)
-    assert bounds(dear) == bounds(dear, by_hand=5.0) == (0.0, 0.0)
+    assert bounds(dear) == (0.0, 0.0)
     limiter = limiter_of(given.store, dear.llm, budget)
     with pytest.raises(BudgetExhaustedError):
         limiter.reserve(100, 0.01).result()
@@ -126,18 +114,6 @@ def test_what_another_judge_spends_meanwhile_counts_and_what_it_may_give_back_is
     assert dear.is_idle(beside=True)
     dear.reserve(100, 1.0).result()
     assert cheap.left()[1] == dear.left()[1] == pytest.approx(0.5)
-
-
-def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
-    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
-    given = settings(tmp_path, None, None, "openai/other").model_copy(update={"annotation": judges})
-    cheap, dear = given.by_judge
-    limiter = limiter_of(given.store, cheap.llm)
-    limiter.settle(limiter.reserve(100, 4.0).result(), 100, 4.0).result()
-    spending = Spending(dear, run_budget(given))
-    assert spending.most_usd is None
-    spending.look(4.5)
-    assert spending.most_usd == 0.5
 
 
 @pytest.mark.parametrize("of_run", [None, 2.0])

@@ -78,7 +78,7 @@ class Answers:
 
 async def at_work(source: Answers, allowed: int = 10) -> tuple[Agents, asyncio.Task[int]]:
     agents = Agents()
-    desk = Desk(agents.annotate, source, FailureCounter(allowed), math.inf, lambda *_: None)
+    desk = Desk(agents.annotate, source, FailureCounter(allowed), math.inf)
     running = asyncio.create_task(desk.work(1.0))
     await asyncio.sleep(0.05)
     return agents, running

@@ -21,16 +21,14 @@ from infra.errors import (
 )
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
-from infra.settings import AnnotationSettings, Settings, StoreSettings
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, annotations, open_database
-from infra.store.runs import set_control
-from tasks.runtime.pair_queue import Limits, PairQueue
+from tasks.runtime.pair_queue import PairQueue
 from tasks.runtime.ray_queue import Returned
 from tasks.stages.annotate import gather
 from tasks.stages.annotate.gather import Gathering, _mark_in
 from tasks.stages.annotate.judge import judge
 from tasks.stages.annotate.sinks import AnnotationWriter
-from tasks.stages.annotate.steering import Steering
 from tasks.stages.preflight import check_comparison
 from tests.tasks.stages.annotate.test_judge import RECIPE
 
@@ -117,41 +115,6 @@ class Run:
     def stored(self) -> int:
         """Return the number of stored annotations."""
         return len(annotations.finished_pairs(self.database, RecipeId("r")))
-
-
-def test_what_was_set_by_hand_holds_before_the_first_pair_is_offered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(tmp_path, monkeypatch, lambda number, queue: judged(queue, number))
-    set_control(run.database, "requests_per_minute", 30)
-    set_control(run.database, "budget_usd", 0.5)
-    steering = Steering(run.database, run.queue, AnnotationSettings(in_flight=4))
-    run.watch.begin, run.watch.turn = steering.begin, lambda *_: steering.turn()
-    held: list[Limits] = []
-    offer = run.queue.offer
-
-    def offered(items: Any, *, is_last: bool) -> Any:
-        held.append(run.queue._limits)
-        return offer(items, is_last=is_last)
-
-    monkeypatch.setattr(run.queue, "offer", offered)
-    run.gather(iter(PAIRS))
-    assert set(held) == {Limits(30, 0.5)}
-    assert run.stored() == len(PAIRS)
-
-
-def test_a_run_that_cannot_know_what_was_set_by_hand_judges_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(tmp_path, monkeypatch, lambda number, queue: judged(queue, number))
-
-    def held() -> None:
-        raise StoreLockedError("another process has it open")
-
-    run.watch.begin = held
-    with pytest.raises(StoreLockedError):
-        run.gather(iter(PAIRS))
-    assert run.stored() == 0
 
 
 def test_workers_get_the_store_s_folder_as_an_absolute_path(

@@ -17,8 +17,7 @@ from infra.errors import (
 )
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
-from infra.settings import LanguageModelSettings, Settings, StoreSettings
-from infra.store.runs import Controls
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from tasks.runtime import run_events
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch
@@ -46,12 +45,11 @@ class Seen:
         self.told: list[tuple[str, str]] = []
         self.bars: list[tuple[str, float, float]] = []
         llm = LanguageModelSettings(model="openai/m", budget_usd=2.0)
-        settings = Settings(llm=llm, store=StoreSettings(folder=folder))
+        settings = Settings(
+            llm=llm, store=StoreSettings(folder=folder), annotation=AnnotationSettings(in_flight=4)
+        )
         self.ledger = limiter_of(settings.store, llm)
         self.ledger.settle(self.ledger.reserve(5, 0.5).result(), 100, 0.5).result()
-        self.steering = SimpleNamespace(
-            turn=lambda: None, controls=Controls(in_flight=4), in_flight=4
-        )
         self.bar = Progress("pairs judged", 10, bar=None)
         plan = SimpleNamespace(
             collection="My codes",
@@ -60,7 +58,7 @@ class Seen:
             budget=run_budget(settings),
         )
         canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
-        named: list[Any] = [plan, settings, self.bar, canaries, self.steering]
+        named: list[Any] = [plan, settings, self.bar, canaries]
         monkeypatch.setattr(run_watch, "create_markdown_artifact", self._page)
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
         monkeypatch.setattr(run_watch, "Bar", self._bar)
@@ -86,7 +84,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return Seen(tmp_path, monkeypatch)
 
 
-def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) -> None:
+def test_the_state_tells_labels_failures_canaries_and_cost(seen: Seen) -> None:
     seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     seen.ledger.settle(seen.ledger.reserve(5, 0.25).result(), 50, 0.25).result()
@@ -99,7 +97,7 @@ def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) 
     )  # fmt: skip
     assert (state.canaries.judged, state.canaries.false_passes) == (1, 1)
     assert (state.spent_usd, state.spent_before_usd, state.budget_usd) == (0.75, 0.5, 2.0)
-    assert seen.bar.note == "1 of them failed, in_flight 4"
+    assert seen.bar.note == "1 of them failed"
     assert seen.bars == [("budget-my-codes", 0.75, 2.0)]
 
 
@@ -117,12 +115,6 @@ def test_canaries_are_labels_of_no_count_but_where_they_failed(seen: Seen) -> No
     seen.watch.close(None)
     assert "pending | 9 " in seen.pages["funnel-my-codes"]
     assert "labelled | 1 " in seen.pages["funnel-my-codes"]
-
-
-def test_a_budget_that_was_changed_by_hand_is_the_one_that_is_shown(seen: Seen) -> None:
-    seen.steering.controls = Controls(budget_usd=4.0)
-    seen.watch.turn(0, 0)
-    assert seen.bars == [("budget-my-codes", 0.5, 4.0)]
 
 
 def test_the_pages_have_keys_that_are_the_same_in_each_run_and_name_the_slowest(

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError
+from infra.errors import ModelRefusedError, SettingsError
 from infra.records import ExecutionResult
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
-from infra.store.runs import set_control
 from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
 from tasks.stages.generate.write import Generated, Workshop, _work, verifying_settings
@@ -122,36 +120,6 @@ def test_a_refused_key_ends_the_run_and_what_was_written_stays(
         model.follow(script())
         assert len(generated.load_answers(database, "c")) == 2
         assert run(database, source, settings) == Generated(verified=1)
-
-
-def test_a_budget_that_was_set_by_hand_bounds_what_is_written(tmp_path: Path, backend: str) -> None:
-    database, source = judged_store(tmp_path)
-    set_control(database, "budget_usd", 1e-9)
-    with ScriptedServer(script()) as model:
-        settings = settings_of(tmp_path, model.base_url, backend)
-        llm = settings.llm.model_copy(update={"model": "openai/gpt-4o-mini"})
-        with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
-            run(database, source, settings.model_copy(update={"llm": llm}))
-        assert model.calls == []
-
-
-def test_the_agents_that_verify_keep_the_limits_too(
-    tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database, source = judged_store(tmp_path)
-    set_control(database, "requests_per_minute", 600_000)
-    limited: list[tuple[object, ...]] = []
-    real = SharedLimiter.limit
-
-    def limit(self: SharedLimiter, *given: Any) -> None:
-        limited.append(given)
-        real(self, *given)
-
-    monkeypatch.setattr(SharedLimiter, "limit", limit)
-    with ScriptedServer(script()) as model:
-        settings = settings_of(tmp_path, model.base_url, backend)
-        assert run(database, source, settings) == Generated(verified=2, refused=1)
-    assert limited.count((600_000, None)) == 2, "the writer's and theirs"
 
 
 def test_a_query_whose_reply_cannot_be_read_is_left_for_the_next_run(
