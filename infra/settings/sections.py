@@ -36,19 +36,15 @@ class SearchSettings(Section):
         description="Memory of one pass over the codes' vectors, in MB, for queries and results; "
         "more queries than fit take several passes.",
     )
-    index: Literal["exact", "ivf", "hnsw"] = Field(
+    index: Literal["exact", "ivf"] = Field(
         "exact",
-        description="exact compares each query with every code; ivf and hnsw are approximate "
-        "indexes of FAISS, built in memory (2 bytes a dimension), whose recall is measured first.",
+        description="exact compares each query with every code; ivf is an approximate index of "
+        "FAISS, built in memory (2 bytes a dimension), whose recall is measured first.",
     )
     ivf_lists: int = Field(
         0, ge=0, description="Lists of ivf; 0 means twice the square root of the number of codes."
     )
     ivf_probes: int = Field(64, ge=1, description="Lists of ivf that are read for each query.")
-    hnsw_links: int = Field(32, ge=2, le=512, description="Links of a code in hnsw.")
-    hnsw_ef_search: int = Field(
-        256, ge=1, description="Codes that hnsw keeps in view while it searches for a query."
-    )
     min_recall: float = Field(
         0.95,
         ge=0,

@@ -1,9 +1,8 @@
 """Approximate search by an index of FAISS, built in memory and measured before it is believed.
 
-``ivf`` puts the codes into lists by the nearest of their centres (Jégou, Douze and Schmid 2011,
-TPAMI 33, 1); ``hnsw`` links each code with near ones (Malkov and Yashunin 2020, TPAMI 42, 4). Both
-keep two bytes a dimension. What they find is scored again by the vectors themselves, so that only
-codes can be missing: ranks and cosines of those found are right.
+It puts the codes into lists by the nearest of their centres (Jégou, Douze and Schmid 2011, TPAMI
+33, 1), and keeps two bytes a dimension. What it finds is scored again by the vectors themselves, so
+that only codes can be missing: ranks and cosines of those found are right.
 """
 
 from collections.abc import Mapping
@@ -16,11 +15,9 @@ from tasks.search.exact import search
 from tasks.search.one_pass import Hits
 from tasks.search.pairs import Codes, PairScorer, search_threads
 from tasks.search.scores import Floats, Positions, Rows, Singles, places
-from tasks.search.shape import Shape
 
 _TRAINED = 40  # vectors for each list, of which FAISS wants 39
 _SPARE = 2  # times k: found, then scored again
-_EF_CONSTRUCTION = 200
 
 
 class ApproximateSearch:
@@ -30,14 +27,19 @@ class ApproximateSearch:
         codes: The vectors of the codes.
         number: How many codes there are, at least 1.
         encoders: The encoders, each of which has a vector of each code.
-        shape: What the index is like.
+        lists: Lists of the index; 0 is twice the square root of the number of codes.
+        probes: Lists that are read for each query.
     """
 
-    def __init__(self, codes: Codes, number: int, encoders: tuple[str, ...], shape: Shape) -> None:
+    def __init__(
+        self, codes: Codes, number: int, encoders: tuple[str, ...], *, lists: int, probes: int
+    ) -> None:
         self._codes = codes
         self._number = number
         self._encoders = encoders
-        self._shape = shape
+        lists = lists or round(2 * number**0.5)
+        self._lists = max(1, min(lists, number // _TRAINED))
+        self._probes = probes
         self._index, self._positions = self._build()
 
     def search(self, queries: Mapping[str, Floats], k: int) -> Hits:
@@ -84,18 +86,11 @@ class ApproximateSearch:
         return index, np.concatenate(positions)
 
     def _empty(self) -> faiss.Index:
-        """Return an index without codes, trained where it has lists."""
-        shape = self._shape
-        lists = shape.lists or round(2 * self._number**0.5)
-        lists = max(1, min(lists, self._number // _TRAINED))
-        name, effort = f"IVF{lists},SQfp16", {"nprobe": shape.probes}
-        if shape.kind == "hnsw":
-            name = f"HNSW{shape.links}_SQfp16"
-            effort = {"efConstruction": _EF_CONSTRUCTION, "efSearch": shape.ef_search}
-        sample = self._sample(_TRAINED * lists)
+        """Return a trained index without codes."""
+        sample = self._sample(_TRAINED * self._lists)
+        name = f"IVF{self._lists},SQfp16"
         index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-        for parameter, value in effort.items():
-            faiss.ParameterSpace().set_index_parameter(index, parameter, value)
+        faiss.ParameterSpace().set_index_parameter(index, "nprobe", self._probes)
         index.train(sample)
         return index
 
@@ -133,30 +128,24 @@ class ApproximateSearch:
         return hits
 
 
-def check_recall(recall: float, least: float, shape: Shape, k: int) -> None:
+def check_recall(recall: float, least: float, probes: int, k: int) -> None:
     """Refuse an index that finds too few of the exact best.
 
     Args:
         recall: Share that it finds.
         least: Share that is asked for.
-        shape: The index.
+        probes: Lists that are read for each query.
         k: Codes for each query.
 
     Raises:
         SettingsError: The share is lower; the message says what to raise.
     """
-    if recall >= least:
-        return
-    effort = (
-        f"search.ivf_probes ({shape.probes})"
-        if shape.kind == "ivf"
-        else f"search.hnsw_ef_search ({shape.ef_search}) or search.hnsw_links ({shape.links})"
-    )
-    raise SettingsError(
-        f"search.index = {shape.kind} finds {recall:.1%} of the exact top {k}, and "
-        f"search.min_recall asks for {least:.1%}: raise {effort}, or search exactly "
-        "(search.index = exact)"
-    )
+    if recall < least:
+        raise SettingsError(
+            f"search.index = ivf finds {recall:.1%} of the exact top {k}, and search.min_recall "
+            f"asks for {least:.1%}: raise search.ivf_probes ({probes}), or search exactly "
+            "(search.index = exact)"
+        )
 
 
 def _joined(vectors: Mapping[str, Floats], encoders: tuple[str, ...]) -> Singles:

@@ -30,7 +30,6 @@ from tasks.search.exact import search as search_exactly
 from tasks.search.one_pass import Hits
 from tasks.search.pairs import Block, Codes
 from tasks.search.scores import Positions
-from tasks.search.shape import Shape
 from tasks.stages.vectors import open_codes, stored_vectors
 
 # Encoder → (n, d) vectors of queries → the best codes of each.
@@ -58,21 +57,9 @@ def search_identity(database: Database, collection: str, search: SearchSettings)
     codes = corpus.code_ids(database, collection)
     keys = sorted({encoders.get(name).spec.key for name in search.encoders})
     fusion = [] if search.fusion == "mean" else [search.fusion]
-    index = [] if search.index == "exact" else _shape(search).parameters
+    index = ["ivf", str(search.ivf_lists), str(search.ivf_probes)] if search.index == "ivf" else []
     return SearchId(
         digest("search", digest(*codes), digest(*keys), str(search.top_k), *fusion, *index)
-    )
-
-
-def _shape(search: SearchSettings) -> Shape:
-    """Return what the approximate index is like."""
-    assert search.index != "exact"  # noqa: S101 - callers ask before
-    return Shape(
-        kind=search.index,
-        lists=search.ivf_lists,
-        probes=search.ivf_probes,
-        links=search.hnsw_links,
-        ef_search=search.hnsw_ef_search,
     )
 
 
@@ -196,15 +183,15 @@ def _approximate(
     # FAISS takes a second to import, and an exact search does not need it.
     from tasks.search.approximate import ApproximateSearch, check_recall  # noqa: PLC0415
 
-    shape = _shape(settings)
-    index = ApproximateSearch(codes, number, settings.encoders, shape)
+    index = ApproximateSearch(
+        codes, number, settings.encoders, lists=settings.ivf_lists, probes=settings.ivf_probes
+    )
     recall = index.recall(sample, settings.top_k)
     run_logger(__name__).info(
-        "index %s finds %.2f %% of the exact top %s of %s queries",
-        " ".join(shape.parameters), 100 * recall, settings.top_k,
-        f"{len(next(iter(sample.values()))):,}",
+        "the index ivf finds %.2f %% of the exact top %s of %s queries",
+        100 * recall, settings.top_k, f"{len(next(iter(sample.values()))):,}",
     )  # fmt: skip
-    check_recall(recall, settings.min_recall, shape, settings.top_k)
+    check_recall(recall, settings.min_recall, settings.ivf_probes, settings.top_k)
     return lambda vectors: index.search(vectors, settings.top_k)
 
 

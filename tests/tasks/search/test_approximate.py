@@ -1,7 +1,4 @@
-"""Laws of approximate search: what it finds is scored exactly, and its recall is what it says.
-
-Covers `tasks.search.shape`.
-"""
+"""Laws of approximate search: what it finds is scored exactly, and its recall is what it says."""
 
 import numpy as np
 import pytest
@@ -9,13 +6,7 @@ import pytest
 from infra.errors import SettingsError
 from tasks.search.approximate import ApproximateSearch, check_recall
 from tasks.search.exact import search
-from tasks.search.shape import Shape
 from tests.tasks.search.test_exact import in_blocks, unit
-
-SHAPES = {
-    "ivf": Shape("ivf", lists=10, probes=10),
-    "hnsw": Shape("hnsw", links=16, ef_search=400),
-}
 
 
 def vectors() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -25,11 +16,10 @@ def vectors() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     return queries, codes
 
 
-@pytest.mark.parametrize("kind", SHAPES)
-def test_an_index_that_looks_everywhere_finds_what_exact_search_does(kind: str) -> None:
+def test_an_index_that_looks_everywhere_finds_what_exact_search_does() -> None:
     queries, vectors_of = vectors()
     codes = in_blocks(vectors_of, 77)
-    index = ApproximateSearch(codes, 500, ("a", "b"), SHAPES[kind])
+    index = ApproximateSearch(codes, 500, ("a", "b"), lists=10, probes=10)
     found, exact = index.search(queries, 9), search(queries, codes, 9)
     assert np.array_equal(found.positions, exact.positions)
     assert np.array_equal(found.cosines, exact.cosines)
@@ -40,8 +30,7 @@ def test_an_index_that_looks_everywhere_finds_what_exact_search_does(kind: str) 
 def test_recall_is_the_share_of_the_exact_best_and_too_little_is_refused() -> None:
     queries, vectors_of = vectors()
     codes = in_blocks(vectors_of, 200)
-    shape = Shape("ivf", lists=12, probes=1)
-    index = ApproximateSearch(codes, 500, ("a", "b"), shape)
+    index = ApproximateSearch(codes, 500, ("a", "b"), lists=12, probes=1)
     found, exact = index.search(queries, 9).positions, search(queries, codes, 9).positions
     shares = [len(set(one) & set(other)) / 9 for one, other in zip(found, exact, strict=True)]
     recall = index.recall(queries, 9)
@@ -50,18 +39,13 @@ def test_recall_is_the_share_of_the_exact_best_and_too_little_is_refused() -> No
     with pytest.raises(
         SettingsError, match=r"of the exact top 9, .* raise search.ivf_probes \(1\)"
     ):
-        check_recall(recall, 0.95, shape, 9)
-    check_recall(recall, recall, shape, 9)
+        check_recall(recall, 0.95, 1, 9)
+    check_recall(recall, recall, 1, 9)
 
 
 def test_queries_for_which_an_index_finds_too_few_are_searched_exactly() -> None:
     queries, vectors_of = vectors()
     codes = in_blocks(vectors_of, 500)
-    index = ApproximateSearch(codes, 500, ("a", "b"), Shape("ivf", lists=12, probes=1))
+    index = ApproximateSearch(codes, 500, ("a", "b"), lists=12, probes=1)
     found, exact = index.search(queries, 300), search(queries, codes, 300)
     assert np.array_equal(found.positions, exact.positions)
-
-
-def test_parameters_are_those_of_the_kind_alone() -> None:
-    assert Shape("ivf", probes=5, links=3).parameters == ("ivf", "0", "5")
-    assert Shape("hnsw", probes=5, links=3, ef_search=9).parameters == ("hnsw", "3", "9")

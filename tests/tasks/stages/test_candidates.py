@@ -140,19 +140,19 @@ def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
     database: Database,
 ) -> None:
     exact = search_identity(database, "c", SEARCH)
-    same = {"memory_mb": 64, "ivf_probes": 3, "hnsw_links": 5, "min_recall": 0.1}
+    same = {"memory_mb": 64, "ivf_probes": 3, "min_recall": 0.1}
     assert search_identity(database, "c", SEARCH.model_copy(update=same)) == exact
     others: list[dict[str, object]] = [
-        {"index": "ivf"}, {"index": "ivf", "ivf_probes": 3}, {"index": "hnsw"},
-        {"fusion": "scaled"}, {"top_k": 6},
+        {"index": "ivf"}, {"index": "ivf", "ivf_probes": 3}, {"fusion": "scaled"},
+        {"top_k": 6},
     ]  # fmt: skip
     ids = [search_identity(database, "c", SEARCH.model_copy(update=some)) for some in others]
-    assert len({exact, *ids}) == 6
+    assert len({exact, *ids}) == 5
 
 
 def test_an_index_and_scaled_fusion_exclude_each_other() -> None:
-    with pytest.raises(ValueError, match="index must be 'exact', not 'hnsw'"):
-        SearchSettings(index="hnsw", fusion="scaled")
+    with pytest.raises(ValueError, match="index must be 'exact', not 'ivf'"):
+        SearchSettings(index="ivf", fusion="scaled")
 
 
 @pytest.mark.parametrize(
