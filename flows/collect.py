@@ -6,9 +6,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.steps import SIDE_BY_SIDE, Steps, results_of
 from flows.runtime.writing import writing
-from tasks.encoders import split_dtype
 from tasks.runtime.references import CollectedSource
-from tasks.stages.agreement import report_agreement
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
@@ -45,12 +43,6 @@ def collect_candidates(ready: Ready) -> tuple[CollectedSource, Steps]:
             for encoder in settings.search.encoders
         ]
         results_of(embedded)
-        for encoder, vectors in zip(settings.search.encoders, embedded, strict=True):
-            if split_dtype(encoder)[1] != "float32":
-                report_agreement(
-                    database, collections[0], encoder, settings.encoder, settings.ray,
-                    wait_for=[vectors],
-                )  # fmt: skip
         search = search_of(database, collections[0], settings.search)
         found = find_candidates(
             database, collections[0], search, settings.search, wait_for=embedded, return_state=True

@@ -20,7 +20,6 @@ _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, C
         "COSQA_CONFIG",
         "COSQA_DATA",
         "COSQA_FOLDER",
-        "COSQA_MODEL_CACHE",
         "COSQA_NIGHT",
         "COSQA_PRESET",
         "COSQA_REQUIRE_DOCKER",

@@ -21,8 +21,7 @@ class SearchSettings(Section):
         ("minilm",),
         min_length=1,
         description="Encoders whose cosines are averaged; `cosqa list encoders` prints the names. "
-        "Others: checkpoint:NAME=FOLDER, hub:ORG/MODEL@COMMIT, api:PROVIDER/MODEL; @bfloat16, "
-        "@float16 or @int8 behind one is another dtype than float32.",
+        "Others: checkpoint:NAME=FOLDER, hub:ORG/MODEL@COMMIT, api:PROVIDER/MODEL.",
     )
     fusion: Literal["mean", "scaled"] = Field(
         "mean",

@@ -7,6 +7,7 @@ container that unpacks them has no network.
 
 import asyncio
 import json
+import os
 import re
 import sys
 import tarfile
@@ -15,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from infra.packages import cache_folder
 from infra.records import Record
 from infra.settings import SandboxSettings
 from sandbox.base import InstallResult
@@ -82,7 +82,8 @@ def malformed(requirements: Iterable[str]) -> list[str]:
 
 def wheel_cache() -> Path:
     """Return the folder of what was fetched for earlier boxes."""
-    return cache_folder("wheels")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "cosqa-plus" / "wheels"
 
 
 async def fetch(

@@ -14,19 +14,18 @@ reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an 
 Vectors are compared by their cosine, and are of unit length, unless ``spec`` says ``product``: then
 they are as the model gives them, and compared by their inner products.
 
-Transformers are computed in float32. ``@`` and another dtype at the end of a name or a reference,
-as in ``minilm@bfloat16``, is an encoder of its own: its vectors are stored beside those of float32.
+Transformers are computed in float32.
 """
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, get_args
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from infra.errors import SettingsError, UnknownNameError
+from infra.errors import UnknownNameError
 from infra.identity import mark
 from infra.records import Record
 from infra.registry import Registry
@@ -36,13 +35,10 @@ Vectors = npt.NDArray[np.float32]
 
 Similarity = Literal["cosine", "product"]
 
-Dtype = Literal["float32", "bfloat16", "float16", "int8"]
-DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 REFERENCES = ("checkpoint", "hub", "api")  # what a reference begins with, before a colon
 SYNTAX = (
     "checkpoint:NAME=FOLDER for a fine-tuned model in a folder, hub:ORG/MODEL@COMMIT for one of "
-    "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API; any of a transformer with "
-    "@bfloat16, @float16 or @int8 behind it"
+    "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API"
 )
 
 _OFF_UNIT = 1e-2  # how far from 1 the length of a vector may lie
@@ -148,19 +144,9 @@ class EncoderRegistry(Registry[EncoderClass]):
 
         Raises:
             UnknownNameError: There is no such encoder.
-            SettingsError: A reference has an unknown option, or a name that is taken, or the
-                encoder cannot be computed in the dtype, or two are named.
+            SettingsError: A reference has an unknown option, or a name that is taken.
             EncoderError: The folder or the hub's files that a reference names cannot be read.
         """
-        base, dtype = split_dtype(name)
-        if base != name:
-            if split_dtype(base)[0] != base:
-                raise SettingsError(f"encoder {name} has two dtypes: leave one out")
-            # Late, since that module imports this one.
-            in_dtype: EncoderClass = import_module("tasks.encoders._transformer").encoder_in_dtype(
-                self.get(base), dtype
-            )
-            return in_dtype
         if ":" not in name:
             try:
                 return super().get(name)
@@ -177,11 +163,10 @@ class EncoderRegistry(Registry[EncoderClass]):
         The name is what files and columns are called by. What an earlier reference of the same name
         stood for is replaced.
         """
-        base, _ = split_dtype(name)
-        if ":" in base:
-            found = self.get(base)
+        found = self.get(name)
+        if ":" in name:
             self._entries[found.spec.name] = found
-        return self.get(name).spec.name
+        return found.spec.name
 
     def substitute(self, folders: Mapping[str, Path]) -> None:
         """Let folders' checkpoints stand in for registered encoders, and no others from then on.
@@ -216,12 +201,10 @@ class EncoderRegistry(Registry[EncoderClass]):
 
     def is_pinned(self, name: str) -> bool:
         """Return whether a name alone says, in any process, which checkpoint is meant."""
-        name, _ = split_dtype(name)
         return name in self.registered() and name not in self._pinned
 
     def has(self, name: str) -> bool:
         """Return whether a name or a reference is that of an encoder."""
-        name, _ = split_dtype(name)
         is_reference = name.partition(":")[0] in REFERENCES and ":" in name
         return is_reference or name in self.names()
 
@@ -232,12 +215,6 @@ def of_wrong_length(vectors: Vectors, similarity: Similarity) -> npt.NDArray[np.
     if similarity == "cosine":
         return np.flatnonzero(~(np.abs(lengths - 1) <= _OFF_UNIT))
     return np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
-
-
-def split_dtype(name: str) -> tuple[str, Dtype]:
-    """Return a name or a reference without the dtype at its end, and the dtype."""
-    base, _, end = name.rpartition("@")
-    return (base, end) if base and end in DTYPES else (name, "float32")
 
 
 encoders = EncoderRegistry("encoder", "tasks.encoders")

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from infra.errors import EncoderError, SettingsError
 from infra.identity import digest
-from tasks.encoders import Encoder, EncoderClass, encoders, split_dtype
+from tasks.encoders import Encoder, EncoderClass, encoders
 from tasks.encoders._sentence_transformers import LONGEST, MODULES, max_length, read_modules
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder, TransformerSpec
 from tasks.encoders._weights import CODEXGLUE
@@ -128,12 +128,6 @@ def _known(
 ) -> tuple[type[TransformerEncoder], dict[str, Any]]:
     """Return the class, and the fields that follow from ``like`` or from the files."""
     if like := options.get("like"):
-        base, dtype = split_dtype(like)
-        if base != like:
-            raise SettingsError(
-                f"encoder {name}: like={like} names a dtype: write like={base}, and @{dtype} at "
-                "the end of the reference"
-            )
         found = encoders.get(like)
         kind = getattr(found, "kind", found)  # of one that a folder stands in for
         if not (isinstance(kind, type) and issubclass(kind, TransformerEncoder)):

@@ -2,22 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from infra.errors import EncoderError, SettingsError
-from tasks.encoders import (
-    Dtype,
-    Encoder,
-    EncoderClass,
-    EncoderSpec,
-    Kind,
-    Vectors,
-    of_wrong_length,
-)
+from infra.errors import EncoderError
+from tasks.encoders import Encoder, EncoderSpec, Kind, Vectors, of_wrong_length
 from tasks.encoders._tokens import TextTokenizer
 from tasks.encoders._weights import load_adapters, load_model, load_projections
 
@@ -49,7 +41,6 @@ class TransformerSpec(EncoderSpec):
         query_adapter: Folder in the checkpoint with the LoRA adapter for queries.
         code_adapter: Likewise for codes.
         projections: Folders in the checkpoint with dense layers after the pooling.
-        dtype: Of the products in the dense layers; sums and normalisations are in float32.
         truncated: Whether a vector is the first ``dimension`` numbers of a longer one (Kusupati et
             al. 2022, Matryoshka representation learning).
     """
@@ -69,13 +60,12 @@ class TransformerSpec(EncoderSpec):
     code_adapter: str = ""
     projections: tuple[str, ...] = ()
     truncated: bool = False
-    dtype: Dtype = "float32"
 
     later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields.union(
         {
             "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
             "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
-            "truncated", "dtype",
+            "truncated",
         }
     )  # fmt: skip
 
@@ -106,26 +96,16 @@ class TransformerEncoder:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
             or fetched from the hub.
         spec: Another specification than that of the class.
-        trainable: Whether its weights are to be trained: then they are computed by layers that have
-            gradients.
 
     Raises:
-        EncoderError: The checkpoint cannot be loaded, or not computed in its dtype here.
+        EncoderError: The checkpoint cannot be loaded.
     """
 
     spec: TransformerSpec
 
-    def __init__(
-        self,
-        checkpoint: Path | None = None,
-        spec: TransformerSpec | None = None,
-        *,
-        trainable: bool = False,
-    ) -> None:
+    def __init__(self, checkpoint: Path | None = None, spec: TransformerSpec | None = None) -> None:
         import torch  # noqa: PLC0415 - heavy libraries load when used
         from transformers import AutoTokenizer  # noqa: PLC0415
-
-        from tasks.encoders._layers import check_dtype, lay_out  # noqa: PLC0415
 
         self.spec = spec or self.spec
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -133,7 +113,6 @@ class TransformerEncoder:
         # A GPU waits for its tokens; on a processor the actors take all cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", str(on_gpu).lower())
         self._most_tokens = _TOKENS_ON_GPU if on_gpu else _TOKENS_ON_CPU
-        check_dtype(self.spec.name, self.spec.dtype, self._device)
         source = self._source(checkpoint)
         # What libraries raise for damaged files is of many kinds, and all of it means this.
         try:
@@ -149,8 +128,6 @@ class TransformerEncoder:
         self._tokenizer = TextTokenizer(tokenizer, self.spec)
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
-        if not trainable:
-            lay_out(self._model, self.spec.dtype, self._device)
 
     @property
     def model(self) -> Any:  # noqa: ANN401 - a torch module
@@ -170,18 +147,12 @@ class TransformerEncoder:
         """
         import torch  # noqa: PLC0415
 
-        from tasks.encoders._layers import HALF  # noqa: PLC0415
-
         if adapter := self.spec.adapter_of(kind):
             self._model.set_adapter(adapter)
         distinct = list(dict.fromkeys(texts))
         vectors = np.empty((len(distinct), self.spec.dimension), np.float32)
-        half = HALF.get(self.spec.dtype)
         batches = self._tokenizer.batches(distinct, kind, batch_size, self._most_tokens)
-        with (
-            torch.inference_mode(),
-            torch.autocast(self._device.type, half, enabled=half is not None),
-        ):
+        with torch.inference_mode():
             for rows, token_ids in batches:
                 vectors[rows] = self._embed(token_ids).cpu().numpy()
         self._check(vectors, distinct)
@@ -208,8 +179,7 @@ class TransformerEncoder:
                 f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
-        vectors: torch.Tensor = pooled.float()
-        return vectors
+        return pooled
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and tokenizer into a folder."""
@@ -286,9 +256,7 @@ class TransformerEncoder:
             text = texts[wrong[0]]
             raise EncoderError(
                 f"encoder {self.spec.name!r} gives {len(wrong):,} of {len(texts):,} texts a "
-                f"vector that is zero or not finite, first {text[:80]!r}: its weights are damaged, "
-                f"or {self.spec.dtype} cannot hold its numbers (bfloat16 and float32 hold larger "
-                "ones than float16)"
+                f"vector that is zero or not finite, first {text[:80]!r}: its weights are damaged"
             )
 
     def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
@@ -299,7 +267,7 @@ class TransformerEncoder:
         """
         import torch  # noqa: PLC0415
 
-        hidden: torch.Tensor = output.last_hidden_state.float()
+        hidden: torch.Tensor = output.last_hidden_state
         if self.spec.pooling == "pooler":
             pooled: torch.Tensor | None = getattr(output, "pooler_output", None)
             if pooled is None:
@@ -332,28 +300,6 @@ class SpecifiedEncoder:
         """Return the encoder.
 
         Raises:
-            EncoderError: The checkpoint cannot be loaded, or not computed in its dtype here.
+            EncoderError: The checkpoint cannot be loaded.
         """
         return self.kind(checkpoint, self.spec)
-
-
-def encoder_in_dtype(base: EncoderClass, dtype: Dtype) -> EncoderClass:
-    """Return an encoder computed in a dtype, which is in its name and its vectors' key.
-
-    In float32 it is the encoder itself.
-
-    Raises:
-        SettingsError: The encoder is no transformer.
-    """
-    if dtype == "float32":
-        return base
-    if not isinstance(base.spec, TransformerSpec):
-        raise SettingsError(
-            f"encoder {base.spec.name} cannot be computed in {dtype}: only transformers can; leave "
-            f"@{dtype} out"
-        )
-    name = f"{base.spec.name}@{dtype}"
-    spec = base.spec.model_copy(update={"name": name, "dtype": dtype})
-    if isinstance(base, SpecifiedEncoder):  # one by reference
-        return replace(base, spec=spec)
-    return SpecifiedEncoder(spec, cast("type[TransformerEncoder]", base))

@@ -11,7 +11,7 @@ from ray.exceptions import RayError, RayTaskError
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.ray import signals_as_raised
 from infra.settings import EncoderSettings, RaySettings
-from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
+from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
 from tasks.runtime.progress import raise_if_stopped
 from tasks.runtime.run_logger import run_logger
 
@@ -91,23 +91,18 @@ class Workers(NamedTuple):
         return node.gpus >= self.gpus if self.gpus else node.cores >= self.cores
 
 
-def workers_for(
-    encoder: str, nodes: Sequence[Node], texts: int, settings: EncoderSettings
-) -> Workers:
+def workers_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> Workers:
     """Return the actors to ask for: as many as are set, or as the nodes have room for.
 
     If any node has a GPU, only GPUs compute: a core beside them would be the last to finish. Few
     texts get few actors, since each loads the encoder first.
 
     Args:
-        encoder: Name of the encoder; those of ``@int8`` are computed by cores alone.
         nodes: The cluster's live nodes.
         texts: Number of texts to embed.
         settings: Number of actors, and the share of a GPU for each.
     """
-    is_on_cores = split_dtype(encoder)[1] == "int8"
     share = settings.gpu_share or float(any(node.gpus for node in nodes))
-    share = 0.0 if is_on_cores else share
     if share:  # which is of one GPU
         places = [int(node.gpus + _ROUNDING) * int(1 / share + _ROUNDING) for node in nodes]
         room = sum(places)
@@ -167,7 +162,7 @@ class _Pool:
     ) -> None:
         self._encoder = encoder
         self._ray = ray_settings
-        self._workers = workers = workers_for(encoder, live_nodes(), texts, settings)
+        self._workers = workers = workers_for(live_nodes(), texts, settings)
         # Another process knows the registered names, but not those that stand for references.
         known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
         remote: Any = ray.remote(Embedder)

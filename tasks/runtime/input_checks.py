@@ -18,7 +18,7 @@ from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.corpus.composed import Readable
-from tasks.encoders import NOT_PUBLISHED, encoders, not_published, split_dtype
+from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
@@ -104,7 +104,6 @@ def check_checkpoint(name: str, settings: EncoderSettings) -> None:
         UnknownNameError: There is no such encoder.
         EncoderError: No folder is given for it.
     """
-    name, _ = split_dtype(name)
     if name not in settings.checkpoints and encoders.get(name).spec.revision == NOT_PUBLISHED:
         raise EncoderError(not_published(name))
 
@@ -125,11 +124,9 @@ def with_named_encoders(settings: Settings) -> Settings:
 
     def name_of(encoder: str) -> str:
         name = encoders.adopt(encoder)
-        # In two dtypes a reference is two encoders of one checkpoint.
-        (reference, _), (base, _) = split_dtype(encoder), split_dtype(name)
-        if ":" in reference and references.setdefault(base, reference) != reference:
+        if ":" in encoder and references.setdefault(name, encoder) != encoder:
             raise SettingsError(
-                f"{references[base]} and {reference} are both named {base!r}: give one of them "
+                f"{references[name]} and {encoder} are both named {name!r}: give one of them "
                 f"another name, as in {encoder.partition(':')[0]}:NAME=…"
             )
         return name

@@ -3,6 +3,5 @@
 ``exact`` passes once over the codes' vectors, block by block, whatever the number of queries
 (``one_pass`` is one such search); ``approximate`` builds an index instead, whose recall is measured
 against ``exact``. ``scores`` has the arithmetic of both, ``held`` the candidates that are kept,
-``products`` the processors; ``pairs`` scores chosen pairs; ``agreement`` says how far the nearest of
-two encoders are the same.
+``products`` the processors; ``pairs`` scores chosen pairs.
 """

@@ -17,7 +17,7 @@ from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vectors import Vectors
-from tasks.encoders import Encoder, EncoderSpec, Kind, encoders, split_dtype
+from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
 from tasks.reports.text import pace
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
@@ -193,7 +193,7 @@ def _embedded(
         from tasks.runtime.api_embedder import embed_batches_by_api  # noqa: PLC0415
 
         return embed_batches_by_api(work.encoder, batches, work.settings, work.database.settings)
-    is_for_others = work.ray.address or work.ray.gpus == 0 or split_dtype(work.encoder)[1] == "int8"
+    is_for_others = work.ray.address or work.ray.gpus == 0
     if total < _FEW and not is_for_others:  # here a GPU computes, if there is one
         return _embedded_here(work, batches)
     ensure_ray(work.ray)

@@ -180,8 +180,6 @@ def check_trainable(name: str, found: Any) -> TransformerSpec:  # noqa: ANN401 -
         problem = "it is no transformer whose weights are here"
     elif spec.query_adapter or spec.code_adapter or spec.projections or spec.truncated:
         problem = "adapters, dense layers after the pooling and cut vectors are not trained"
-    elif spec.dtype != "float32":
-        problem = f"weights are trained in float32: leave @{spec.dtype} out"
     else:
         return spec
     raise SettingsError(f"encoder {name} cannot be fine-tuned: {problem}")

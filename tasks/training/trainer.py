@@ -351,7 +351,7 @@ def _model_of(job: TrainingJob) -> JointModel:
         return made
     kind: Any = getattr(job.base, "kind", job.base)
     folder = getattr(job.base, "folder", None)
-    return FineTuned(kind(folder, job.base.spec, trainable=True))
+    return FineTuned(kind(folder, job.base.spec))
 
 
 def last_checkpoint(folder: Path) -> Path | None:

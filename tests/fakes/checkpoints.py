@@ -26,19 +26,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from infra.errors import EncoderError
-from tasks.encoders._layers import check_dtype
-
 TEXT = ["def add(a, b): return a + b", "read a json file", "sort the list by length"] * 5
-
-
-def computable(dtype: str) -> bool:
-    """Return whether this machine computes a dtype on its processor."""
-    try:
-        check_dtype(f"x@{dtype}", dtype, torch.device("cpu"))  # type: ignore[arg-type]
-    except EncoderError:
-        return False
-    return True
 
 
 def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.checkpoints import computable
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.recording import described, flows_and_tasks
 from tests.flows.world import Case, World, environment, read, rule
@@ -21,7 +20,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 16 * 1024
-HAS_BFLOAT16 = computable("bfloat16")
 TEXT = "It returns what it was given and adds a number to it. " * 60
 CASES = [
     Case(
@@ -80,7 +78,6 @@ def _commands(world: World) -> list[list[str]]:
     return [
         world.command("benchmark", "--top-k", "3")[1:],
         world.command("annotate", "--top-k", "4", "--batch")[1:],
-        *([world.command("collect", "--encoder", "minilm@bfloat16")[1:]] if HAS_BFLOAT16 else []),
         world.command("collect", "--top-k", "5")[1:],
         *(world.command(name, "--top-k", "3")[1:] for name in ("generate", "publish")),
         world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
@@ -105,8 +102,6 @@ def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
         before = sizes[row["name"]]
         sizes[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
     names = {described(item) for item in flows_and_tasks()}
-    if not HAS_BFLOAT16:
-        names.remove("task agreement")
     assert set(sizes) == names, "each flow and task took part"
     too_large = {name: size for name, size in sizes.items() if max(size) > LIMIT}
     assert too_large == {}

@@ -1,8 +1,8 @@
 """A preset from end to end at small size: the papers' formats, three encoders, agents, tables.
 
-300 functions in CodeSearchNet's format, 50 queries in CoSQA's, two encoders with real weights and a
-third with random ones in the place of CodeBERT, the top 20, a scripted model, boxes; killed while
-the agents judge, and gone on with.
+300 functions in CodeSearchNet's format, 50 queries in CoSQA's, MiniLM and two encoders with random
+weights in the places of MPNet and CodeBERT, the top 20, a scripted model, boxes; killed while the
+agents judge, and gone on with.
 """
 
 import json
@@ -48,6 +48,7 @@ class PresetWorld(World):
             "--codes", f"codesearchnet={self.folder / 'csn'}",
             "--encoder", "minilm", "--encoder", "all-mpnet-base-v2",
             "--encoder", "codebert-search",
+            "--checkpoint", f"all-mpnet-base-v2={self.folder / 'mpnet'}",
             "--checkpoint", f"codebert-search={self.folder / 'codebert'}",
             "--method", "bow-sklearn", "--method", "minilm", "--method", "all-mpnet-base-v2",
             "--method", "codebert-search",
@@ -74,6 +75,7 @@ def test_the_preset_of_version_2_gives_benchmark_tables_and_figures(
     functions = standard_library(FUNCTIONS)
     write_cosqa(folder / "cosqa", queries)
     write_codesearchnet(folder / "csn", functions, [UNLICENSED])
+    make_checkpoint("all-mpnet-base-v2", folder / "mpnet", 768)
     make_checkpoint("codebert-base", folder / "codebert", 768)
     with ScriptedServer(script(queries)) as model:
         env = environment(

@@ -66,7 +66,7 @@ def test_what_was_done_is_not_done_again_and_what_was_not_is(
             ({"evaluate", "benchmark"}, {"evaluation": {"methods": ["bm25", "tf-idf+bm25"]}}),
             ({"annotate", "benchmark"}, {"llm": {"model": "openai/another"}}),
             ({*COMMANDS}, {"search": {"top_k": 2}}),
-            ({*COMMANDS}, {"search": {"top_k": 1, "encoders": ["minilm@bfloat16"]}}),
+            ({*COMMANDS}, {"search": {"top_k": 1, "encoders": ["unixcoder"]}}),
             (EXPORTING, {"publish": {"folder": str(world.output), "include_unlicensed": True}}),
         ):
             found: Any = change

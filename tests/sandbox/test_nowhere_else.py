@@ -45,7 +45,6 @@ ALLOWED = {
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
     ("infra/atomic.py", "ctypes.CDLL"): _LIBC,
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",
-    ("infra/packages.py", "subprocess.run"): "this interpreter's pip, with fixed arguments",
     ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",
     ("infra/registry.py", "importlib.import_module"): "the project's plug-ins, by their files",
     (

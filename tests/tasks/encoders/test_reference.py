@@ -233,7 +233,6 @@ def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path)
         ("checkpoint:{folder}?pooling=mean&pooling=first", SettingsError, "given twice"),
         ("checkpoint:{folder}?pooling=mean&max_length=many", SettingsError, "max_length = 'many'"),
         ("checkpoint:{folder}?like=text-embedding-3-large", SettingsError, "no transformer"),
-        ("checkpoint:{folder}?like=minilm@int8&dimension=9", SettingsError, "write like=minilm, "),
         ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown encoder 'nobody'"),
         ("checkpoint:minilm={folder}?pooling=mean", SettingsError, "that of a registered encoder"),
         ("checkpoint:a/b={folder}?pooling=mean", SettingsError, "no name for files and columns"),

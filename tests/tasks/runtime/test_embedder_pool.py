@@ -72,31 +72,28 @@ def test_actors_are_as_many_as_are_set_or_fit_and_share_the_cores(
     expected: tuple[int, int],
 ) -> None:
     named = [Node(*node) for node in nodes]
-    found = workers_for("minilm", named, texts, EncoderSettings.model_validate(settings))
+    found = workers_for(named, texts, EncoderSettings.model_validate(settings))
     assert (found.number, found.cores) == expected
     on_gpus = "gpu_share" in settings or any(gpus for _, gpus in nodes)
     assert found.gpus == (settings.get("gpu_share", 1.0) if on_gpus else 0.0)
 
 
 @pytest.mark.parametrize(
-    ("encoder", "node", "settings", "actors"),
+    ("node", "settings", "actors"),
     [
-        ("minilm", (0, 2), {}, [(1, 0)] * 2),
-        ("minilm", (2, 1), {"gpu_share": 0.25}, [(0.25, 0)] * 4),
-        ("minilm", (4, 0), {"actors": 2}, [(0, 2)] * 2),
-        ("minilm@int8", (4, 2), {"actors": 2}, [(0, 2)] * 2),
-        ("minilm@bfloat16", (4, 2), {}, [(1, 0)] * 2),
+        ((0, 2), {}, [(1, 0)] * 2),
+        ((2, 1), {"gpu_share": 0.25}, [(0.25, 0)] * 4),
+        ((4, 0), {"actors": 2}, [(0, 2)] * 2),
     ],
 )
 def test_an_actor_holds_its_share_of_a_gpu_or_its_cores_and_nothing_else(
     use: Callable[[FakeRay], FakeRay],
-    encoder: str,
     node: tuple[int, float],
     settings: dict[str, float],
     actors: list[tuple[float, int]],
 ) -> None:
     ray = use(FakeRay([node]))
-    assert sorted(number for number, _ in embedded(encoder, settings)) == list(range(BATCHES))
+    assert sorted(number for number, _ in embedded("minilm", settings)) == list(range(BATCHES))
     assert [(one["num_gpus"], one["num_cpus"]) for one in ray.options] == actors
     assert [arguments[-1] for arguments in ray.arguments] == [gpus for gpus, _ in actors]
 

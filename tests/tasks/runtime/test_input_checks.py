@@ -105,9 +105,7 @@ def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
         check_comparison_input(settings(("minilm",)), [], [run])
 
 
-@pytest.mark.parametrize(
-    "method", ["codebert-search", "codebert-search@bfloat16", "llm:bm25+codebert-search"]
-)
+@pytest.mark.parametrize("method", ["codebert-search", "llm:bm25+codebert-search"])
 def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_starts(
     tmp_path: Path, method: str
 ) -> None:

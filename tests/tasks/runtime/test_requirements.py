@@ -66,7 +66,7 @@ def test_a_preset_exports_any_code_and_asks_for_the_licences_first(tmp_path: Pat
 
 
 def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
-    encoders = ("unixcoder", "minilm", "all-mpnet-base-v2")
+    encoders = ("unixcoder", "minilm")
     methods = ("lucene", "codet5p+minilm")
     given = chosen(search={"encoders": encoders}, evaluation={"methods": methods})
     assert fetched_at_first_use(given) == [

@@ -62,19 +62,14 @@ def test_few_texts_are_embedded_here_each_batch_by_its_number(
 
 
 @pytest.mark.parametrize(
-    ("total", "encoder", "ray"),
-    [
-        (200, "minilm", {}),
-        (3, "minilm", {"address": "10.0.0.1:6379"}),
-        (3, "minilm", {"gpus": 0}),
-        (3, "minilm@int8", {}),
-    ],
-    ids=["many", "a cluster has what they need", "no GPU may be used", "cores alone compute"],
+    ("total", "ray"),
+    [(200, {}), (3, {"address": "10.0.0.1:6379"}), (3, {"gpus": 0})],
+    ids=["many", "a cluster has what they need", "no GPU may be used"],
 )
 def test_the_others_are_embedded_by_ray(
-    calls: list[str], tmp_path: Path, total: int, encoder: str, ray: dict[str, Any]
+    calls: list[str], tmp_path: Path, total: int, ray: dict[str, Any]
 ) -> None:
-    assert embedded(tmp_path, total, encoder, **ray) == []
+    assert embedded(tmp_path, total, **ray) == []
     assert calls == ["ray"]
 
 

@@ -57,7 +57,7 @@ class PlainTraining:
         self.model: Any
         self._pool: Callable[[Any, Tensor], Tensor]
         if encoder == "codet5p":
-            self.model = CodeT5p(folder, trainable=True).model
+            self.model = CodeT5p(folder).model
             self._pool = lambda output, _: self.model.proj(output.last_hidden_state[:, 0])
         elif encoder == "unixcoder":
             self.model = AutoModel.from_pretrained(folder)
