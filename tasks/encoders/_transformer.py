@@ -171,7 +171,7 @@ class TransformerEncoder:
         """
         mask = features["attention_mask"]
         output = self._model(input_ids=features["input_ids"], attention_mask=mask)
-        pooled = self._projections(self._pool(output, mask))
+        pooled: torch.Tensor = self._projections(self._pool(output, mask))
         if self.spec.truncated:
             pooled = pooled[:, : self.spec.dimension]
         if pooled.shape[1] != self.spec.dimension:
