@@ -7,7 +7,7 @@ language-model client. ``evidence`` has the records of test programs and their r
 """
 
 from agents.committee.algorithm import Committee
-from agents.committee.factory import build_committee, build_model
+from agents.committee.factory import build_committee, build_model, replaying_committee
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
@@ -26,6 +26,7 @@ __all__ = [
     "embedding_model",
     "prompt_versions",
     "recipe_of",
+    "replaying_committee",
     "token_prices",
     "written_answer",
 ]

@@ -550,8 +550,8 @@ class Instead(Options, panel=_INSTEAD):
         default=False,
     )
     replay: bool = ask(
-        "Recompute all labels from stored model replies and test runs, and check that they equal "
-        "the stored labels; needs no model and no Docker.",
+        "Make the labels by these settings again from kept replies, and check that they equal the "
+        "stored labels; runs the programs again and asks no model.",
         default=False,
     )
 

@@ -27,7 +27,7 @@ CosqaError
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
 ├── JudgingError             pairs fail one after the other by an error of this program
 ├── WorkerLostError          a Ray worker's process died
-├── ReplayError              stored replies and executions do not give the stored labels
+├── ReplayError              kept replies do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
 ├── StabilityError           labels that were given again differ too much from the first ones
 ├── StudyError               what a study's figures are computed from is not there
@@ -158,7 +158,7 @@ class WorkerLostError(CosqaError):
 
 
 class ReplayError(CosqaError):
-    """Stored replies and executions do not give the stored labels."""
+    """Kept replies do not give the stored labels."""
 
 
 class CanaryError(CosqaError):

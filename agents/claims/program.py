@@ -25,7 +25,6 @@ _ADAPTED, _TEST = "adapted_answer", "test_claim_"
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
-_CALLS = re.compile(r"^    given = .*?passed\((.*)$", re.MULTILINE)
 _UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
 _HELPERS = '''import traceback
 
@@ -212,12 +211,6 @@ def _is_of_target(node: ast.stmt) -> bool:
 def is_claims_program(program: str) -> bool:
     """Return whether a program was made by `claims_program`."""
     return f"def {_ADAPTED}(" in program
-
-
-def is_same_run(one: str, other: str) -> bool:
-    """Return whether two programs are one, but for our part of it where they are of claims."""
-    calls, others = map(_CALLS.findall, (one, other))
-    return one == other or (calls == others and calls != [] and is_claims_program(one))
 
 
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:

@@ -3,7 +3,7 @@
 ``configurations`` names the agents, ``factory`` makes a committee of settings, ``algorithm`` judges
 one pair with the ``tester``; ``trace`` keeps its calls and runs, ``paths`` names how it ended, and
 ``recipe`` is what its label depends on. ``specified`` judges by a query's specification;
-``account`` reads from stored evidence what that rested on. ``generation`` has missing code written,
-``replay`` derives labels again. ``remembering`` and ``other_code`` are boxes: one that answers from
-kept runs, one that holds another code.
+``account`` reads from stored evidence what that rested on. ``generation`` has missing code written.
+``remembering`` and ``other_code`` are boxes: one that answers from kept runs, one that holds
+another code.
 """

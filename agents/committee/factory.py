@@ -7,7 +7,7 @@ from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
 from agents.llm.batch.requests import BatchRequests
-from agents.llm.client import LanguageModel, ReportingModel
+from agents.llm.client import KeptReplies, LanguageModel, ReportingModel
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
 from infra.budget import Budget
@@ -42,6 +42,17 @@ def build_committee(
     model = build_model(settings, labelling_round, run, by_batch=by_batch)
     if by_batch:
         sandbox = RememberingSandbox(sandbox, Journal(settings.store.journal), recipe_id)
+    return committee_on(model, settings, recipe_id, sandbox)
+
+
+def replaying_committee(
+    settings: Settings, recipe_id: str, sandbox: Sandbox, labelling_round: int | str = 1
+) -> Committee:
+    """Return the committee of `build_committee`, which finds kept replies and asks no model."""
+    llm = settings.llm
+    if llm.is_recorded:
+        return committee_on(RecordedReplies(llm), settings, recipe_id, sandbox)
+    model = KeptReplies(llm, Journal(settings.store.journal), labelling_round)
     return committee_on(model, settings, recipe_id, sandbox)
 
 

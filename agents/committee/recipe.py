@@ -143,13 +143,6 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
     }
 
 
-def gates_of(recipe: Mapping[str, object]) -> GateSettings:
-    """Return the gates' settings of a stored recipe; the defaults where it has none."""
-    stored = recipe["gates"] if isinstance(recipe["gates"], Mapping) else {}
-    names = {stored: name for name, stored in _STORED_NAMES.items()}
-    return GateSettings.model_validate({names.get(key, key): stored[key] for key in stored})
-
-
 def _stored_gates(gates: GateSettings) -> dict[str, object]:
     fields = gates.model_dump(mode="json")
     return {_STORED_NAMES.get(name, name): value for name, value in fields.items()}

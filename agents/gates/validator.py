@@ -14,7 +14,7 @@ from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
 from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box
 
-MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
+_MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
 _COUNTS = {"outcome", "error_type", "tests_run", "asserts_executed", "target_calls"}
@@ -150,7 +150,7 @@ class OracleValidator:
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
             if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
-                return {Gate.KILLS_MUTANTS: MAY_BE_EMPTY}
+                return {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY}
         return {}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:

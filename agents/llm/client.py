@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import RawReply, claimed, find_reply
@@ -15,7 +15,7 @@ from agents.llm.reservations import Reservations
 from agents.llm.retry import RequestError, raise_for, retrying
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.budget import Budget
-from infra.errors import UnreadableReplyError
+from infra.errors import ModelUnavailableError, UnreadableReplyError
 from infra.identity import digest_of
 from infra.journal import Journal
 from infra.records import LanguageModelCall
@@ -234,3 +234,15 @@ class LanguageModel:
         if simpler and self._format == refused:  # else a concurrent request has done so already
             self._format = simpler
         return simpler is not None
+
+
+class KeptReplies(LanguageModel):
+    """A client that finds replies in the journal and asks nobody: a label is audited by it."""
+
+    async def _asked_once(self, question: Question, key: str) -> NoReturn:  # noqa: ARG002
+        """Refuse.
+
+        Raises:
+            ModelUnavailableError: Always.
+        """
+        raise ModelUnavailableError(f"no reply to this request of the {question.role} is kept")

@@ -134,27 +134,18 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
 
 
 def print_replay(settings: Settings) -> None:
-    """Derive all labels of the store again and print how each recipe's came out."""
-    recipes = 0
-    for result in replay(open_database(settings.store), settings):
-        recipes += 1
+    """Make the labels of the settings' recipe again and print what came of each round."""
+    for result in replay(settings):
         say(f"{result.model}, recipe {result.recipe_id}: {_summary(result)}")
-    if not recipes:
-        say("There are no labels of agents in this store.")
 
 
 def _summary(result: Replay) -> str:
-    if result.made_by:
-        return (
-            f"skipped: made by algorithm {result.made_by}; replay them with the version that has "
-            "it, or annotate again"
-        )
-    left_out = ""
-    if result.without_text:
-        left_out = f"; {result.without_text:,} left out, their texts are not in the store"
+    left_out = "".join(f"; {number:,} left out: {why}" for why, number in result.left_out.items())
+    if not result.pairs:
+        return f"the store has no label by this recipe that can be made again{left_out}"
     return (
-        f"{result.pairs:,} labels derived again from stored replies and runs, all equal to the "
-        f"stored ones (digest {result.digest}){left_out}"
+        f"{result.pairs:,} labels made again from kept replies, all equal to the stored ones"
+        f"{left_out}"
     )
 
 

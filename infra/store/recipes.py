@@ -82,14 +82,6 @@ def load_bodies(database: Database) -> dict[RecipeId, Body]:
     return {recipe_id: json.loads(body) for recipe_id, body in rows}
 
 
-def recipe_ids(database: Database) -> list[RecipeId]:
-    """Return the ids of all recipes with annotations, oldest first."""
-    return database.column(
-        "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
-        "ORDER BY created_at, recipe_id"
-    )
-
-
 # One row for each set of labelling rounds that were in use together.
 _USED = (
     "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds, (SELECT "

@@ -9,6 +9,6 @@ rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods),
 
 Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
 model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human
-annotators against known labels, ``replay`` derives stored labels again, and ``sandbox`` is the code
-behind the sandbox commands.
+annotators against known labels, ``replay`` makes labels again from kept replies, and ``sandbox`` is
+the code behind the sandbox commands.
 """

@@ -1,27 +1,26 @@
-"""Replay: all labels derived again from stored calls and executions, and compared.
+"""Replay: labels made again from the replies in the journal, and compared with the stored ones.
 
-It uses no model, no engine and no network: the store has the recipe, the replies and the executions
-of each label.
+Test programs run again, and no model is asked.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agents.committee.configurations import ALGORITHM
-from agents.committee.recipe import gates_of
-from agents.committee.replay import replayed
+from agents import replaying_committee
 from infra.batches import batched
 from infra.errors import ReplayError
-from infra.identity import digest_of
-from infra.ids import RecipeId
 from infra.records import Annotation, Pair, Record
 from infra.settings import Settings
-from infra.store import Database, annotations, recipes
+from infra.store import annotations, open_database
+from sandbox.backends import make_sandbox
+from sandbox.contract.kept import CheckedSandbox
+from tasks.runtime.references import RecipeReference
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.rounds import rounds_of
 
 _BATCH = 1_000
 _DIFFERENCES_SHOWN = 5
-
-LabelRow = tuple[str, str, str, int | None, str]
 
 
 class Replay(Record):
@@ -30,105 +29,78 @@ class Replay(Record):
     Attributes:
         recipe_id: The recipe.
         model: The model that gave the replies.
-        pairs: Number of labels derived again.
-        digest: Digest of their query, code, status, label and evidence, in the order of ids.
-        without_text: Number of labels not derived: the text of their query or code is missing.
-        made_by: The algorithm that made the labels, if this version cannot derive them.
+        pairs: Number of labels made again.
+        left_out: Reason → number of labels that could not be made again.
     """
 
     recipe_id: str
     model: str
-    pairs: int = 0
-    digest: str = ""
-    without_text: int = 0
-    made_by: str = ""
+    pairs: int
+    left_out: dict[str, int]
 
 
-def replay(database: Database, settings: Settings) -> Iterator[Replay]:
-    """Derive the labels of every recipe in the store again; yield one result for each recipe.
+def replay(settings: Settings) -> Iterator[Replay]:
+    """Make the stored labels of each labelling round of the settings again; yield its result.
 
     Args:
-        database: The store.
-        settings: Settings that are not part of a recipe, such as paths.
+        settings: Those by which the pairs were judged; neither address nor key is needed.
 
     Raises:
-        ReplayError: A derived label differs from the stored one.
+        ReplayError: A label differs from the stored one.
+        SandboxError: No engine answers, or its boxes do not show what they must.
     """
-    for recipe_id in recipes.recipe_ids(database):
-        recipe = recipes.load_recipe(database, recipe_id)
-        recipe_settings = _settings_of(recipe, settings)
-        if recipe["algorithm"] != ALGORITHM:
-            made_by = str(recipe["algorithm"])
-            yield Replay(recipe_id=recipe_id, model=recipe_settings.llm.model, made_by=made_by)
-            continue
-        stored: list[LabelRow] = []
-        derived: list[LabelRow] = []
-        for pairs, annotated in _batches(database, recipe_id):
-            replays = asyncio.run(_derive(pairs, annotated, recipe_settings))
-            stored += [_label_row(item) for item in annotated]
-            derived += [_label_row(item) for item in replays]
-        _compare(recipe_id, stored, derived)
-        yield Replay(
-            recipe_id=recipe_id,
-            model=recipe_settings.llm.model,
-            pairs=len(derived),
-            digest=digest_of(derived),
-            without_text=len(annotations.finished_pairs(database, recipe_id)) - len(derived),
-        )
+    for recipe in rounds_of(current_recipe(settings), settings):
+        yield _replayed(recipe, recipe.settings(settings))
 
 
-def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
-    """Return the settings with those of a recipe, except for the sandbox, which replay ignores."""
-    llm = settings.llm.model_validate(recipe["model"])
-    values = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
-    if "scaffolding" in recipe:
-        values["scaffolding"] = "on" if recipe["scaffolding"] else "off"
-    if "evidence" in recipe:
-        values["evidence"] = recipe["evidence"]
-    judging = {name: value for name, value in values.items() if value is not None}
-    return settings.model_copy(
-        update={
-            "llm": llm,
-            "annotation": settings.annotation.model_validate(judging),
-            "gates": gates_of(recipe),
-        }
-    )
-
-
-def _batches(
-    database: Database, recipe_id: RecipeId
-) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
-    """Yield pairs with their annotations."""
-    keys = sorted(annotations.finished_pairs(database, recipe_id))
-    for some in batched(keys, _BATCH):
-        batch = annotations.load_annotations(database, recipe_id, some)
-        pairs = {pair.key: pair for pair in annotations.load_pairs(database, some)}
-        judged = [(pairs[item.key], item) for item in batch if item.key in pairs]
-        yield [pair for pair, _ in judged], [item for _, item in judged]
-
-
-async def _derive(
-    pairs: Sequence[Pair], annotated: Sequence[Annotation], settings: Settings
-) -> list[Annotation]:
-    return [
-        await replayed(pair, annotation, settings)
-        for pair, annotation in zip(pairs, annotated, strict=True)
-    ]
-
-
-def _label_row(item: Annotation) -> LabelRow:
-    return item.query_id, item.code_id, item.status, item.label, item.support
-
-
-def _compare(recipe_id: str, stored: Sequence[LabelRow], derived: Sequence[LabelRow]) -> None:
-    differing = [(old, new) for old, new in zip(stored, derived, strict=True) if old != new]
+def _replayed(recipe: RecipeReference, settings: Settings) -> Replay:
+    database = open_database(settings.store)
+    equal, differing, left_out = 0, list[tuple[Annotation, Annotation]](), Counter[str]()
+    for keys in batched(sorted(annotations.finished_pairs(database, recipe.recipe_id)), _BATCH):
+        pairs = annotations.load_pairs(database, keys)
+        left_out["their texts are not in the store"] += len(keys) - len(pairs)
+        made = {item.key: item for item in asyncio.run(_judged(pairs, recipe, settings))}
+        for stored in annotations.load_annotations(database, recipe.recipe_id, list(made)):
+            again = made[stored.key]
+            if again.status == "failed":
+                left_out[again.reason] += 1
+            elif _said(again) == _said(stored):
+                equal += 1
+            else:
+                differing.append((stored, again))
     if differing:
         shown = "\n".join(
-            f"  query {old[0]}, code {old[1]}: stored {old[2:]}, derived {new[2:]}"
+            f"  query {old.query_id}, code {old.code_id}: stored {_said(old)}, made {_said(new)}"
             for old, new in differing[:_DIFFERENCES_SHOWN]
         )
         raise ReplayError(
-            f"{len(differing):,} of {len(stored):,} labels of recipe {recipe_id} differ from the "
-            f"stored ones when derived again:\n{shown}\nThe store or the algorithm has "
+            f"{len(differing):,} of {equal + len(differing):,} labels of recipe {recipe.recipe_id} "
+            f"differ from the stored ones when made again:\n{shown}\nThe store or the program has "
             "changed since: annotate again, or replay with the version that made them"
         )
+    return Replay(
+        recipe_id=recipe.recipe_id, model=recipe.model, pairs=equal, left_out=dict(+left_out)
+    )
+
+
+async def _judged(
+    pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings
+) -> list[Annotation]:
+    """Return the annotations of pairs by kept replies."""
+    sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
+    committee = replaying_committee(settings, recipe.recipe_id, sandbox, recipe.asks_as)
+    places = asyncio.Semaphore(settings.annotation.in_flight)
+
+    async def judge(pair: Pair) -> Annotation:
+        async with places:
+            return await committee.judge(pair)
+
+    try:
+        return await asyncio.gather(*map(judge, pairs))
+    finally:
+        await committee.close()
+        await sandbox.close()
+
+
+def _said(item: Annotation) -> tuple[str, int | None, str]:
+    return item.status, item.label, item.support

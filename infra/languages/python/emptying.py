@@ -61,11 +61,6 @@ def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
         return ()
 
 
-def is_emptied(code: str) -> bool:
-    """Return whether a code is one of these mutants."""
-    return _NAME in code
-
-
 def _mutant(tree: ast.Module, emptied: str, tells: str) -> Mutant:
     first = sum(
         isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body

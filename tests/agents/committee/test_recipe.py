@@ -8,7 +8,6 @@ from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
 from agents.committee.configurations import CONFIGURATIONS
-from agents.committee.recipe import gates_of
 from infra.identity import mark_of
 from infra.settings import (
     AnnotationSettings,
@@ -117,13 +116,3 @@ def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() 
 
 def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
     assert set(CONFIGURATIONS) == set(get_args(Configuration))
-
-
-def test_the_gates_of_a_stored_recipe_are_read_back_without_a_warning() -> None:
-    gates = GateSettings(mutants=5, min_killed=3, min_mutation_score=0.75)
-    gated = AnnotationSettings(configuration="gated")
-    recipe = recipe_of(Settings(gates=gates, annotation=gated), "box")
-    assert isinstance(recipe["gates"], dict)
-    assert {"least_killed", "least_score"} <= recipe["gates"].keys()
-    assert gates_of(recipe) == gates
-    assert gates_of({"gates": None}) == GateSettings()

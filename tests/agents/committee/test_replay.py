@@ -1,17 +1,20 @@
-"""The law of replay: what is stored gives the stored labels, with no model and no engine."""
+"""The law of replay: kept replies give the same labels again, with no model.
 
-from typing import Any, Literal
+Covers `agents.llm.client`, `agents.committee.factory`.
+"""
+
+from typing import Any
 
 import pytest
 
-from agents.committee.replay import replayed
-from infra.records import Annotation, ExecutionResult, Pair
+from agents import Committee, replaying_committee
+from infra.records import ExecutionResult, Pair
 from infra.settings import (
     AnnotationSettings,
     Configuration,
-    Evidence,
     LanguageModelSettings,
     Settings,
+    StoreSettings,
 )
 from tests.agents.committee.test_configurations import (
     ANSWERS,
@@ -34,19 +37,6 @@ MENDED = {"diagnosis": "d", "action": "add_import", "content": "import math"}
 INSTALLED = {"diagnosis": "d", "action": "install", "content": "missing"}
 FIXES = rule("fixer", {"reply": INSTALLED}, {"text": "no idea"}, {"reply": MENDED})
 DERIVED = {"status", "label", "decided_by", "path", "support", "judgements", "agreeing"}
-
-
-async def again(
-    pair: Pair,
-    annotation: Annotation,
-    configuration: Configuration,
-    evidence: Evidence | Literal["auto"] = "auto",
-) -> Annotation:
-    settings = Settings(
-        llm=LanguageModelSettings(model="openai/scripted"),
-        annotation=AnnotationSettings(configuration=configuration, evidence=evidence),
-    )
-    return await replayed(pair, annotation, settings)
 
 
 def as_the_program_says(program: str, installed: frozenset[str]) -> ExecutionResult:
@@ -109,8 +99,6 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
         FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)),
     "unreadable": ("paper", [UNCLEAR, rule("writer", {"text": "no"})],
                    FakeSandbox(lambda program, installed: PASSED)),
-    "declined": ("paper", [rule("screener", {"status": 413})],
-                 FakeSandbox(lambda program, installed: PASSED)),
     "claims hold": ("spec", [SPECIFIED, screened(), demanded("'ba'")],
                     FakeSandbox(claims_run({"'ab'": "'ba'"}))),
     "claims fail": ("spec", [SPECIFIED, screened("clear_non_match"), demanded("'ab'")],
@@ -130,9 +118,17 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
         "spec",
         [SPECIFIED, screened("unclear_behaviour"), demanded("open"), written(GOOD), ANSWERS],
         FakeSandbox(claims_run(dict.fromkeys(("'abc'", "''", "'aab'", "'ab'"), "'?'")))),
-    "no model": ("paper", [UNCLEAR, written(GOOD), rule("arbiter", {"status": 500})],
-                 FakeSandbox(lambda program, installed: PASSED)),
 }  # fmt: skip
+
+
+def replaying(bench: Bench, sandbox: FakeSandbox, configuration: Configuration) -> Committee:
+    """Return a committee on what the bench has kept; it knows neither address nor key."""
+    settings = Settings(
+        llm=LanguageModelSettings(model="openai/scripted"),
+        store=StoreSettings(folder=bench.folder),
+        annotation=AnnotationSettings(configuration=configuration),
+    )
+    return replaying_committee(settings, "recipe", sandbox)
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -141,74 +137,47 @@ async def test_every_road_leads_to_the_same_label_again(
 ) -> None:
     configuration, script, sandbox = ROADS[road]
     server = bench.serve(script)
-    committee = bench.committee(sandbox, configuration=configuration, max_retries=0)
+    committee = bench.committee(sandbox, configuration=configuration)
     made = await committee.judge(pair)
-    asked, boxes = len(server.calls), sandbox.made
-    derived = await again(pair, made, configuration)
-    assert derived.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
-    assert [call.reply for call in derived.calls] == [call.reply for call in made.calls]
-    assert [run.program for run in derived.executions] == [run.program for run in made.executions]
-    assert (len(server.calls), sandbox.made) == (asked, boxes), "nobody was asked"
+    asked = len(server.calls)
+    again = await replaying(bench, sandbox, configuration).judge(pair)
+    assert again.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
+    assert [call.reply for call in again.calls] == [call.reply for call in made.calls]
+    assert [run.program for run in again.executions] == [run.program for run in made.executions]
+    assert len(server.calls) == asked, "nobody was asked"
 
 
-async def test_a_run_that_differed_under_another_hash_seed_differs_again(
-    bench: Bench, pair: Pair
+@pytest.mark.parametrize(
+    "script",
+    [
+        [rule("screener", {"status": 413})],
+        [UNCLEAR, written(GOOD), rule("arbiter", {"status": 500})],
+    ],
+    ids=["declined", "away"],
+)
+async def test_a_reply_that_is_not_kept_is_named_and_gives_no_label(
+    bench: Bench, pair: Pair, script: list[dict[str, Any]]
 ) -> None:
-    results = iter([PASSED, raised(), PASSED, raised()])
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
-    sandbox = FakeSandbox(lambda program, installed: next(results))
-    made = await bench.committee(sandbox, configuration="gated").judge(pair)
-    derived = await again(pair, made, "gated")
-    assert (made.support, derived.support) == ("void_oracle", "void_oracle")
-
-
-async def test_a_stored_reply_that_was_changed_gives_another_label(
-    bench: Bench, pair: Pair
-) -> None:
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED)
-    made = await bench.committee(sandbox).judge(pair)
-    *others, last = made.calls
-    forged = last.model_copy(update={"reply": last.reply.replace("answers", "does_not_answer")})
-    derived = await again(pair, made.model_copy(update={"calls": (*others, forged)}), "paper")
-    assert (made.label, derived.label) == (1, 0)
+    server = bench.serve(script)
+    await bench.committee(sandbox, max_retries=0).judge(pair)
+    asked = len(server.calls)
+    again = await replaying(bench, sandbox, "paper").judge(pair)
+    role = "arbiter" if len(script) > 1 else "screener"
+    assert (again.status, again.label) == ("failed", None)
+    assert again.reason == f"no reply to this request of the {role} is kept"
+    assert len(server.calls) == asked
 
 
-async def test_another_algorithm_than_the_stored_one_is_noticed(bench: Bench, pair: Pair) -> None:
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+async def test_the_replies_of_one_round_are_not_those_of_another(bench: Bench, pair: Pair) -> None:
     sandbox = FakeSandbox(lambda program, installed: PASSED)
-    made = await bench.committee(sandbox).judge(pair)
-    derived = await again(pair, made, "simulated")
-    assert (derived.status, derived.reason) == ("failed", "no reply of the simulator is stored")
-
-
-def of_another_release(annotation: Annotation) -> Annotation:
-    """Return an annotation whose programs of claims have other helpers than this release's."""
-    executions = [
-        run.model_copy(update={"program": run.program.replace("def kinds_of", "def kinds_once_of")})
-        for run in annotation.executions
-    ]
-    return annotation.model_copy(update={"executions": tuple(executions)})
-
-
-@pytest.mark.parametrize("road", [road for road in ROADS if road.startswith(("claims", "a claim"))])
-async def test_what_claims_gave_counts_whatever_release_ran_them(
-    bench: Bench, pair: Pair, road: str
-) -> None:
-    configuration, script, sandbox = ROADS[road]
-    bench.serve(script)
-    made = await bench.committee(sandbox, configuration=configuration).judge(pair)
-    derived = await again(pair, of_another_release(made), configuration)
-    assert derived.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
-
-
-async def test_a_run_without_the_claims_that_do_not_run_is_not_needed_for_a_former_label(
-    bench: Bench, pair: Pair
-) -> None:
-    bench.serve([SPECIFIED, screened()])
-    sandbox = FakeSandbox(claims_run(broken=["'ab'"]))
-    made = await bench.committee(sandbox, configuration="spec").judge(pair)
-    assert (made.path, made.label, made.support) == ("claims_hold", 1, "valid_oracle")
-    former = made.model_copy(update={"executions": made.executions[:1]})
-    derived = await again(pair, former, "spec", "read")
-    assert (derived.path, derived.label, derived.support) == ("clear_match", 1, "screened")
+    bench.serve(ROADS["clear"][1])
+    await bench.committee(sandbox).judge(pair)
+    settings = Settings(
+        llm=LanguageModelSettings(model="openai/scripted"),
+        store=StoreSettings(folder=bench.folder),
+        annotation=AnnotationSettings(configuration="paper"),
+    )
+    for number, status in ((1, "labelled"), (2, "failed")):
+        again = await replaying_committee(settings, "recipe", sandbox, number).judge(pair)
+        assert again.status == status

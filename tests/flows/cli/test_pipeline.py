@@ -153,18 +153,17 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
 
 
 @pytest.mark.parametrize(
-    ("result", "words"),
+    ("found", "words"),
     [
-        (Replay(recipe_id="r", model="m", made_by="0"), ["skipped", "algorithm 0"]),
-        (Replay(recipe_id="r", model="m", pairs=1200, digest="d1"), ["1,200", "d1"]),
-        (
-            Replay(recipe_id="r", model="m", pairs=1, digest="d1", without_text=3),
-            ["3 left out", "not in the store"],
-        ),
+        ({"pairs": 1200}, ["1,200 labels made again"]),
+        ({"left_out": {"no text": 3}}, ["no label by this recipe", "3 left out: no text"]),
+        ({"pairs": 1, "left_out": {"no text": 3}}, ["1 labels made again", "3 left out: no text"]),
     ],
 )
-def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -> None:
-    assert [word for word in words if word not in _summary(result)] == []
+def test_a_replay_is_told_by_what_came_of_it(found: dict[str, object], words: list[str]) -> None:
+    replay = {"recipe_id": "r", "model": "m", "pairs": 0, "left_out": {}} | found
+    summary = _summary(Replay.model_validate(replay))
+    assert [word for word in words if word not in summary] == []
 
 
 @pytest.fixture
