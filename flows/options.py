@@ -982,29 +982,15 @@ class ShowPair(Store):
 
 
 class CheckStore(Store):
-    """How ``cosqa store check`` looks."""
-
-    quick: bool = ask("Do not read every row, vector, reply and exported file.", default=False)
+    """Which store ``cosqa store check`` checks."""
 
 
 class Backup(Store):
-    """Where ``cosqa store backup`` writes."""
+    """What ``cosqa store backup`` writes and ``cosqa store restore`` reads."""
 
     arguments = ("folder",)
 
     folder: Path = ask("The folder of the backup.", default=..., metavar="FOLDER")
-
-
-class Restore(Backup):
-    """What ``cosqa store restore`` puts in the store's place."""
-
-    force: bool = ask("Put it in the place of a store that is there, which is kept.", default=False)
-
-
-class Prune(Store):
-    """Whether ``cosqa store prune`` removes what it finds."""
-
-    yes: bool = ask("Remove it; without this nothing is removed.", default=False)
 
 
 class RunProgram(Options):

@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -77,7 +75,6 @@ CREATE TABLE batches (
 COMMIT;
 """
 _LEAST_SIZE = 512
-_FORMER = ("replies", "ledgers")  # folders of a store that has its replies and sums elsewhere
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _log = logging.getLogger(__name__)
@@ -256,38 +253,28 @@ class Journal:
 
     def _begun(self, synchronous: str) -> sqlite3.Connection:
         """Return a connection in a transaction, once no other process writes."""
-        while True:
-            tx: sqlite3.Connection = self._writer.opened(make=True)
-            tx.execute(f"PRAGMA synchronous = {synchronous}")
-            begin(tx, self.file)
-            if self._writer.is_current():
-                return tx
-            tx.execute("ROLLBACK")  # another file took the name, as by `cosqa store restore`
+        tx: sqlite3.Connection = self._writer.opened(make=True)
+        tx.execute(f"PRAGMA synchronous = {synchronous}")
+        begin(tx, self.file)
+        return tx
 
 
 class _Connection:
-    """A connection that is made anew when another file has taken the name of its own."""
+    """A connection that is opened at its first use."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._identity: tuple[int, int] | None = None
         self._connection: sqlite3.Connection | None = None
 
     def opened(self, *, make: bool) -> Any:  # noqa: ANN401 - a connection, None only unless `make`
         """Return the connection; None where there is no file, which is not to be made."""
-        if self._connection is None or not self.is_current():
-            self.close()
+        if self._connection is None:
             if not _is_there(self._file):
                 if not make:
                     return None
                 _make(self._file)
-            self._identity = _identity(self._file)  # before another may take its place
             self._connection = _open(self._file)
         return self._connection
-
-    def is_current(self) -> bool:
-        """Return whether it leads to the file that has the name."""
-        return self._identity is not None and self._identity == _identity(self._file)
 
     def close(self) -> None:
         """Close it."""
@@ -296,31 +283,17 @@ class _Connection:
             self._connection = None
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(file)  # noqa: PTH116 - at each look-up, and five times as fast
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _is_there(file: Path) -> bool:
     """Return whether there is a journal.
 
     Raises:
         sqlite3.DatabaseError: Something has lost it.
     """
-    log, *former = (file.with_name(name) for name in (f"{file.name}-wal", *_FORMER))
+    log = file.with_name(f"{file.name}-wal")
     is_logged = log.exists()  # first: others may make both meanwhile
     if not file.exists():
         if is_logged:
             raise _damage(f"it is gone, but {log} is there")
-        if left := [str(folder) for folder in former if folder.is_dir()]:
-            raise UnrecordableError(
-                f"{' and '.join(left)} are of a former version: put replies/replies.sqlite beside "
-                f"{file.name}, where it is taken over, so that no reply is paid for again; move "
-                "the folders away, and lower the budget by what was spent"
-            )
         return False
     if (size := file.stat().st_size) < _LEAST_SIZE:  # SQLite takes it for one that is to be made
         raise _damage(f"it has {size} bytes")
@@ -336,11 +309,6 @@ def _make(file: Path) -> None:
         new = Path(folder, file.name)
         with closing(sqlite3.connect(new, isolation_level=None)) as connection:
             connection.executescript(_TABLES)
-            if (former := file.with_name("replies.sqlite")).is_file():
-                connection.execute("ATTACH ? AS former", [str(former)])
-                connection.execute(
-                    "INSERT INTO replies (key, content) SELECT key, content FROM former.packed"
-                )
         sync(new)
         with suppress(FileExistsError):
             os.link(new, file)
@@ -389,9 +357,9 @@ def _explained(file: Path, written: Path | None = None) -> Iterator[None]:
         if code in _DAMAGED:
             raise UnrecordableError(
                 f"{file}, which has the replies that were paid for and what was spent, is damaged "
-                f"({error}): put a backup in its place by `cosqa store restore FOLDER --force`. Or "
-                "look up at the provider what was spent, lower the budget by it and move these "
-                "files away: then replies are asked and paid for again"
+                f"({error}): move the store away and run `cosqa store restore BACKUP`. Or look up "
+                "at the provider what was spent, lower the budget by it and move these files away: "
+                "then replies are asked and paid for again"
             ) from error
         if code == sqlite3.SQLITE_BUSY:
             raise UnrecordableError(
@@ -468,126 +436,13 @@ def snapshot(file: Path, target: Path) -> None:
             sync(target)
 
 
-def take_over(file: Path, copy: Path, *, is_same: bool) -> None:
-    """Put what a store has paid for into the copy of a backup that takes its place.
-
-    Replies that the copy lacks are added. Of one store the larger sums count, as spending only
-    grows; that is too much where less was taken since than was reserved then. Its batches are as
-    they are now; those of another store stay where they were, and what is reserved for them counts
-    as spent. What cannot be read, because the journal is damaged, is as in the copy.
-
-    Args:
-        file: The journal of the store.
-        copy: That of the backup; made where it lacks.
-        is_same: Whether both are of one store; else what they have spent is added up.
-
-    Raises:
-        UnrecordableError: The copy cannot be written.
-        DiskFullError: Its disk has no room.
-    """
-    with _explained(copy, copy):
-        if not copy.exists():
-            _make(copy)
-        with closing(_open(copy)) as tx:
-            for step in (_take_contents, partial(_take_money, is_same=is_same)):
-                tx.execute("BEGIN")
-                try:
-                    with closing(_open(file)) as present:
-                        step(present, tx)
-                except sqlite3.DatabaseError as error:
-                    if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-                        raise
-                    _log.warning("%s is damaged (%s): what cannot be read of it is as in the "
-                                 "backup", file, error)  # fmt: skip
-                tx.execute("COMMIT")
-
-
-def _take_contents(present: sqlite3.Connection, tx: sqlite3.Connection) -> None:
-    for table in _KEPT:
-        tx.executemany(
-            f"INSERT OR IGNORE INTO {table} (key, content, kept_at) VALUES (?, ?, ?)",  # noqa: S608
-            present.execute(f"SELECT key, content, kept_at FROM {table}"),  # noqa: S608
-        )
-
-
-def _take_money(present: sqlite3.Connection, tx: sqlite3.Connection, *, is_same: bool) -> None:
-    rows = {
-        table: present.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
-        for table in ("batches", "requests")
-    }
-    join = max if is_same else add
-    for model, now in sums_in(present).items():
-        with money(tx, model) as then:
-            then.tokens, then.usd = join(then.tokens, now.tokens), join(then.usd, now.usd)
-            then.dearest_usd = max(then.dearest_usd, now.dearest_usd)
-            then.unpriced = join(then.unpriced, now.unpriced)
-    for table, present_rows in rows.items() if is_same else ():
-        tx.execute(f"DELETE FROM {table}")  # noqa: S608
-        for row in present_rows:
-            tx.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
-
-
-def fault_of(file: Path, *, thorough: bool) -> str:
-    """Return what is wrong with a journal, "" for nothing.
-
-    Args:
-        file: The journal.
-        thorough: Whether to read every row and every content.
-    """
+def fault_of(file: Path) -> str:
+    """Return what is wrong with a journal, all of which is read; "" for nothing."""
     try:
-        if not _is_there(file):
-            return ""
-        with closing(_open(file)) as tx:
-            entries, unreadable = 0, 0
-            sums_in(tx)
-            if thorough:
+        if _is_there(file):
+            with closing(_open(file)) as tx:
+                sums_in(tx)
                 _check(tx)
-                for table in _KEPT:
-                    for (content,) in tx.execute(f"SELECT content FROM {table}"):  # noqa: S608
-                        entries, unreadable = entries + 1, unreadable + _is_unreadable(content)
     except (sqlite3.Error, OSError) as error:
         return str(error)
-    return f"{unreadable:,} of {entries:,} entries are damaged" if unreadable else ""
-
-
-def _is_unreadable(content: object) -> bool:
-    try:
-        zlib.decompress(content)  # type: ignore[arg-type]
-    except (zlib.error, TypeError):
-        return True
-    return False
-
-
-def old_contents(
-    file: Path, before: datetime, needed: Iterable[str], *, remove: bool = False
-) -> tuple[int, int]:
-    """Return how many contents were kept before a moment and are not needed, and their bytes.
-
-    Args:
-        file: The journal.
-        before: The moment.
-        needed: Keys of the contents that stay however old they are.
-        remove: Whether to remove them.
-
-    Raises:
-        UnrecordableError: The journal is damaged, or cannot be written.
-    """
-    with _explained(file):
-        if not _is_there(file):
-            return 0, 0
-        with closing(_open(file)) as tx:
-            tx.execute("CREATE TEMP TABLE needed (key BLOB PRIMARY KEY) WITHOUT ROWID")
-            begin(tx, file)
-            keys = ((bytes.fromhex(key),) for key in needed)
-            tx.executemany("INSERT OR IGNORE INTO needed VALUES (?)", keys)
-            entries, size = 0, 0
-            for table in _KEPT:
-                of_old = f"FROM {table} WHERE kept_at < ? AND key NOT IN (SELECT key FROM needed)"  # noqa: S608
-                moment = [int(before.timestamp())]
-                query = f"SELECT count(*), coalesce(sum(length(content)), 0) {of_old}"
-                found = tx.execute(query, moment).fetchone()
-                entries, size = entries + found[0], size + found[1]
-                if remove:
-                    tx.execute(f"DELETE {of_old}", moment)
-            tx.execute("COMMIT")
-    return entries, size
+    return ""

@@ -4,8 +4,7 @@ import logging
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large journal is copied in a minute
@@ -27,18 +26,6 @@ def connect(file: Path) -> sqlite3.Connection:
     patiently(lambda: connection.execute(f"PRAGMA journal_mode = {mode}"), file)
     connection.execute("PRAGMA synchronous = FULL")
     return connection
-
-
-@contextmanager
-def unwritten(file: Path) -> Iterator[None]:
-    """Let processes that want to write to a SQLite file wait inside the ``with``; they may read.
-
-    Raises:
-        sqlite3.Error: The file cannot be opened, is no database, or is locked for too long.
-    """
-    with closing(connect(file)) as connection:
-        begin(connection, file)
-        yield
 
 
 def begin(connection: sqlite3.Connection, file: Path) -> None:

@@ -114,40 +114,30 @@ _SANDBOX = {
 
 _STORE = {
     "check": Command(
-        "Check database, vectors, replies and exports; say what is wrong and what to do about it.",
+        "Check the store: schema version, counts and references; say what is wrong.",
         "CheckStore",
         ("store:check",),
         details="Nothing is changed. The exit status is 1 if something is lost or wrong.",
-        examples=("cosqa store check", "cosqa store check --quick --store cosqa-data"),
+        examples=("cosqa store check", "cosqa store check --store cosqa-data"),
     ),
     "backup": Command(
         "Write a backup of the whole store into a new folder, while runs may go on.",
         "Backup",
         ("store:backup",),
-        details="It has the database, vectors (by a second name where the disk is the same), "
-        "replies and what was spent, and a list of them with checksums; it is there when it is "
-        "whole, or not at all.",
+        details="It has the database, the journal of replies and of what was spent, and vectors "
+        "(by a second name where the disk is the same). It is there when it is whole, or not at "
+        "all.",
         examples=("cosqa store backup backups/monday",),
     ),
     "restore": Command(
-        "Put a backup in the store's place, after comparing all of it with its checksums.",
-        "Restore",
+        "Put a backup into the store's folder, which must be empty or absent.",
+        "Backup",
         ("store:restore",),
-        details="A store that is there is not overwritten: with --force it is kept under another "
-        "name, and the replies that were paid for since and what was spent are taken over from it.",
+        details="Nothing is overwritten: move a store that is there away, or name another folder.",
         examples=(
-            "cosqa store restore backups/monday --force",
+            "cosqa store restore backups/monday",
             "cosqa store restore backups/monday --store another-store",
         ),
-    ),
-    "prune": Command(
-        "Show what is old and needed by no label that stands or was published; with --yes remove "
-        "it.",
-        "Prune",
-        ("store:prune",),
-        details="The settings of the section retention say how long what is kept. The room is used "
-        "again by what is written later.",
-        examples=("cosqa store prune", "cosqa store prune --yes"),
     ),
 }
 

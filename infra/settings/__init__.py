@@ -57,7 +57,7 @@ from infra.settings.sections import (
     SearchSettings,
 )
 from infra.settings.source import SourceSettings
-from infra.settings.store import RetentionSettings, StoreSettings
+from infra.settings.store import StoreSettings
 from infra.settings.toml_file import read_toml
 from infra.settings.training import TrainingSettings
 
@@ -82,7 +82,6 @@ __all__ = [
     "RaySettings",
     "ReannotationSettings",
     "Reason",
-    "RetentionSettings",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -103,7 +102,6 @@ class Settings(BaseSettings):
 
     preset: str | None = None
     store: StoreSettings = StoreSettings()
-    retention: RetentionSettings = RetentionSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
     encoder: EncoderSettings = EncoderSettings()

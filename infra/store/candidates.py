@@ -42,7 +42,7 @@ def record_search(
 ) -> None:
     """Store a search once; a ``pool`` has the unjudged results that methods ranked high.
 
-    The time of a search is that of its last use, by which retention tells it from former ones.
+    The time of a search is that of its last use.
     """
     with database.transaction() as tx:
         tx.insert(

@@ -2,9 +2,7 @@
 
 A process that has a DuckDB file open for writing locks out all others, readers too. So connections
 are not kept: each transaction opens the file, does its work and closes it; if another process has
-the file open, it waits for a while. Each connection also holds a shared lock on a file beside the
-database: housekeeping that copies the file, or puts another in its place, takes that lock alone,
-and then nobody has it open.
+the file open, it waits for a while.
 
 Damage of the file, which DuckDB finds by checksums when it opens the file and when it reads a
 block, is a `StoreError` that says what to do; a file of another schema is refused.
@@ -14,13 +12,13 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -28,26 +26,18 @@ import pyarrow as pa
 
 from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
-from infra.locks import locked
 from infra.records import Record
 from infra.settings import StoreSettings
 
 SCHEMA_VERSION = 14  # of `schema.sql`
 
 
-class Identity(NamedTuple):
-    """What a store says of itself: the version of its schema, and its random id."""
-
-    version: int
-    store_id: str
-
-
-def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:
-    """Return the identity of a store that this program can read.
+def require_version(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
+    """Return the id of a store that this program can read.
 
     Raises:
         StoreError: The file is no store of this program.
-        StoreVersionError: It has another version.
+        StoreVersionError: It has another schema version.
     """
     try:
         row = connection.execute("SELECT schema_version, store_id FROM meta").fetchone()
@@ -61,70 +51,14 @@ def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:
     version, store_id = row
     if version != SCHEMA_VERSION:
         raise StoreVersionError(
-            f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}; "
+            f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}: "
             "collect again into another folder with --store, or use the release that made it "
-            "(copy its journal.sqlite, or its replies/replies.sqlite, there first: replies are not "
-            "paid for again)"
+            "(copy its journal.sqlite there first: replies are not paid for again)"
         )
-    return Identity(int(version), str(store_id))
-
-
-def identity_of(settings: StoreSettings) -> Identity:
-    """Return the identity of the store in a folder, which is opened and not changed."""
-    with alone(settings), opened_alone(settings) as connection:
-        return identity_in(connection, settings.database)
+    return str(store_id)
 
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-
-_COLUMNS = (
-    "SELECT table_name, column_name || ' ' || data_type || CASE WHEN is_nullable THEN '' "
-    "ELSE ' NOT NULL' END || coalesce(' DEFAULT ' || column_default, '') FROM duckdb_columns() "
-    "WHERE NOT internal AND database_name = current_database()"
-)
-_CONSTRAINTS = (
-    "SELECT table_name, constraint_text FROM duckdb_constraints() "
-    "WHERE constraint_type <> 'NOT NULL' AND database_name = current_database()"
-)
-_KEYS = (
-    "SELECT table_name, constraint_column_names FROM duckdb_constraints() "
-    "WHERE constraint_type = 'PRIMARY KEY' AND database_name = current_database()"
-)
-# `infra.store.annotations` keeps these, and no index.
-_KEPT_BY_PROGRAM = {
-    "annotations": ("query_id", "code_id", "recipe_id"),
-    "llm_calls": ("query_id", "code_id", "recipe_id", "ordinal"),
-    "executions": ("query_id", "code_id", "recipe_id", "ordinal"),
-}
-
-
-def differences_from_schema(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """Yield what the tables of a file have and those of a new store have not, and the reverse."""
-    with closing(_new_store()) as new:
-        ours, theirs = _layout_of(new), _layout_of(connection)
-    for what, found in (("has", theirs - ours), ("lacks", ours - theirs)):
-        for table, part in sorted(found):
-            yield f"{table} {what} {part}"
-
-
-def _layout_of(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
-    """Return (table, definition of a column or constraint) of the file of a connection."""
-    rows = connection.execute(_COLUMNS).fetchall() + connection.execute(_CONSTRAINTS).fetchall()
-    return {(table, part) for table, part in rows}
-
-
-def keys_of_tables() -> dict[str, tuple[str, ...]]:
-    """Return table → columns of which no two rows may have the same values."""
-    with closing(_new_store()) as connection:
-        rows = connection.execute(_KEYS).fetchall()
-    return {str(table): tuple(columns) for table, columns in rows} | _KEPT_BY_PROGRAM
-
-
-def _new_store() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(":memory:")
-    connection.execute(SCHEMA.read_text(encoding="utf-8"))
-    return connection
-
 
 _NAME = "cosqa"  # of the file as a catalog, the same for every reader
 _LOCK_MESSAGE = "Could not set lock on file"
@@ -143,7 +77,6 @@ _DAMAGE = (
 # DuckDB refuses a file that another thread of this process is about to close.
 _turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
-_Entered = TypeVar("_Entered")
 _Kept = TypeVar("_Kept", bound=Record)
 Parameters = Sequence[object] | Mapping[str, object]
 
@@ -160,76 +93,41 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
         StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
         StoreError: It cannot be opened, or is damaged.
     """
-
-    def enter(stack: ExitStack) -> duckdb.DuckDBPyConnection:
-        _lock(stack, settings, shared=True)
-        return _open(stack, settings)
-
     with _telling_errors(settings), _turn_of_threads, ExitStack() as stack:
-        yield _entered(stack, settings, enter)
+        yield _opened(stack, settings)
 
 
-@contextmanager
-def alone(settings: StoreSettings, *, whole: bool = True) -> Iterator[None]:
-    """Keep all processes from the store's file inside a ``with``.
-
-    Only files may be worked on inside, and the store's by `opened_alone`.
-
-    Args:
-        settings: The store.
-        whole: Whether the file must open, so that it is whole and has no write-ahead log.
+def copy_database(settings: StoreSettings, target: Path) -> None:
+    """Write a copy of the store's database, as it is at one moment, to a new file.
 
     Raises:
         StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
-        StoreError: It cannot be opened.
+        StoreError: It cannot be opened, or is damaged.
+        StoreVersionError: It has another schema version.
     """
-
-    def enter(stack: ExitStack) -> None:
-        _lock(stack, settings, shared=False)
-        if whole and settings.database.is_file():
-            with opened_alone(settings) as connection:
-                connection.execute("CHECKPOINT")
-
-    with ExitStack() as stack:
-        _entered(stack, settings, enter)
-        yield
-
-
-@contextmanager
-def opened_alone(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the store's file for a ``with`` inside that of `alone`."""
-    with _telling_errors(settings), ExitStack() as stack:
-        yield _open(stack, settings)
-
-
-def _lock(stack: ExitStack, settings: StoreSettings, *, shared: bool) -> None:
-    file = settings.folder / "open.lock"
-    try:
-        stack.enter_context(locked(file, wait=False, shared=shared))
-    except BlockingIOError as error:
-        raise _Busy("its file is being read, copied or replaced") from error
-    except OSError as error:
-        if is_disk_full(error):
-            raise
-        raise StoreError(
-            f"cannot open {file}: {error}; make the store's folder writable, or choose another "
-            "with --store"
-        ) from error
+    with connected(settings) as connection:
+        require_version(connection, settings.database)
+        connection.execute(f"ATTACH {quoted(target)} AS copy (TYPE duckdb)")
+        try:
+            connection.execute(f"COPY FROM DATABASE {_NAME} TO copy")
+        finally:
+            connection.execute("DETACH copy")
 
 
 def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
     _require_log(settings)
     connection = _instance(settings.database.with_name(f"{settings.database.name}.tmp")).cursor()
-    stack.callback(connection.close)
     try:
         connection.execute(f"ATTACH {quoted(settings.database)} AS {_NAME} (TYPE duckdb)")
         connection.execute(f"USE {_NAME}")
     except duckdb.Error as error:
+        connection.close()
         if _LOCK_MESSAGE in str(error):
             raise _Busy(str(error)) from error
         if is_disk_full(error):
             raise
         raise StoreError(f"cannot open {settings.database}: {error}{_WAYS_OUT}") from error
+    stack.callback(connection.close)
     stack.callback(_detach, connection)
     return connection
 
@@ -269,14 +167,14 @@ def _require_log(settings: StoreSettings) -> None:
         raise StoreError(f"cannot open {log}: {error.strerror}") from error
     if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
         raise StoreError(
-            f"{log} is damaged, and what it holds of the last commits is lost: put a backup in "
-            "place by `cosqa store restore`, or move that file away to go on without them"
+            f"{log} is damaged, and what it holds of the last commits is lost: move the store away "
+            "and run `cosqa store restore BACKUP`, or move that file away to go on without them"
         )
 
 
 _WAYS_OUT = (
-    "; `cosqa store check` says what is damaged, and `cosqa store restore FOLDER --force` puts a "
-    "backup in its place"
+    "; `cosqa store check` says what is damaged; move the store away and run `cosqa store restore "
+    "BACKUP` to have a backup in its place"
 )
 
 
@@ -302,21 +200,12 @@ def _telling_errors(settings: StoreSettings) -> Iterator[None]:
         ) from error
 
 
-def _entered(
-    stack: ExitStack, settings: StoreSettings, enter: Callable[[ExitStack], _Entered]
-) -> _Entered:
-    """Return what ``enter`` returns as soon as no other process has the file.
-
-    What it enters while another has it is left again, so that nobody waits for a process that
-    itself waits.
-    """
+def _opened(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the store's file as soon as no other process has it open."""
     started, has_warned = time.monotonic(), False
     while True:
         try:
-            with ExitStack() as attempt:
-                found = enter(attempt)
-                stack.push(attempt.pop_all())
-                return found
+            return _open(stack, settings)
         except _Busy as error:
             busy = error
         waited_s = time.monotonic() - started
@@ -536,9 +425,9 @@ def _store_id(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) ->
     if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
-    identity = identity_in(connection, settings.database)
+    store_id = require_version(connection, settings.database)
     connection.commit()
-    return identity.store_id
+    return store_id
 
 
 def require_store(settings: StoreSettings) -> None:

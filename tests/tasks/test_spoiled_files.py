@@ -21,7 +21,6 @@ from infra.errors import CosqaError
 from infra.settings import SourceSettings, StoreSettings, load_settings
 from infra.settings.environment import PREFIX
 from infra.store import corpus, open_database
-from infra.store.backup import back_up, faults_of, read_backup
 from tasks.benchmarks import read_benchmark, write_benchmark, write_run
 from tasks.benchmarks.annotation_sheets import read_sheets
 from tasks.benchmarks.beir import read_beir
@@ -133,13 +132,6 @@ def _confirmations(folder: Path) -> Callable[[], object]:
     return lambda: read_sheet(folder / "sheet.csv")
 
 
-def _backup(folder: Path) -> Callable[[], object]:
-    settings = StoreSettings(folder=folder / "store")
-    open_database(settings)
-    back_up(settings, folder / "backup")
-    return lambda: list(faults_of(folder / "backup", read_backup(folder / "backup")))
-
-
 PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
 QUERY = json.dumps({"query": "double it", "id": "q1"}) + "\n"
 SHEET = "annotator,query,code,relevance,notes\nfirst,q,c,1,\nsecond,q,c,0,why\n"
@@ -154,7 +146,6 @@ READERS = {
     "sealed-export": Reader(_sealed_export, "b/*.parquet"),
     "settings": Reader(_settings),
     "confirmations": Reader(_confirmations),
-    "backup": Reader(_backup, "backup/cosqa-backup.json"),
     "sheet": _file(SHEET, lambda file: read_sheets([file]), "sheet.csv"),
     "truth": _file(PAIR * 2, read_truth),
     "pairs": _file(PAIR * 2, read_pairs),

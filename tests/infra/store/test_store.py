@@ -249,14 +249,6 @@ def test_whoever_changes_the_schema_raises_its_version() -> None:
     assert (SCHEMA_VERSION, digest) == (14, "620fb019466103a8ea4fb4a6943d05e9")
 
 
-def test_a_store_whose_lock_cannot_be_opened_is_an_error_that_says_what_to_do(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "open.lock").mkdir()
-    with pytest.raises(StoreError, match=r"writable.*--store"):
-        open_database(StoreSettings(folder=tmp_path))
-
-
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
     with database.transaction() as tx:
         tx.execute("UPDATE meta SET schema_version = 999")
