@@ -15,21 +15,13 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.steps import Steps
 from flows.runtime.writing import writing
-from infra.budget import Budget, run_budget
-from infra.markdown import markdown_text
+from infra.budget import run_budget
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.runtime.run_events import AUDIT_ALARM, artifact_key, tell
-from tasks.stages.annotate.audit import (
-    Audit,
-    audit_sentence,
-    compare_audit,
-    plan_audit,
-    raise_alarm,
-)
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -65,14 +57,11 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
     Labelling rounds follow one another, each over all candidates, and so do judges, each over those
-    that it gets. An audit, where it is one of the reasons, comes last, by the first judge.
+    that it gets.
 
     Args:
         run: The candidates, the recipe of the first round or judge, and the checked settings.
         after: The steps before it.
-
-    Raises:
-        StabilityError: The audit found that labels are not stable.
     """
     planned = plan_run(run, wait_for=after, return_state=True)
     show_plan(planned.result())
@@ -88,11 +77,6 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
             plans.append(chosen.result().model_copy(update={"budget": budget}))
             of_plan, steps = judge_plan(plans[-1], of_round.settings, [chosen])
             judged += of_plan
-        taken = sum(item.pairs for plan in plans for item in plan.reasons)
-        policy = run.settings.reannotation
-        if "audit" in policy.take and policy.audited(policy.audit_pairs, taken):
-            asked = run.by(run.recipe.settings(run.settings))
-            _, steps = audit_labels(asked, budget, taken, steps)
     return judged, steps
 
 
@@ -103,36 +87,6 @@ def show_plan(plan: RunPlan) -> None:
     key = artifact_key("plan", plan.collection)
     page = markdown_page(plan_document(plan))
     create_markdown_artifact(page, key=key, description=plan_sentence(plan))
-
-
-def audit_labels(
-    run: AnnotationRun, budget: Budget, judged: int = 0, after: Steps = ()
-) -> tuple[Audit, Steps]:
-    """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
-
-    Args:
-        run: Whose labels are audited, and how many.
-        budget: What the run may cost.
-        judged: How many pairs the run has taken for other reasons.
-        after: The steps before it.
-
-    Raises:
-        StabilityError: They differ too much, or more than before.
-    """
-    drawn = plan_audit(run, judged, wait_for=after, return_state=True)
-    plan = drawn.result().model_copy(update={"budget": budget})
-    _, steps = judge_plan(plan, run.settings, [drawn])
-    compared = compare_audit(run, plan, wait_for=steps, return_state=True)
-    found = compared.result()
-    sentence = audit_sentence(found)
-    key = artifact_key("audit", found.collection)
-    told = "\n\n".join(map(markdown_text, (sentence, found.alarm)))
-    create_markdown_artifact(told, key=key, description=sentence)
-    if found.alarm:
-        figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
-        tell(AUDIT_ALARM, found.collection, found.alarm, figures)
-    raise_alarm(found)
-    return found, [compared]
 
 
 def judge_plan(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[JudgedPairs, Steps]:

@@ -115,14 +115,6 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         after="collect",
     ),
     Deployment(
-        "audit",
-        "Judge a sample of labelled pairs again, and say how stable labels are. Runs every "
-        "Sunday at 04:00 UTC.",
-        options.Audit,
-        tags=("writes-labels",),
-        schedules=(Schedule("weekly", "0 4 * * 0"),),
-    ),
-    Deployment(
         "generate",
         "Let a model write answers to queries without a match, for people to confirm. It asks "
         "for no approval: its form and llm.budget_usd bound what it costs.",

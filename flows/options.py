@@ -438,15 +438,14 @@ class Extent(Options, panel=_JUDGE):
     reasons: tuple[str, ...] = ask(
         "Reason for which pairs are judged, the most urgent first.", "reannotation.take",
         "Reasons", default=(), flag="--reason", metavar="REASON", choices=REASONS,
-        unset="all but audit", line="`failed` takes those that are not due yet too.",
+        unset="all", line="`failed` takes those that are not due yet too.",
     )  # fmt: skip
     retry_all: bool | None = ask(
         "Take failed pairs that are not due yet too.", "reannotation.retry_all",
         "Failed pairs that are not due too", flag=None,
     )  # fmt: skip
     pairs: int | None = ask(
-        "Judge at most so many pairs in this run, over all labelling rounds; with the reason "
-        "audit, audit so many labelled pairs, or what the other reasons leave of them.",
+        "Judge at most so many pairs in this run, over all labelling rounds.",
         "reannotation.pairs", "Pairs to judge at most", unset="all pending ones",
     )  # fmt: skip
 
@@ -455,21 +454,6 @@ class Extent(Options, panel=_JUDGE):
         """Return the options of a command line: who asks for failed pairs wants all of them."""
         is_asked = "failed" in (values.get("reasons") or ())
         return super().of_command({**values, "retry_all": is_asked or None})
-
-    def overrides(self) -> Overrides:
-        """Return what the options that are given set: pairs of an audit are those it judges."""
-        found = super().overrides()
-        if self.pairs and "audit" in self.reasons:
-            found["reannotation"]["audit_pairs"] = self.pairs
-            if self.reasons == ("audit",):
-                del found["reannotation"]["pairs"]
-        return found
-
-
-class Audited(Options, panel=_JUDGE):
-    """How many pairs are audited."""
-
-    audit_pairs: int | None = ask("", "reannotation.audit_pairs", "Pairs to judge again", flag=None)
 
 
 class Spending(Options, panel=_JUDGE):
@@ -571,7 +555,7 @@ _JUDGED = (Judge, Agents, DrawnQueries, Extent, Spending, Batch, Instead)
 
 class Pipeline(
     Preset, Input, Reread, Candidates, Checkpoints, Judge, Agents, DrawnQueries, Extent,
-    Audited, Spending, Batch, Methods, Store, Output, Export, Instead,
+    Spending, Batch, Methods, Store, Output, Export, Instead,
 ):  # fmt: skip
     """What a command of the pipeline is to do."""
 
@@ -599,12 +583,6 @@ class Annotate(Pipeline):
     """What ``cosqa annotate`` is to do."""
 
     asks = (*_FOUND, *_JUDGED)
-
-
-class Audit(Pipeline):
-    """What a run of the deployment audit is to do."""
-
-    asks = (*_FOUND, Judge, Agents, Audited, Spending)
 
 
 class Publish(Pipeline):

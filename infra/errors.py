@@ -29,7 +29,6 @@ CosqaError
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              kept replies do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
-├── StabilityError           labels that were given again differ too much from the first ones
 ├── StudyError               what a study's figures are computed from is not there
 └── PublishError             an export would be misleading or incomplete
 
@@ -163,10 +162,6 @@ class ReplayError(CosqaError):
 
 class CanaryError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
-
-
-class StabilityError(CosqaError):
-    """Labels that were given again by the same recipe differ too much from the first ones."""
 
 
 class StudyError(CosqaError):

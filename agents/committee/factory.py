@@ -23,7 +23,7 @@ def build_committee(
     settings: Settings,
     recipe_id: str,
     sandbox: Sandbox,
-    labelling_round: int | str = 1,
+    labelling_round: int = 1,
     run: Budget | None = None,
     *,
     by_batch: bool = False,
@@ -34,7 +34,7 @@ def build_committee(
         settings: The model, the configuration, the gates and the folder of replies.
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
-        labelling_round: The round in which pairs are judged, or the name of an audit.
+        labelling_round: The round in which pairs are judged.
         run: The budget of the run; see `build_model`.
         by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
             programs are kept, so that the requests that rest on them are the same the next time.
@@ -82,7 +82,7 @@ def committee_on(
 
 def build_model(
     settings: Settings,
-    labelling_round: int | str = 1,
+    labelling_round: int = 1,
     run: Budget | None = None,
     *,
     by_batch: bool = False,
@@ -93,7 +93,7 @@ def build_model(
 
     Args:
         settings: The model and the folder of replies.
-        labelling_round: Replies of one round or audit are not found by another.
+        labelling_round: Replies of one round are not found by another.
         run: The budget of the run that asks; None is one without a limit of its own.
         by_batch: Collect requests without a kept reply for the next batch.
     """

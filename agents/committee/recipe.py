@@ -31,7 +31,7 @@ _OF_PROGRAMS = {
 }
 # Only a program that an agent wrote is repaired; one of claims is not.
 _OF_REPAIRS = ("max_try_time",)
-_NAMES = {**_OF_PROGRAMS, "agents": "agents", "audit": "audit", "round": "labelling round"}
+_NAMES = {**_OF_PROGRAMS, "agents": "agents", "round": "labelling round"}
 _BOX = "box"
 
 

@@ -69,7 +69,7 @@ class LanguageModel:
         settings: Which model and how.
         journal: Where replies are kept, and looked up before anything is paid for; has the pace and
             the budget that all workers share.
-        labelling_round: Replies of one round or audit are not found by another.
+        labelling_round: Replies of one round are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
         run: The budget of the run that asks, see `SharedLimiter`.
     """
@@ -78,7 +78,7 @@ class LanguageModel:
         self,
         settings: LanguageModelSettings,
         journal: Journal,
-        labelling_round: int | str = 1,
+        labelling_round: int = 1,
         deferral: BatchRequests | None = None,
         run: Budget | None = None,
     ) -> None:

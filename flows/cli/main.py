@@ -79,13 +79,6 @@ _ANNOTATORS = {
         details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
         examples=("cosqa annotators rounds --store cosqa-data",),
     ),
-    "audits": Command(
-        "Print how stable labels are: alpha of each audit.",
-        "Store",
-        ("checks:store", "annotators:print_audits"),
-        details="Audits are made by `cosqa annotate --reason audit`.",
-        examples=("cosqa annotators audits --store cosqa-data",),
-    ),
 }
 
 _SANDBOX = {
@@ -174,7 +167,6 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa annotate --model openai/gpt-4o-mini --limit 10",
             "cosqa annotate --plan",
             "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
-            "cosqa annotate --reason audit --pairs 50",
             "cosqa annotate --replay",
         ),
     ),
@@ -278,7 +270,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.",
         "Server",
         ("server:serve",),
-        details="The UI shows runs and starts them; runs of annotate, audit and benchmark wait "
+        details="The UI shows runs and starts them; runs of annotate and benchmark wait "
         "there until a person approves their plan, generate and compare-annotators do not. The "
         "server listens on loopback and keeps its database in PREFECT_HOME, or where "
         "PREFECT_API_DATABASE_CONNECTION_URL says. A server or worker that dies is started again.",

@@ -30,7 +30,7 @@ from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, write_page
 from tasks.stages.up_to_date import found_done
 
-_ANNOTATE = ("benchmark", "annotate", "audit")
+_ANNOTATE = ("benchmark", "annotate")
 _COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 _NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
@@ -71,8 +71,6 @@ def _remember(options: Pipeline) -> None:
 def run_flow(options: Pipeline) -> None:
     """Run the flow of a command, if it has anything to do."""
     name, settings = options.command, options.settings
-    if name == "annotate" and settings.reannotation.take == ("audit",):
-        name = "audit"
     if not needs_server(settings) and _is_done(name, settings):
         return
     database = open_database(settings.store)
@@ -89,7 +87,7 @@ def run_flow(options: Pipeline) -> None:
 def _is_done(name: str, settings: Settings) -> bool:
     """Say that nothing is left to do, if so; else check input, model and engine."""
     ready = check_ready(settings)
-    if name != "audit" and (done := found_done(name, ready)):
+    if done := found_done(name, ready):
         say(_nothing_left(name, settings))
         if name in _WRITE_REPORTS:
             print_places(write_page(ready.database, *done, ready.settings)[0])

@@ -64,11 +64,7 @@ def lines(standing: Standing) -> Iterator[Line]:
     yield "runs", standing.holder or nothing
     if standing.stage:
         yield from _of_stage(standing.stage, is_alive=_is_alive(standing))
-    for name, texts in (
-        ("plan", standing.plans),
-        ("audit", standing.audits),
-    ):
-        yield from ((name, text) for text in texts)
+    yield from (("plan", text) for text in standing.plans)
     if standing.server:
         yield "server", standing.server
 

@@ -28,12 +28,7 @@ from prefect.server.schemas.states import StateType
 from flows.deployments import DEPLOYMENTS, TAG
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
-from tasks.runtime.run_events import (
-    AUDIT_ALARM,
-    BUDGET_EXHAUSTED,
-    CANARY_ALARM,
-    RUN_BUDGET_EXHAUSTED,
-)
+from tasks.runtime.run_events import BUDGET_EXHAUSTED, CANARY_ALARM, RUN_BUDGET_EXHAUSTED
 
 NAME_PREFIX = "cosqa: "
 _SIGN_OF_LIFE = "prefect.flow-run.heartbeat"
@@ -160,9 +155,8 @@ def notifications(operation: OperationSettings) -> list[AutomationCore]:
     return [
         AutomationCore(
             name=NOTIFY,
-            description="Tells of canaries judged wrongly, of labels that are less stable than "
-            "they are to be, and of a spent budget.",
-            trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED, RUN_BUDGET_EXHAUSTED}),
+            description="Tells of canaries judged wrongly, and of a spent budget.",
+            trigger=_on({CANARY_ALARM, BUDGET_EXHAUSTED, RUN_BUDGET_EXHAUSTED}),
             actions=[_notification(operation.notification_block)],
         )
     ]

@@ -1,4 +1,4 @@
-"""How a store stands: what runs on it, what was planned and audited."""
+"""How a store stands: what runs on it, what was planned."""
 
 from pathlib import Path
 
@@ -8,7 +8,6 @@ from infra.errors import StoreLockedError
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import open_database
-from infra.store.audits import StoredAudit, load_audits
 from infra.store.runs import (
     StageState,
     StoredPlan,
@@ -18,7 +17,6 @@ from infra.store.runs import (
 )
 from tasks.reports.plan import RunPlan, plan_sentence
 
-_AUDITS = 3
 _PATIENCE_S = 1.0
 
 
@@ -30,7 +28,6 @@ class Standing(Record):
         holder: Who writes into it; empty for nobody.
         stage: The stage at work, or the last one.
         plans: The last plan, in words.
-        audits: The last audits, in words.
         server: Address of the Prefect server's UI; empty without one.
     """
 
@@ -38,7 +35,6 @@ class Standing(Record):
     holder: str = ""
     stage: StageState | None = None
     plans: tuple[str, ...] = ()
-    audits: tuple[str, ...] = ()
     server: str = ""
 
 
@@ -65,7 +61,6 @@ def _of_database(settings: Settings) -> dict[str, object]:
         database = open_database(store)
         return {
             "plans": tuple(map(_plan, last_plans(database))),
-            "audits": tuple(map(_audit, load_audits(database)[-_AUDITS:])),
         }
     except StoreLockedError:
         return {"plans": ("unknown: another process has the database open",)}
@@ -74,11 +69,3 @@ def _of_database(settings: Settings) -> dict[str, object]:
 def _plan(stored: StoredPlan) -> str:
     sentence = plan_sentence(RunPlan.model_validate(stored.body))
     return f"{stored.planned_at.astimezone():%Y-%m-%d %H:%M} {sentence}"
-
-
-def _audit(audit: StoredAudit) -> str:
-    at = f"{audit.audited_at.astimezone():%Y-%m-%d} " if audit.audited_at else ""
-    if audit.alpha is None:
-        return f"{at}{audit.collection}: alpha undefined over {audit.pairs:,} pairs"
-    ends = "" if audit.low is None else f" ({audit.low:.3f} to {audit.high:.3f})"
-    return f"{at}{audit.collection}: alpha {audit.alpha:.3f}{ends} over {audit.pairs:,} pairs"

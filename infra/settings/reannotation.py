@@ -7,9 +7,7 @@ from pydantic import Field, model_validator
 
 from infra.settings.section import Section
 
-Reason = Literal[
-    "new_queries", "new_codes", "requested", "failed", "disagreement", "stale", "audit"
-]
+Reason = Literal["new_queries", "new_codes", "requested", "failed", "disagreement", "stale"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 REASON_SUMMARIES: Mapping[Reason, str] = {
     "new_queries": "of queries of which nothing was judged, or only candidates of this search",
@@ -19,7 +17,6 @@ REASON_SUMMARIES: Mapping[Reason, str] = {
     "failed": "failed under the current recipe, and due for another try",
     "disagreement": "judged by former recipes, whose labels differ",
     "stale": "judged by a former recipe, of which a part that the label depends on has changed",
-    "audit": "a random sample of labelled pairs, judged again to measure whether labels are stable",
 }
 
 
@@ -27,7 +24,7 @@ class ReannotationSettings(Section):
     """For which reasons pairs are judged, in which order, and how many."""
 
     take: tuple[Reason, ...] = Field(
-        tuple(reason for reason in REASONS if reason != "audit"),
+        REASONS,
         min_length=1,
         description="Reasons for which pairs are judged, the most urgent first: "
         + "; ".join(f"{name} ({about})" for name, about in REASON_SUMMARIES.items())
@@ -36,7 +33,7 @@ class ReannotationSettings(Section):
     limits: dict[Reason, int] = Field(
         {},
         description="Most pairs of a reason that one run judges, over all labelling rounds, such "
-        "as {stale = 500}; of the audit, most labelled pairs that it judges again.",
+        "as {stale = 500}.",
     )
     budgets_usd: dict[Reason, float] = Field(
         {},
@@ -46,8 +43,7 @@ class ReannotationSettings(Section):
     pairs: int | None = Field(
         None,
         ge=1,
-        description="Most pairs that one run judges, over all reasons and labelling rounds; an "
-        "audit gets what the other reasons leave of them.",
+        description="Most pairs that one run judges, over all reasons and labelling rounds.",
     )
     budget_usd: float | None = Field(
         None,
@@ -72,37 +68,12 @@ class ReannotationSettings(Section):
         description="Take failed pairs that are not due yet too; `--reason failed` of "
         "`cosqa annotate` sets it.",
     )
-    audit_pairs: int = Field(
-        50, ge=2, description="Labelled pairs that a stability audit judges again."
-    )
-    audit_seed: int = Field(0, ge=0, description="Seed of the audits' random samples.")
-    audit_min_alpha: float = Field(
-        0.8,
-        ge=-1,
-        le=1,
-        description="Krippendorff's alpha below which an audit raises an alarm; Krippendorff asks "
-        "for 0.8 where conclusions are to be drawn from labels.",
-    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if len(set(self.take)) < len(self.take):
             raise ValueError("take names a reason twice: each has one place in the order")
-        if "audit" in self.budgets_usd:
-            raise ValueError(
-                "budgets_usd has no part for the audit: bound it by limits or budget_usd"
-            )
         for name, bounds in (("limits", self.limits), ("budgets_usd", self.budgets_usd)):
             if any(bound < 0 for bound in bounds.values()):
                 raise ValueError(f"{name} must not be negative; 0 takes no pair of the reason")
         return self
-
-    def audited(self, labelled: int, judged: int = 0) -> int:
-        """Return how many of the labelled pairs an audit judges again, which comes last in a run.
-
-        Args:
-            labelled: How many there are.
-            judged: How many pairs the run takes for other reasons.
-        """
-        most = min(labelled, self.audit_pairs, self.limits.get("audit", self.audit_pairs))
-        return most if self.pairs is None else min(most, max(0, self.pairs - judged))

@@ -148,7 +148,7 @@ _JUDGED = (
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
-    """Store the texts of pairs outside any collection, so that their labels can be audited."""
+    """Store the texts of pairs outside any collection, so that their labels can be traced."""
     queries = {pair.query.query_id: pair.query for pair in pairs}
     codes = {pair.code.code_id: pair.code for pair in pairs}
     with database.transaction() as tx:

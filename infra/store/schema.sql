@@ -217,18 +217,6 @@ CREATE TABLE plans (                     -- what each annotation run was to do
     planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
-CREATE TABLE audits (                    -- pairs judged again to see whether labels are stable
-    audit_id        VARCHAR PRIMARY KEY,
-    collection      VARCHAR NOT NULL,
-    recipe_id       VARCHAR NOT NULL,    -- whose labels were audited
-    audit_recipe_id VARCHAR NOT NULL,    -- that judged them again
-    pairs           INTEGER NOT NULL CHECK (pairs >= 0),
-    alpha           DOUBLE,              -- Krippendorff's; NULL: not defined for these labels
-    low             DOUBLE,              -- its 95% interval
-    high            DOUBLE,
-    audited_at      TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-
 -- generate ----------------------------------------------------------------------------------------
 
 CREATE TABLE generated_codes (           -- codes that a model wrote for queries without a match

@@ -35,7 +35,6 @@ class RecipeReference(Record):
         model: The language model.
         sandbox: The engine and the image that programs run in; empty if none are run.
         labelling_round: The round in which pairs are judged, from 1.
-        audit: The number of the audit that judges labelled pairs again; 0 is none.
         judge: The judge's place among several, from 1; 0 where `llm.model` judges.
     """
 
@@ -43,7 +42,6 @@ class RecipeReference(Record):
     model: str
     sandbox: str = ""
     labelling_round: int = 1
-    audit: int = 0
     judge: int = 0
 
     @property
@@ -54,14 +52,6 @@ class RecipeReference(Record):
     def settings(self, settings: Settings) -> Settings:
         """Return the settings by which its judge judges, of those of a run."""
         return settings.by_judge[self.judge - 1] if self.judge else settings
-
-    @property
-    def asks_as(self) -> int | str:
-        """What replies are kept for: those of one round, or of one audit, are not another's.
-
-        Audits are numbered for each recipe: the id tells those of different recipes apart.
-        """
-        return f"audit {self.recipe_id}" if self.audit else self.labelling_round
 
 
 class JudgedPairs(Record):

@@ -14,9 +14,8 @@ from prefect.runtime import deployment
 # A model's budget is spent, which all runs share, or that of one run: the next one has its own.
 BUDGET_EXHAUSTED = "cosqa.budget.exhausted"
 RUN_BUDGET_EXHAUSTED = "cosqa.run-budget.exhausted"
-# The agents judge too many pairs with known labels wrongly; labels are not as stable as asked for.
+# The agents judge too many pairs with known labels wrongly.
 CANARY_ALARM = "cosqa.canary.alarm"
-AUDIT_ALARM = "cosqa.audit.alarm"
 BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
 
 Payload = dict[str, str | int | float | None]

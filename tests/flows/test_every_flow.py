@@ -83,7 +83,6 @@ def _commands(world: World) -> list[list[str]]:
         world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
         world.command("study", "--top-k", "3")[1:],
         [*leaderboard, "--annotate-unjudged"],
-        world.command("annotate", "--top-k", "3", "--reason", "audit", "--pairs", "3")[1:],
         ["diff", exported, exported, "--method", "bm25", *places],
         ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
         ["study", "kape", "--data", f"own={world.source}", *places],
@@ -115,8 +114,6 @@ PLAN = "plan what to judge of jsonl by openai/scripted"
 CHOOSE = "choose the pairs of jsonl for openai/scripted in round 1"
 JUDGE = "annotate-pairs / judge pairs of jsonl by openai/scripted"
 BATCH = "answer by batches what openai/scripted is asked of jsonl"
-DRAW = "draw a sample of the labels of jsonl by openai/scripted"
-COMPARE = "compare the labels of jsonl with those of the sample"
 REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
@@ -152,7 +149,6 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "evaluate": path(score(FUSED, "jsonl"), REPORT) | path(score(FUSED), REPORT),
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, JUDGE, BOARD),
-    "audit": path(PLAN, DRAW, JUDGE, COMPARE),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),

@@ -100,7 +100,7 @@ def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> 
         assert (asked.take, asked.retry_all) == (("failed",), bool(answer))
 
 
-@pytest.mark.parametrize("name", ["annotate", "benchmark", "audit", "leaderboard"])
+@pytest.mark.parametrize("name", ["annotate", "benchmark", "leaderboard"])
 def test_a_model_that_a_form_names_judges_alone_as_one_of_a_command_does(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,13 +114,6 @@ def test_a_model_that_a_form_names_judges_alone_as_one_of_a_command_does(
     for of in (model.of_form, model.of_command):
         settings = of(answers | {"model": "openai/m"}).settings
         assert (settings.llm.model, settings.annotation.judges) == ("openai/m", ())
-
-
-def test_pairs_of_an_audit_are_those_that_it_judges_by_a_form_as_by_a_command() -> None:
-    form = deployment_named("annotate").options
-    for of in (form.of_form, form.of_command):
-        asked = of({"reasons": ["audit"], "pairs": 80, "path": "src"}).settings.reannotation
-        assert (asked.take, asked.audit_pairs, asked.pairs) == (("audit",), 80, None)
 
 
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:

@@ -1,7 +1,4 @@
-"""Laws of rounds of change through the real commands: Prefect, Ray, encoder, publication.
-
-Covers `flows.audit`.
-"""
+"""Laws of rounds of change through the real commands: Prefect, Ray, encoder, publication."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -13,7 +10,6 @@ import pytest
 
 from infra.settings import SearchSettings
 from infra.store import corpus
-from infra.store.audits import load_audits
 from tasks.stages.candidates import search_identity
 from tests.flows.command_process import CommandProcess
 from tests.flows.rounds_of_change import (
@@ -183,6 +179,3 @@ def test_rounds_of_change_by_the_real_commands_are_those_of_the_naive_account(
         assert {key for key in before if key in keys} <= labels.keys()
         before = labels
     assert set(before) == set(keys)
-    told = program.run("annotate", "--reason", "audit", "--pairs", "5")
-    assert "5 of 5 labels of jsonl came out the same" in told
-    assert [item.pairs for item in load_audits(program.commands.database())] == [5]

@@ -141,7 +141,7 @@ async def judge_all(
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, recipe.asks_as, budget,
+        settings, recipe.recipe_id, sandbox, recipe.labelling_round, budget,
         by_batch=settings.annotation.batch,
     )  # fmt: skip
 

@@ -94,13 +94,9 @@ async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> st
 
 
 def record_rounds(database: Database, run: AnnotationRun) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use on a collection.
-
-    They are not where a run takes no pending pairs: it is an audit.
-    """
-    takes_pending = any(reason != "audit" for reason in run.settings.reannotation.take)
+    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
     bodies = {item.recipe.recipe_id: item.body for item in run.rounds}
-    recipes.record_recipes(database, bodies, run.search.collection if takes_pending else None)
+    recipes.record_recipes(database, bodies, run.search.collection)
 
 
 @stage(
@@ -168,9 +164,7 @@ def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> 
 
 
 def in_round(recipe: RecipeReference, settings: Settings) -> str:
-    """Return ", round 2 of 3", ", judge 1 of 2" or ", audit 4", nothing where there is one."""
-    if recipe.audit:
-        return f", audit {recipe.audit}"
+    """Return ", round 2 of 3" or ", judge 1 of 2", nothing where there is one."""
     if recipe.judge:
         return f", judge {recipe.judge} of {len(settings.annotation.judges)}"
     rounds = settings.annotation.rounds

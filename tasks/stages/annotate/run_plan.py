@@ -44,11 +44,9 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
         rounds.append(_Round(pending, taken, len(canaries), of_round, cost))
     take = settings.reannotation.take
     in_order = [*take, *(reason for reason in REASONS if reason not in take)]
-    audited = _audited(rounds, settings)
-    reasons = [_reason(reason, rounds, audited) for reason in in_order]
+    reasons = [_reason(reason, rounds) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
     judged = [sum(item.taken.values()) + item.canaries for item in rounds]
-    judged[0] += audited
     return RunPlan(
         collection=run.search.collection,
         recipe_id=run.recipe.recipe_id,
@@ -118,19 +116,9 @@ class _Round:
     cost: PairCost
 
 
-def _audited(rounds: list[_Round], settings: Settings) -> int:
-    """Return how many labelled pairs an audit of the run judges again."""
-    policy = settings.reannotation
-    judged = sum(sum(item.taken.values()) for item in rounds)
-    fresh = rounds[0].pending.counts.fresh
-    return policy.audited(fresh, judged) if "audit" in policy.take else 0
-
-
-def _reason(reason: Reason, rounds: list[_Round], audited: int) -> ReasonPlan:
+def _reason(reason: Reason, rounds: list[_Round]) -> ReasonPlan:
     by_round = tuple(item.taken.get(reason, 0) for item in rounds)
     pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
-    if reason == "audit":
-        pending, by_round = audited, (audited,)
     taken = sum(by_round)
     return ReasonPlan(
         reason=reason,
@@ -143,7 +131,7 @@ def _reason(reason: Reason, rounds: list[_Round], audited: int) -> ReasonPlan:
 
 def _expected(rounds: list[_Round], pairs: Sequence[int]) -> Expected:
     """Return what so many pairs of each round take; rounds follow one another."""
-    parts = zip(rounds, pairs, strict=False)
+    parts = zip(rounds, pairs, strict=True)
     return reduce(
         add, [expected_of(number, item.cost, item.run.settings) for item, number in parts]
     )

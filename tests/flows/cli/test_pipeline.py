@@ -393,7 +393,6 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
         ("benchmark", *source, "--plan"),
         ("annotate", *source),
         ("annotate", *source, "--plan"),
-        ("annotate", *source, "--reason", "audit"),
         ("evaluate", *source, *by_model),
         ("study", *source, *by_model),
         ("generate", *source),

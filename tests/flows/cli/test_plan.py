@@ -1,7 +1,4 @@
-"""What `cosqa annotate --plan` and `cosqa annotators audits` print.
-
-Covers `flows.cli.annotators`.
-"""
+"""What `cosqa annotate --plan` prints."""
 
 import json
 from pathlib import Path
@@ -12,11 +9,9 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from flows.cli.pipeline import left_over
 from flows.options import Annotate
-from infra.ids import RecipeId
 from infra.records import Candidate
 from infra.settings import StoreSettings, load_settings
 from infra.store import candidates, corpus, open_database
-from infra.store.audits import StoredAudit, record_audit
 from infra.store.runs import last_plans
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
@@ -83,8 +78,6 @@ def test_a_plan_before_anything_is_collected_makes_no_store(
         ([], None, {}),
         (["stale"], 5, {"take": ("stale",), "pairs": 5}),
         (["failed"], None, {"take": ("failed",), "retry_all": True}),
-        (["audit"], 50, {"take": ("audit",), "audit_pairs": 50}),
-        (["stale", "audit"], 5, {"take": ("stale", "audit"), "pairs": 5, "audit_pairs": 5}),
     ],
 )
 def test_options_say_which_reasons_are_taken(
@@ -92,25 +85,6 @@ def test_options_say_which_reasons_are_taken(
 ) -> None:
     given = Annotate.of_command({"reasons": reasons, "pairs": pairs}).overrides()
     assert given.get("reannotation", {}) == expected
-
-
-def test_audits_are_printed_with_their_intervals(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    runner, store = CliRunner(), ["--store", str(tmp_path)]
-    database = open_database(StoreSettings(folder=tmp_path))
-    none = runner.invoke(app, ["annotators", "audits", *store])
-    assert "--reason audit" in none.output
-    audit = StoredAudit(
-        audit_id="a", collection="c", recipe_id=RecipeId("r"), audit_recipe_id=RecipeId("s"),
-        pairs=50, alpha=0.91, low=0.7, high=0.98,
-    )  # fmt: skip
-    record_audit(database, audit)
-    record_audit(database, audit.model_copy(update={"audit_id": "b", "alpha": None, "low": None}))
-    told = runner.invoke(app, ["annotators", "audits", *store]).output
-    assert "0.910 0.700 to 0.980" in " ".join(told.split())
-    assert "undefined" in told
 
 
 def test_a_run_that_did_nothing_says_what_is_pending_for_reasons_that_it_does_not_take(

@@ -19,7 +19,6 @@ from infra.errors import StoreError, StoreLockedError
 from infra.ids import RecipeId
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.audits import StoredAudit, record_audit
 from infra.store.runs import (
     JudgingState,
     StageState,
@@ -110,20 +109,12 @@ def recorded_plan(database: Database) -> str:
 
 def test_everything_is_gathered_from_the_store(settings: Settings, database: Database) -> None:
     recorded_plan(database)
-    record_audit(
-        database,
-        StoredAudit(
-            audit_id="a", collection="c", recipe_id=RecipeId("r"), audit_recipe_id=RecipeId("s"),
-            pairs=50, alpha=0.9, low=0.8, high=1.0,
-        ),
-    )  # fmt: skip
     write_state(settings.store, STATE)
     with temporary_settings({PREFECT_API_URL: ""}), writer_lease(settings.store, "annotate"):
         found = standing_of(settings)
     shown = said(found)
     assert shown["runs"].startswith(f"annotate (process {os.getpid()} on ")
     assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3")
-    assert shown["audit"].endswith("c: alpha 0.900 (0.800 to 1.000) over 50 pairs")
     assert "server" not in shown
     assert standing_of(settings, found).holder == "", "the lease is looked at each time"
 

@@ -16,7 +16,6 @@ from infra.errors import SettingsError
 from infra.ids import RecipeId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
-    REASONS,
     AnnotationSettings,
     LanguageModelSettings,
     ReannotationSettings,
@@ -52,7 +51,6 @@ SELECTION = Selection(
         ({"take": ("stale", "failed")}, {}, ENOUGH, [("stale", 100), ("failed", 3)]),
         ({"take": ("stale", "failed")}, {}, 101, [("stale", 100), ("failed", 1)]),
         ({"take": ("stale", "failed")}, {}, 100, [("stale", 100)]),
-        ({"take": ("audit",)}, {}, ENOUGH, []),
         ({}, {}, 0, []),
         ({"limits": {"stale": 7}}, {}, ENOUGH, [("new_queries", 40), ("failed", 3), ("stale", 7)]),
         ({"limits": {"new_queries": 0}}, {}, 50, [("failed", 3), ("stale", 47)]),
@@ -79,20 +77,6 @@ def test_rounds_share_what_a_person_bounds_and_never_take_more(most: int, of: li
     assert left >= 0
     if min(of) >= most:
         assert left == 0, "where enough is pending, all of it is taken"
-
-
-def test_an_audit_gets_what_its_limit_and_the_other_reasons_leave() -> None:
-    policy = ReannotationSettings(audit_pairs=50, limits={"audit": 40}, pairs=100)
-    assert policy.audited(1_000) == 40, "an audit by itself"
-    assert [policy.audited(1_000, judged) for judged in (0, 70, 100, 130)] == [40, 30, 0, 0]
-    assert policy.audited(7, 0) == 7
-    with pytest.raises(ValueError, match="no part for the audit"):
-        ReannotationSettings(budgets_usd={"audit": 1.0})
-
-
-def test_by_default_all_reasons_but_the_audit_are_taken() -> None:
-    policy = ReannotationSettings()
-    assert {*policy.take, "audit"} == set(REASONS)
 
 
 def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(

@@ -1,0 +1,131 @@
+"""Laws of plans: what a person gives bounds all rounds."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.logging import disable_run_logger
+
+from infra.collected import Collected
+from infra.ids import SearchId
+from infra.records import Candidate, Code, Query, SourceInfo
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    ReannotationSettings,
+    Reason,
+    Settings,
+    StoreSettings,
+)
+from infra.store import Database, candidates, corpus, open_database
+from infra.store.pending import pairs_in
+from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.stages.annotate.judge import judge_all
+from tasks.stages.annotate.pending import Taken
+from tasks.stages.annotate.plan import (
+    AnnotationPlan,
+    current_recipe,
+    plan_annotation,
+)
+from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.annotate.sinks import LocalPairs
+from tests.fakes.llm_server import KEY, ScriptedServer
+
+PAIRS = 12
+
+
+class Alternating(ScriptedServer):
+    """A model that answers 1 for every second query."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = int(call["query"].rpartition(" ")[2])
+        verdict = "answers" if number % 2 == 0 else "does_not_answer"
+        return {"reply": {"asked": "a", "deviations": "d", "verdict": verdict}}
+
+
+@pytest.fixture
+def model() -> Iterator[Alternating]:
+    with Alternating() as server:
+        yield server
+
+
+class World:
+    """A store with labelled pairs.
+
+    Args:
+        folder: Its folder.
+        model: The model.
+    """
+
+    def __init__(self, folder: Path, model: Alternating) -> None:
+        self.settings = Settings(
+            store=StoreSettings(folder=folder),
+            llm=LanguageModelSettings(
+                model="openai/m", base_url=model.base_url, api_key=KEY, max_retries=0
+            ),
+            annotation=AnnotationSettings(configuration="single", canaries=0),
+        )
+        self.database: Database = open_database(self.settings.store)
+        queries = tuple(Query.of(f"query number {number}") for number in range(PAIRS))
+        code = Code.of("def f(x):\n    return x")
+        info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+        content = Collected(info=info, queries=queries, codes=(code,))
+        corpus.replace_collections(self.database, "print", {"c": content}, annotated="c")
+        candidates.record_search(self.database, SearchId("s"), "c", ["made"], 1)
+        rows = [
+            Candidate(query_id=query.query_id, code_id=code.code_id, rank=1, similarity=1,
+                      by_encoder={})
+            for query in queries
+        ]  # fmt: skip
+        candidates.add_candidates(self.database, SearchId("s"), rows)
+        self.search = SearchReference(
+            search_id=SearchId("s"), collection="c", queries=PAIRS, candidates=PAIRS
+        )
+        self.recipe: RecipeReference = current_recipe(self.settings)
+        self.run = AnnotationRun(self.search, self.recipe, self.settings)
+        with disable_run_logger():
+            self.judge(plan_annotation.fn(self.run))
+
+    def judge(self, plan: AnnotationPlan, at_most: int = PAIRS) -> None:
+        pairs = list(pairs_in(self.database, "c", plan.pairs_file))[:at_most]
+        with LocalPairs(pairs, 4, self.database) as source:
+            asyncio.run(judge_all(source, self.settings, plan.recipe))
+
+
+@pytest.fixture
+def world(tmp_path: Path, model: Alternating) -> World:
+    return World(tmp_path / "store", model)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({}, {"new_queries": 2 * PAIRS}),
+        ({"pairs": 10}, {"new_queries": 10}),
+        ({"pairs": 27}, {"new_queries": 2 * PAIRS}),
+        ({"limits": {"new_queries": 7}}, {"new_queries": 7}),
+        ({"budgets_usd": {"new_queries": 0.0}}, {}),
+    ],
+)
+def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rounds(
+    world: World, policy: dict[str, Any], expected: dict[Reason, int]
+) -> None:
+    """The first of three rounds has judged all pairs."""
+    update = {
+        "reannotation": ReannotationSettings(**policy),
+        "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
+    }
+    settings = world.settings.model_copy(update=update)
+    plan = planned_run(world.database, world.run.by(settings))
+    assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
+    with disable_run_logger():
+        before: list[Taken] = []
+        for of_round in world.run.by(settings).rounds:
+            before += plan_annotation.fn(of_round, before).reasons
+    assert sum(item.pairs for item in before) == expected.get("new_queries", 0)
