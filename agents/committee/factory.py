@@ -46,7 +46,7 @@ def build_committee(
 
 
 def replaying_committee(
-    settings: Settings, recipe_id: str, sandbox: Sandbox, labelling_round: int | str = 1
+    settings: Settings, recipe_id: str, sandbox: Sandbox, labelling_round: int = 1
 ) -> Committee:
     """Return the committee of `build_committee`, which finds kept replies and asks no model."""
     llm = settings.llm

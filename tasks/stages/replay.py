@@ -88,7 +88,7 @@ async def _judged(
 ) -> list[Annotation]:
     """Return the annotations of pairs by kept replies."""
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = replaying_committee(settings, recipe.recipe_id, sandbox, recipe.asks_as)
+    committee = replaying_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round)
     places = asyncio.Semaphore(settings.annotation.in_flight)
 
     async def judge(pair: Pair) -> Annotation:
