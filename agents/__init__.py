@@ -13,12 +13,10 @@ from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
-from agents.roles.reranker import Reranker
 
 __all__ = [
     "Committee",
     "EmbeddingLimits",
-    "Reranker",
     "WrittenAnswer",
     "build_committee",
     "build_model",

@@ -12,7 +12,7 @@ from flows.runtime.run_names import run_name
 from flows.runtime.steps import SIDE_BY_SIDE
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.stages.preflight import check_agents, check_ready, check_scoring
+from tasks.stages.preflight import check_agents, check_ready
 from tasks.stages.report import WrittenReport
 
 
@@ -26,7 +26,6 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    check_scoring(ready.settings)
     recipe = check_agents(ready.settings) if ready.settings.annotation.agents else None
     source, steps = collect_candidates(ready)
     judged = JudgedPairs()

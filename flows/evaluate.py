@@ -14,7 +14,7 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import Ready, check_ready, check_scoring, collected_source
+from tasks.stages.preflight import Ready, check_ready, collected_source
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, score_method
@@ -28,7 +28,6 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    check_scoring(ready.settings)
     source = collected_source(ready)
     labels = label_sets(ready.database, source)
     published = published_benchmarks(ready.database, labels, ready.settings.publish)

@@ -480,7 +480,7 @@ class Methods(Options, panel=_SCORING):
 
     methods: tuple[str, ...] = ask(
         f"Retrieval method to score: {', '.join([*retrievers, *encoders])}, several fused "
-        "(bm25+minilm), or re-ranked by the language model (llm:bm25).",
+        "(bm25+minilm).",
         "evaluation.methods", "Retrieval methods", default=(), flag="--method",
         unset="all lexical methods and the chosen encoders; of `diff` none",
         examples=[["bm25", "minilm"]],

@@ -8,7 +8,7 @@ from flows.evaluate import score_methods
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.steps import SIDE_BY_SIDE, results_of
-from tasks.stages.preflight import check_ready, check_scoring, collected_source
+from tasks.stages.preflight import check_ready, collected_source
 from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.overlap import overlaps_of
@@ -26,7 +26,6 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Pat
         files: Further files that figures are computed from.
     """
     ready = check_ready(settings)
-    check_scoring(ready.settings)
     database, chosen = ready.database, with_study_metrics(ready.settings)
     source = collected_source(ready)
     published = studied_benchmark(database, source, chosen)

@@ -19,7 +19,6 @@ from infra.outputs import require_writable
 from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
-from tasks.ranking.methods import asks_model
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
@@ -33,19 +32,18 @@ from tasks.runtime.requirements import departures, fetched_at_first_use, missing
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
-_SCORE = ("benchmark", "evaluate")
 
 
 def pipeline(options: Pipeline) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
     if not options.replay:
         judging = options.command in _JUDGE and options.settings.annotation.agents
-        scoring = options.command in _SCORE and not options.plan
         _preset(options.settings, judging=judging and not options.plan)
         check_pipeline_input(options.settings)
         if judging and not options.settings.publish.include_unlicensed:
             _licences(options.settings)
-        _models(options.settings, judging=judging, scoring=scoring)
+        if judging:
+            _models(options.settings)
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         store(options)
 
@@ -63,21 +61,14 @@ def _licences(settings: Settings) -> None:
         raise SourceError(f"{error}, or give --include-unlicensed for private use") from None
 
 
-def _models(settings: Settings, *, judging: bool = False, scoring: bool = True) -> None:
-    """Refuse to go on where a model is going to be asked and none is named.
-
-    Args:
-        settings: The settings.
-        judging: Whether agents are going to judge.
-        scoring: Whether methods are scored, which may re-rank by the model.
+def _models(settings: Settings) -> None:
+    """Refuse to go on where agents are going to judge and no model is named.
 
     Raises:
         SettingsError: None is.
     """
-    for judge in settings.by_judge if judging else ():
+    for judge in settings.by_judge:
         judge.llm.require_model()
-    if scoring and asks_model(settings.evaluation, settings.search):
-        settings.llm.require_model()
 
 
 def _preset(settings: Settings, *, judging: bool) -> None:
@@ -107,7 +98,6 @@ def study(options: Study) -> None:
     """Check the names, the input, the store, and the files of further figures."""
     _preset(options.settings, judging=False)
     check_pipeline_input(options.settings)
-    _models(options.settings)
     store(options)
     for file in (*options.annotators, options.annotation_store, options.score_sheet):
         if file is not None and not file.is_file():
@@ -136,7 +126,8 @@ def generation(options: Generate) -> None:
 def leaderboard(options: Leaderboard) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
     check_comparison_input(options.settings, [options.benchmark], options.runs)
-    _models(options.settings, judging=options.unjudged_to_annotate > 0)
+    if options.unjudged_to_annotate:
+        _models(options.settings)
 
 
 def estimate(options: Estimate) -> None:
@@ -153,7 +144,6 @@ def train(options: Train) -> None:
 def diff(options: Diff) -> None:
     """Check methods, metrics and the folders of both versions."""
     check_comparison_input(options.settings, [options.before, options.after])
-    _models(options.settings)
 
 
 def store(options: Options) -> None:

@@ -33,7 +33,6 @@ from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import SAMPLE, TO_LABEL
 from tasks.stages.estimate.report import read_report as read_estimate
-from tasks.stages.preflight import check_scoring, needs_server
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.kape import FIGURES as KAPE_FIGURES
 from tasks.stages.study.kape import PAGE as KAPE_PAGE
@@ -50,8 +49,6 @@ _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's 
 
 def leaderboard(options: Leaderboard) -> None:
     """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
-    if not needs_server(options.settings):
-        check_scoring(options.settings)
     written = flow_result("leaderboard", options)
     page = str(written.folder / "leaderboard.html")
     print_leaderboard(written.before, page)

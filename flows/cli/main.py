@@ -216,8 +216,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "tests and charts.",
         "Leaderboard",
         ("checks:leaderboard", "evaluation:leaderboard"),
-        details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
-        "either re-ranked by the language model (llm:bm25).",
+        details="A method is a name such as bm25 or minilm, or several fused (bm25+minilm).",
         examples=(
             "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
             "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",

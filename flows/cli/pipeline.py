@@ -22,7 +22,6 @@ from tasks.stages.preflight import (
     check_agents,
     check_generation,
     check_ready,
-    check_scoring,
     collected_source,
     needs_server,
 )
@@ -96,8 +95,6 @@ def _is_done(name: str, settings: Settings) -> bool:
         look_at(ready.database, ready.settings.source, ready.fingerprint)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
         check_agents(ready.settings)
-    if name in _WRITE_REPORTS:
-        check_scoring(ready.settings)
     return False
 
 

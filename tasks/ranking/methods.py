@@ -1,7 +1,6 @@
-"""Retrieval methods by name: lexical ones, encoders, fused and re-ranked ones.
+"""Retrieval methods by name: lexical ones, encoders, and fused ones.
 
-``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number;
-``llm:bm25+minilm`` lets the language model of the settings put the first results in order.
+``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +11,7 @@ from infra.errors import UnknownNameError
 from infra.identity import mark
 from infra.records import Code, Query
 from infra.registry import unknown_name
-from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
+from infra.settings import EvaluationSettings, SearchSettings
 from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.dense import rank_vectors
 from tasks.ranking.fusion import fuse
@@ -20,11 +19,7 @@ from tasks.retrievers import Rankings, retrievers
 from tasks.search.pairs import Block
 from tasks.search.scores import Positions
 
-RERANKED = "llm:"
 _FUSED = "+"
-
-# Rankings with their first results in a better order.
-Rerank = Callable[[Rankings], Rankings]
 
 
 class VectorSource(Protocol):
@@ -46,25 +41,19 @@ class VectorSource(Protocol):
         ...
 
 
-def asks_model(evaluation: EvaluationSettings, search: SearchSettings) -> bool:
-    """Return whether a method to score re-ranks by the language model."""
-    return any(method.startswith(RERANKED) for method in chosen_methods(evaluation, search))
-
-
 def components(method: str) -> list[str]:
     """Return the registered retrievers and encoders that a method is made of.
 
     Raises:
         UnknownNameError: One of them is neither a retriever nor an encoder.
     """
-    names = method.removeprefix(RERANKED).split(_FUSED)
+    names = method.split(_FUSED)
     for name in names:
         if name not in retrievers.names() and not encoders.has(name):
             known = [*retrievers.names(), *encoders.names()]
             raise UnknownNameError(
                 f"{unknown_name('retrieval method', name, known)} or {SYNTAX}; join several with "
-                f"{_FUSED} to fuse them (bm25{_FUSED}minilm), put {RERANKED} in front to re-rank "
-                f"with the language model ({RERANKED}bm25)"
+                f"{_FUSED} to fuse them (bm25{_FUSED}minilm)"
             )
     return names
 
@@ -76,16 +65,14 @@ def renamed(method: str, name_of: Callable[[str], str]) -> str:
         method: The method.
         name_of: Name or reference of an encoder → its name.
     """
-    prefix = RERANKED if method.startswith(RERANKED) else ""
     names = [name_of(name) if encoders.has(name) else name for name in components(method)]
-    return prefix + _FUSED.join(names)
+    return _FUSED.join(names)
 
 
-def identity(method: str, model: LanguageModelSettings) -> str:
-    """Return the identity of a method's rankings: it changes with weights, revisions and models."""
+def identity(method: str) -> str:
+    """Return the identity of a method's rankings: it changes with weights and revisions."""
     keys = [key for name in components(method) if (key := _key(name))]
-    reranker = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
-    return mark("method", method, *keys, *reranker)
+    return mark("method", method, *keys)
 
 
 def _key(name: str) -> str:
@@ -102,7 +89,6 @@ class Ranker:
         queries: The benchmark's queries.
         codes: The codes that are ranked.
         vectors: The vectors of both.
-        rerank: The re-ranker behind ``llm:``; without one such methods are refused.
         memory_mb: Memory of a search by an encoder (`SearchSettings.memory_mb`).
     """
 
@@ -111,29 +97,22 @@ class Ranker:
         queries: Sequence[Query],
         codes: Sequence[Code],
         vectors: VectorSource,
-        rerank: Rerank | None = None,
         memory_mb: int = 2_048,
     ) -> None:
         self._queries = queries
         self._codes = codes
         self._vectors = vectors
-        self._rerank = rerank
         self._memory_mb = memory_mb
 
     def rank(self, method: str, depth: int) -> Rankings:
         """Return the ``depth`` best codes of each query.
 
         Raises:
-            UnknownNameError: There is no such method, or it needs a language model.
+            UnknownNameError: There is no such method.
             StoreError: An encoder has not embedded the collection.
         """
         ranked = [self._rank_by(name, depth) for name in components(method)]
-        rankings = ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
-        if not method.startswith(RERANKED):
-            return rankings
-        if self._rerank is None:
-            raise UnknownNameError(f"{method} needs a language model")
-        return self._rerank(rankings)
+        return ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
 
     def _rank_by(self, name: str, depth: int) -> Rankings:
         if not encoders.has(name):

@@ -7,8 +7,8 @@ rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods),
 ``report``.
 ``preflight`` checks once, before a flow starts, that all of them can run.
 
-Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
-model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human
-annotators against known labels, ``replay`` makes labels again from kept replies, and ``sandbox`` is
-the code behind the sandbox commands.
+Others: ``pooling`` turns unjudged results into candidates, ``diff`` compares two versions of a
+benchmark, ``compare_annotators`` scores agents and human annotators against known labels,
+``replay`` makes labels again from kept replies, and ``sandbox`` is the code behind the sandbox
+commands.
 """

@@ -16,7 +16,6 @@ from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings
 from infra.store import Database, corpus, open_database
-from tasks.ranking.methods import asks_model
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import prepare_run
 from tasks.runtime.input_checks import (
@@ -179,16 +178,6 @@ def check_generation(settings: Settings) -> None:
     check_agents(verifying_settings(settings))
 
 
-def check_scoring(settings: Settings) -> None:
-    """Check the model if a method to score re-ranks by it.
-
-    Raises:
-        SettingsError: The language model's name or key is invalid.
-    """
-    if asks_model(settings.evaluation, settings.search):
-        check_model(settings.llm)
-
-
 def check_annotators(
     settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
 ) -> list[tuple[Settings, RecipeReference]]:
@@ -226,12 +215,10 @@ def check_comparison(
     Raises:
         UnknownNameError: There is no such method or metric.
         SourceError: A folder is no benchmark, or a run is missing.
-        SettingsError: Two methods or runs have one name; or a method needs a language model whose
-            name or key is invalid.
+        SettingsError: Two methods or runs have one name.
     """
     settings = _loaded(settings)
     check_comparison_input(settings, benchmarks, runs)
-    check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 
 
@@ -296,7 +283,6 @@ def check_training(
     """
     settings = _loaded(settings)
     check_training_input(settings, bases or [settings.training.base], data, test)
-    check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 
 

@@ -1,7 +1,7 @@
 """Scoring: runs and scores of retrieval methods on a published benchmark, computed once.
 
 Runs are TREC files, in the folder of an export that this store has published, else in the
-leaderboard's folder. A run's tag has a digest of the method, its weights, its model and its depth,
+leaderboard's folder. A run's tag has a digest of the method, its weights and its depth,
 so that a run of other settings is not reused. Scores are stored under the benchmark's checksum.
 """
 
@@ -38,7 +38,6 @@ from tasks.ranking.methods import Ranker, components, identity
 from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
-from tasks.stages.rerank import reranker
 from tasks.stages.vectors import BenchmarkVectors
 
 _METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
@@ -144,12 +143,12 @@ def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
 
 
 def method_key(method: str, settings: Settings) -> str:
-    """Return the digest of a method with its weights, its model and its depth.
+    """Return the digest of a method with its weights and its depth.
 
     The standard metrics are part of it for compatibility with scores that earlier releases stored.
     """
     depth = str(settings.evaluation.depth)
-    return mark("scores", identity(method, settings.llm), depth, mark_of_set(STANDARD))
+    return mark("scores", identity(method), depth, mark_of_set(STANDARD))
 
 
 def _run_folder(database: Database, published: Published, settings: PublishSettings) -> Path:
@@ -219,7 +218,6 @@ def score_method(
     Raises:
         UnknownNameError: There is no such method or metric.
         EncoderError: An encoder cannot be loaded.
-        LanguageModelError: The model that re-ranks is unavailable or refuses requests.
     """
     published, rankings = benchmark.published, None
     file = run_file(_run_folder(database, published, settings.publish), method)
@@ -245,13 +243,7 @@ def _rank(
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
     started = time.monotonic()
-    ranker = Ranker(
-        content.queries,
-        content.codes,
-        vectors,
-        reranker(content, settings),
-        memory_mb=settings.search.memory_mb,
-    )
+    ranker = Ranker(content.queries, content.codes, vectors, settings.search.memory_mb)
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)
     with space_on(folder, OTHER_OUTPUT):

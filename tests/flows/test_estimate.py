@@ -262,7 +262,6 @@ def test_judged_queries_of_which_none_is_asked_are_told(world: Path) -> None:
     [
         ("bm25", "bm25 cannot be estimated: it has no query vectors.* give --method an encoder"),
         ("bm25+minilm", "bm25.minilm cannot be estimated"),
-        ("llm:minilm", "llm:minilm cannot be estimated"),
         ("bm26", "unknown retrieval method 'bm26'"),
     ],
 )

@@ -23,18 +23,14 @@ from pydantic import SecretStr
 import flows
 from flows.benchmark import benchmark
 from flows.compare_annotators import compare_annotators
-from flows.evaluate import evaluate
 from flows.leaderboard import leaderboard
 from flows.runtime.run_names import subject_of
-from flows.study import study
 from infra.errors import SettingsError
 from infra.settings import (
-    AnnotationSettings,
     EvaluationSettings,
     LanguageModelSettings,
     PublishSettings,
     Settings,
-    SourceSettings,
     StoreSettings,
 )
 from tasks.benchmarks import write_benchmark
@@ -160,24 +156,6 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
     models = ["recorded/stdlib-sample", "openai/gpt-4o-mini"]
     with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
         compare_annotators.fn(truth, models, ["single"], settings)
-
-
-@pytest.mark.parametrize("of", [benchmark, evaluate, study])
-def test_a_model_that_is_to_re_rank_is_checked_before_anything_is_done(
-    of: Flow[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (tmp_path / "queries.jsonl").write_text('{"query": "add"}')
-    (tmp_path / "codes.jsonl").write_text('{"code": "def add(a, b): return a + b"}')
-    settings = settings_in(tmp_path, model="openai/gpt-4o-mini").model_copy(
-        update={
-            "source": SourceSettings.model_validate({"name": "jsonl", "path": tmp_path}),
-            "annotation": AnnotationSettings(agents=False),
-            "evaluation": EvaluationSettings(methods=("llm:bm25",)),
-        }
-    )
-    with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
-        of.fn(settings)
 
 
 @pytest.mark.usefixtures("prefect_server")

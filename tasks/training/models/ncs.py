@@ -2,7 +2,7 @@
 
 Of code the paper takes words of names, calls, literals and comments; here it is all words. By which
 rule its second pass ("NCS_postrank") orders the first results is not published; this encoder fused
-with another method (``bm25+NAME``) or re-ranked (``llm:NAME``) is such a pass.
+with another method (``bm25+NAME``) is such a pass.
 """
 
 import json

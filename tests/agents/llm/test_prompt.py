@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.prompt import fence, pair_section, shorten, system_text
 from agents.roles.code_writer import CodeWriter
-from agents.roles.reranker import Reranker
 from infra.records import Code, Pair, Query
 
 
@@ -67,7 +66,7 @@ EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up hal
 
 def test_every_text_belongs_to_one_agent_of_that_role() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
-    agents |= {Reranker, CodeWriter}
+    agents |= {CodeWriter}
     assert sorted(agent.text_name() for agent in agents) == TEXTS
 
 

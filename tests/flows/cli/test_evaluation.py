@@ -103,7 +103,7 @@ def board(methods: int) -> Leaderboard:
         first.rows[0].model_copy(
             update={
                 "letter": letters[place],
-                "method": f"llm:bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
+                "method": f"bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
                 "cells": {
                     name: cell.model_copy(update={"surpasses": lower(place)})
                     for name in first.metrics

@@ -366,13 +366,11 @@ def benchmark(tmp_path: Path) -> str:
 
 @pytest.mark.usefixtures("no_server")
 def test_the_keys_of_other_commands_are_checked_before_a_server_starts(
-    settings: Settings, tmp_path: Path, benchmark: str
+    settings: Settings, tmp_path: Path
 ) -> None:
     open_database(settings.store)
     source = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "needs a key" in told("generate", *source, *NAMED)
-    methods = ("--method", "llm:bm25", "--store", str(settings.store.folder), *NAMED)
-    assert "needs a key" in told("leaderboard", "--benchmark", benchmark, *methods)
 
 
 _NO_MODEL = (
@@ -382,31 +380,31 @@ _NO_MODEL = (
 
 @pytest.mark.usefixtures("no_server")
 def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_ways_out(
-    settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, tmp_path: Path, benchmark: str
 ) -> None:
     store = ("--store", str(settings.store.folder))
     source = ("--source", "jsonl", "--path", str(tmp_path), *store)
-    by_model, truth = ("--method", "llm:bm25"), tmp_path / "truth.jsonl"
+    truth = tmp_path / "truth.jsonl"
     truth.write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
     for words in (
         ("benchmark", *source),
         ("benchmark", *source, "--plan"),
         ("annotate", *source),
         ("annotate", *source, "--plan"),
+<<<<<<< HEAD
         ("evaluate", *source, *by_model),
         ("study", *source, *by_model),
+=======
+        ("annotate", *source, "--reason", "audit"),
+>>>>>>> 29173cc1 (Take methods that re-rank by a language model out: no paper and no card has one)
         ("generate", *source),
         ("generate", *source, "--dry-run"),
-        ("leaderboard", "--benchmark", benchmark, *by_model, *store),
         ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
-        ("diff", benchmark, benchmark, *by_model, *store),
         ("annotators", "compare", "--truth", str(truth), *store),
     ):
         assert _NO_MODEL in told(*words), words
         assert "`cosqa benchmark` in an empty folder" in told(*words)
     assert not settings.store.folder.exists()
-    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "false")
-    assert _NO_MODEL in told("benchmark", *source, *by_model)
 
 
 @pytest.mark.usefixtures("no_server")
@@ -416,11 +414,8 @@ def test_what_asks_no_model_goes_on_without_one(
     open_database(settings.store)
     store = ("--store", str(settings.store.folder))
     source = ("--source", "jsonl", "--path", str(tmp_path), *store)
-    monkeypatch.setenv("COSQA_EVALUATION__METHODS", "llm:bm25")
-    for command in ("collect", "publish"):
-        assert "ServerStarted" in told(command, *source), "they score nothing"
-    monkeypatch.delenv("COSQA_EVALUATION__METHODS")
-    assert "ServerStarted" in told("evaluate", *source)
+    for command in ("collect", "publish", "evaluate"):
+        assert "ServerStarted" in told(command, *source)
     by_terms = ("--benchmark", benchmark, "--method", "bm25", *store)
     assert "ServerStarted" in told("leaderboard", *by_terms)
     monkeypatch.setenv("COSQA_ANNOTATION__JUDGES", "openai/gpt-4o,openai/gpt-4o-mini")

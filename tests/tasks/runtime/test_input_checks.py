@@ -32,11 +32,11 @@ def test_references_become_names_in_encoders_and_methods(tmp_path: Path) -> None
     tuned = f"checkpoint:tuned={folder}?pooling=mean"
     api = "api:openai/text-embedding-3-small"
     named = with_named_encoders(
-        settings(("minilm", tuned), ("lucene", "tuned", "llm:bm25+tuned", f"bm25+{api}"))
+        settings(("minilm", tuned), ("lucene", "tuned", "bm25+tuned", f"bm25+{api}"))
     )
     assert named.search.encoders == ("minilm", "tuned")
     assert named.evaluation.methods == (
-        "lucene", "tuned", "llm:bm25+tuned", "bm25+text-embedding-3-small",
+        "lucene", "tuned", "bm25+tuned", "bm25+text-embedding-3-small",
     )  # fmt: skip
     assert encoders.get("tuned").spec.source == str(folder)
     assert with_named_encoders(named) == named
@@ -105,7 +105,7 @@ def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
         check_comparison_input(settings(("minilm",)), [], [run])
 
 
-@pytest.mark.parametrize("method", ["codebert-search", "llm:bm25+codebert-search"])
+@pytest.mark.parametrize("method", ["codebert-search", "bm25+codebert-search"])
 def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_starts(
     tmp_path: Path, method: str
 ) -> None:

@@ -245,9 +245,7 @@ def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
 def test_scores_that_were_stored_before_keep_their_key(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, 1000)
     standard = mark("MAP", "MRR", "NDCG@10", "Recall@10")
-    assert method_key("bm25", settings) == mark(
-        "scores", identity("bm25", settings.llm), "1000", standard
-    )
+    assert method_key("bm25", settings) == mark("scores", identity("bm25"), "1000", standard)
 
 
 def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
