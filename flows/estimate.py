@@ -8,7 +8,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.runtime.input_checks import encoders_to_estimate
 from tasks.stages.estimate.inputs import open_input
-from tasks.stages.estimate.report import WrittenEstimate, write_estimate
+from tasks.stages.estimate.report import write_estimate
 from tasks.stages.estimate.scores import estimate_method
 from tasks.stages.preflight import check_estimate
 from tasks.stages.scoring import open_benchmark, score_method
@@ -17,8 +17,8 @@ from tasks.stages.scoring import open_benchmark, score_method
 @flow(name="estimate", flow_run_name="estimate-{queries.stem}", task_runner=SIDE_BY_SIDE)
 def estimate(
     train: Path, queries: Path, judged: Path | None = None, settings: FlowSettings = None
-) -> WrittenEstimate:
-    """Estimate each method's scores on queries from labelled training pairs, and say what to label.
+) -> Path:
+    """Estimate each method's scores on queries from training pairs; return the report's folder.
 
     Args:
         train: Training pairs: an exported benchmark, a BEIR folder or a split of one, a folder of

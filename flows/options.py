@@ -746,17 +746,9 @@ class Estimate(Checkpoints, Store, Output):
     )  # fmt: skip
     k: int | None = ask("", "estimation.k", panel=_SCORING)
     metrics: tuple[str, ...] = ask(
-        "Metric to estimate: MRR, Answered@5, NDCG@10, Recall@10, or with another number. The "
-        "first one is planned for.",
+        "Metric to estimate: MRR, Answered@5, NDCG@10, Recall@10, or with another number. Methods "
+        "are compared by the first.",
         "estimation.metrics", default=(), flag="--metric", panel=_SCORING,
-    )  # fmt: skip
-    half_width: float | None = ask(
-        "Say how many queries to label for an interval of ± X, and list them.",
-        "estimation.half_width", "Half-width to plan for", panel=_LABELS,
-    )  # fmt: skip
-    anyway: bool | None = ask(
-        "Give an estimate even if the queries lie too far from the training queries.",
-        "estimation.anyway", "Show refused estimates too", panel=_SCORING,
     )  # fmt: skip
 
 

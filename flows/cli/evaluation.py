@@ -5,7 +5,6 @@ import textwrap
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
 from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, StudyTraining, Train
 from flows.runtime.prefect_server import flow_result
-from infra.errors import EstimationError
 from tasks.reports.diff import Difference, ScoreChanges, counted, score_changes_table, turned
 from tasks.reports.estimation import (
     EstimationReport,
@@ -14,9 +13,6 @@ from tasks.reports.estimation import (
     estimate_table,
     notes,
     order_table,
-    plan_sentence,
-    plan_table,
-    refusal,
 )
 from tasks.reports.kape import KapeReport, terminal_tables
 from tasks.reports.leaderboard import Leaderboard as Board
@@ -31,7 +27,6 @@ from tasks.reports.study import (
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
-from tasks.stages.estimate.report import SAMPLE, TO_LABEL
 from tasks.stages.estimate.report import read_report as read_estimate
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.kape import FIGURES as KAPE_FIGURES
@@ -115,41 +110,22 @@ def _recipe_change(part: str, old: object, new: object) -> str:
 
 
 def estimate(options: Estimate) -> None:
-    """Run the estimate's flow; print its tables, the queries to label and the page's path.
-
-    Raises:
-        EstimationError: A method has no estimate, since its queries lie too far from the training
-            queries; everything is printed and written before.
-    """
-    written = flow_result("estimate", options)
-    page, sample = written.folder / ESTIMATE_PAGE, written.folder / SAMPLE
-    print_estimate(read_estimate(written.folder), str(page))
-    if written.to_label:
-        say(f"queries to label next, in random order: {written.folder / TO_LABEL}")
-    if sample.exists():
-        say(f"the same with those that are judged: {sample}")
+    """Run the estimate's flow; print its tables and the page's path."""
+    folder = flow_result("estimate", options)
+    page = folder / ESTIMATE_PAGE
+    print_estimate(read_estimate(folder), str(page))
     say(f"estimate: {page}")
-    if written.refused:
-        raise EstimationError(
-            f"{', '.join(written.refused)}: no estimate, since the queries lie too far from the "
-            "training queries: take pairs that are nearer as --train, give a benchmark of the "
-            f"queries of {TO_LABEL} as --judged, or take the estimate with --anyway"
-        )
 
 
 def print_estimate(report: EstimationReport, page: str) -> None:
-    """Print estimates, the comparison of several methods, the plan, and what a reader must know."""
+    """Print estimates, the comparison of several methods, and what a reader must know."""
     first = report.estimates[0]
     about = f"{report.title}: {first.queries:,} queries, {first.training:,} training pairs"
     print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
     if report.comparison:
         print_block(order_table(report), title="order of methods", rest=page)
         print_block(comparison_table(report), title="differences of methods", rest=page)
-    print_block(plan_table(report), title="queries to label", rest=page)
-    for each in report.estimates:
-        say(f"{each.method}: {plan_sentence(each, report.price)}")
-    sentences = [*comparison_sentences(report), *map(refusal, report.estimates), *notes(report)]
-    for sentence in filter(None, sentences):
+    for sentence in (*comparison_sentences(report), *notes(report)):
         say(f"note: {sentence}")
 
 

@@ -224,17 +224,12 @@ COMMANDS: Mapping[str, Command | Group] = {
         ),
     ),
     "estimate": Command(
-        "Estimate how good encoders are on queries that nobody labelled, and how many to label "
-        "for a precise figure.",
+        "Estimate how good encoders are on queries that nobody labelled.",
         "Estimate",
         ("checks:estimate", "evaluation:estimate"),
         details="KAPE takes the score of each query from the training queries nearest to it, "
         "whose codes are known. Where a random sample of the queries is judged, --judged "
-        "corrects the estimate by their true scores and gives it an interval. The output "
-        "folder's to_label.jsonl has the queries to judge next, in a random order, for "
-        "`cosqa collect --queries`; sample.jsonl has those with the ones that are judged.\n\n"
-        "Queries that lie too far from the training queries get no estimate: the report says "
-        "why, and the exit status is 1.",
+        "corrects the estimate by their true scores and gives it an interval.",
         examples=(
             "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
             "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",

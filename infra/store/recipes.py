@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.settings import RECORDED_PREFIX
 from infra.store.database import Database
 
 Body = Mapping[str, object]
@@ -123,29 +122,3 @@ def recipes_used_elsewhere(
         "ORDER BY used_at DESC",
         {"own": collection, "searches": list(search_ids)},
     )
-
-
-def mean_cost(database: Database) -> float | None:
-    """Return dollars for each pair that the recipe last in use judged, in all its rounds.
-
-    Over the pairs whose every call has a known cost; None where there are none, or where replies
-    were recorded ones.
-    """
-    with database.transaction() as tx:
-        recipes = tx.records(
-            StoredRecipe,
-            f"{_USED} WHERE list_has_any(rounds, (SELECT list(DISTINCT recipe_id) "  # noqa: S608 - literals only
-            "FROM annotations)) ORDER BY used_at DESC LIMIT 1",
-        )
-        if not recipes or recipes[0].model.startswith(RECORDED_PREFIX):
-            return None
-        [recipe] = recipes
-        mean = tx.value(
-            "WITH priced AS (SELECT sum(cost_usd) AS dollars FROM llm_calls SEMI JOIN "
-            "(SELECT * FROM annotations WHERE status <> 'failed') "
-            "USING (query_id, code_id, recipe_id) WHERE list_contains(?, recipe_id) "
-            "GROUP BY query_id, code_id, recipe_id HAVING count(*) = count(cost_usd)) "
-            "SELECT avg(dollars) FROM priced",
-            [list(recipe.rounds)],
-        )
-    return mean * len(recipe.rounds) if isinstance(mean, float) else None

@@ -36,37 +36,32 @@ def compare_methods(
         raise EstimationError("the methods are estimated over other queries, measures or levels")
     measure, truth = next(iter(estimates[0].scores)), truth or {}
     best = {each.method: _best(each, measure) for each in estimates}
-    ranked = sorted(estimates, key=lambda each: (_falling(best[each.method]), each.method))
+    ranked = sorted(estimates, key=lambda each: (-best[each.method], each.method))
     pairs = list(combinations(ranked, 2))
     level = 1 - (1 - estimates[0].level) / len(pairs)
-    both = [name for name, value in best.items() if value is not None and name in truth]
+    both = [name for name in best if name in truth]
     return MethodComparison(
         measure=measure,
         level=level,
         order=tuple((each.method, best[each.method]) for each in ranked),
         differences=tuple(_difference(one, other, measure, level) for one, other in pairs),
         truth=dict(truth),
-        tau=kendall_tau([best[name] or 0.0 for name in both], [truth[name] for name in both]),
+        tau=kendall_tau([best[name] for name in both], [truth[name] for name in both]),
     )
 
 
-def _best(estimate: MethodEstimate, measure: str) -> float | None:
+def _best(estimate: MethodEstimate, measure: str) -> float:
     score = estimate.scores[measure]
     return score.combined.mean if score.combined else score.kape
-
-
-def _falling(value: float | None) -> float:
-    return np.inf if value is None else -value
 
 
 def _difference(
     one: MethodEstimate, other: MethodEstimate, measure: str, level: float
 ) -> Difference:
-    kape = [each.scores[measure].kape for each in (one, other)]
     alone = Difference(
         first=one.method,
         second=other.method,
-        kape=None if kape[0] is None or kape[1] is None else kape[0] - kape[1],
+        kape=one.scores[measure].kape - other.scores[measure].kape,
     )
     judged = [each.judged for each in (one, other) if each.judged and measure in each.judged.true]
     if len(judged) < 2 or judged[0].rows != judged[1].rows:

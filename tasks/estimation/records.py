@@ -1,16 +1,13 @@
-"""Records of estimates without labels: what was estimated, what it rests on, what to label next.
+"""Records of estimates without labels: what was estimated, and what it rests on.
 
 All are values that JSON can hold. A record of one method stays below 16 KB but for the values of
 its judged queries.
 """
 
-from typing import Literal
-
 from pydantic import Field
 
 from infra.records import Record
 from tasks.estimation.neighbours import NeighboursUsed
-from tasks.statistics.energy_distance import EnergyDistance
 from tasks.statistics.intervals import Interval
 
 FEWEST_JUDGED = 30  # below, an interval by the t distribution is not to be relied on
@@ -20,107 +17,17 @@ class Score(Record):
     """What is known of one measure's mean over all queries.
 
     Attributes:
-        kape: The estimate without labels; None where it is withheld.
-        distinct: That of kape-distinct, which neighbours shared by several queries do not lower;
-            None where it is withheld.
+        kape: The estimate without labels.
         sample: Mean of the judged queries alone, with its interval; None without judged ones.
         combined: The same with control variates, never wider; None without judged ones.
         weights: Control variate → its weight in ``combined``, 0 where they do not help: ``KAPE``,
             and ``confidence`` where the codes that are searched are known.
     """
 
-    kape: float | None
-    distinct: float | None = None
+    kape: float
     sample: Interval | None = None
     combined: Interval | None = None
     weights: dict[str, float] = Field(default_factory=dict)
-
-
-class Density(Record):
-    """Similarities to the nearest training query.
-
-    Attributes:
-        quantiles: Share → similarity below which that share lies.
-        curve: Density at the points of the grid.
-        size: Number of queries.
-    """
-
-    quantiles: dict[str, float]
-    curve: tuple[float, ...]
-    size: int
-
-
-class Similarities(Record):
-    """How near the training queries are.
-
-    Attributes:
-        grid: Cosines at which the densities are given.
-        queries: Of the queries to their nearest training query.
-        training: Of a sample of the training queries to the nearest other one; None where there
-            is only one training query.
-    """
-
-    grid: tuple[float, ...]
-    queries: Density
-    training: Density | None
-
-
-class Distance(Record):
-    """How far the queries are from the training queries.
-
-    Attributes:
-        vectors: Energy distance of the unit vectors.
-        nearest: Energy distance of the similarities to the nearest training query, the queries'
-            from those of the training queries among themselves; None with one training query.
-        limit: Coefficient of ``nearest`` above which the estimates are refused.
-        refused: Whether the queries are too far for an estimate without labels.
-        reason: Why, and what to do; empty where not refused.
-    """
-
-    vectors: EnergyDistance
-    nearest: EnergyDistance | None
-    limit: float
-    refused: bool
-    reason: str = ""
-
-
-class PlanRow(Record):
-    """How many queries must be labelled for an interval of a half-width.
-
-    Attributes:
-        half_width: Of the interval of the plan's measure.
-        alone: Queries by the sample alone, those judged already included.
-        combined: Queries with control variates, likewise.
-        more_alone: ``alone`` less those judged already, at least 0.
-        more_combined: ``combined`` less those judged already, at least 0.
-    """
-
-    half_width: float
-    alone: int
-    combined: int
-    more_alone: int
-    more_combined: int
-
-
-class Plan(Record):
-    """What to label, by the spread of a measure's values.
-
-    Attributes:
-        measure: The measure.
-        pilot: Where the spread is taken from: the judged queries, where there are enough of them,
-            else a sample of the training queries, each estimated from the others.
-        pilot_size: Number of queries that it is taken from.
-        deviation: Standard deviation of the values.
-        residual: Of what the control variates leave of them, never more than ``deviation``.
-        rows: One for each half-width, the one aimed at first.
-    """
-
-    measure: str
-    pilot: Literal["judged", "training"]
-    pilot_size: int
-    deviation: float
-    residual: float
-    rows: tuple[PlanRow, ...]
 
 
 class JudgedValues(Record):
@@ -154,11 +61,8 @@ class MethodEstimate(Record):
         queries: Number of queries.
         level: Of all intervals.
         scores: Measure → estimate, in the order asked for.
-        by_k: KAPE's estimate of the MRR for k = 1, 2, ... 10; empty where it is withheld.
+        by_k: KAPE's estimate of the MRR for k = 1, 2, ... 10.
         used: How many of k neighbours are used, for each k of ``by_k``.
-        similarities: How near the training queries are.
-        distance: How far the queries are from them as a whole.
-        plan: How much to label; None where there is nothing to tell the spread from.
         judged: Values of the judged queries; None without any.
         notes: What a reader must know, each a sentence.
     """
@@ -171,9 +75,6 @@ class MethodEstimate(Record):
     scores: dict[str, Score]
     by_k: tuple[float, ...]
     used: tuple[NeighboursUsed, ...]
-    similarities: Similarities
-    distance: Distance
-    plan: Plan | None
     judged: JudgedValues | None = None
     notes: tuple[str, ...] = ()
 
@@ -184,14 +85,14 @@ class Difference(Record):
     Attributes:
         first: The one with the higher estimate.
         second: The other.
-        kape: Difference of the estimates without labels; None where one is withheld.
+        kape: Difference of the estimates without labels.
         sample: Of the judged queries alone, with its interval; None without common judged ones.
         combined: With control variates, likewise.
     """
 
     first: str
     second: str
-    kape: float | None
+    kape: float
     sample: Interval | None = None
     combined: Interval | None = None
 
@@ -202,8 +103,7 @@ class MethodComparison(Record):
     Attributes:
         measure: What they are ordered by.
         level: With which all intervals of the differences hold together (Bonferroni).
-        order: Methods and estimates, falling: with judged queries the combined one, else KAPE's;
-            None for those withheld, which stand last.
+        order: Methods and estimates, falling: with judged queries the combined one, else KAPE's.
         differences: Of each two methods.
         truth: Method → true mean over all queries, where it is known.
         tau: Kendall's tau-b of the estimates against the truth; None where fewer than two methods
@@ -212,7 +112,7 @@ class MethodComparison(Record):
 
     measure: str
     level: float
-    order: tuple[tuple[str, float | None], ...]
+    order: tuple[tuple[str, float], ...]
     differences: tuple[Difference, ...]
     truth: dict[str, float] = Field(default_factory=dict)
     tau: float | None = None

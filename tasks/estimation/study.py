@@ -9,14 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infra.errors import EstimationError
-from tasks.estimation.confidence import confidence_of
 from tasks.estimation.neighbours import MOST_NEIGHBOURS, neighbours_used
-from tasks.estimation.sampling_study import (
-    WIDER,
-    control_variate_coverage,
-    errors_ranked_in_all,
-    errors_ranked_in_sample,
-)
 from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
@@ -81,9 +74,7 @@ def study_figures(
         half = data.part(rows)
         own = half.label(np.arange(len(rows)))
         parts.append(_part(part, half, own, nearest[rows, 0], done))
-    in_sample = errors_ranked_in_sample(data, parts[0], SEEDS, done)
     of_nearest = data.neighbour_ranks(1)[:, 0]
-    by_query = KAPE().estimate(data, budget=1, seed=0).by_row("MRR")
     return StudyFigures(
         training=len(training),
         validation=len(validation) if validation else 0,
@@ -101,13 +92,6 @@ def study_figures(
             for row in range(0, len(test), -(-len(test) // 10))
         ),
         equal_ranks=float((of_nearest == ranks).mean()),
-        ranked_in_sample=in_sample,
-        ranked_in_all=errors_ranked_in_all(ranks),
-        coverage=control_variate_coverage(
-            by_query,
-            confidence_of(test.queries, test.codes, test.similarity),
-            measure_named("MRR")(ranks),
-        ),
     )
 
 
@@ -123,7 +107,7 @@ def study_steps(queries: int) -> int:
         (len(BUDGETS) if each.uses_labels else 1) * (1 if each.is_stable else len(SEEDS))
         for each in map(estimators.get, rival_names())
     )
-    return 1 + parts * (rivals + 1) + len(WIDER) * len(SEEDS)
+    return 1 + parts * (rivals + 1)
 
 
 def rival_names() -> list[str]:

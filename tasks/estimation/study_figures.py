@@ -17,9 +17,6 @@ Part = Literal["all", "similar", "different"]
 BUDGETS = (1, 3, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # per cent of the test queries
 KAPE_WEIGHTING: Weighting = WEIGHTINGS[-1]
 
-ALONE = "sample alone"
-VARIATES = (ALONE, "KAPE", "KAPE and confidence")  # what is known of all queries
-
 # Measure → values: one a budget, one a k, or a single one; which of these, the field says.
 ByMeasure = dict[str, tuple[float, ...]]
 
@@ -83,45 +80,6 @@ class PartFigures(Record):
         return self.kape[KAPE_WEIGHTING][measure][k - 1]
 
 
-class SamplingErrors(Record):
-    """Errors of the mean over a random sample of the test queries, by how many are labelled.
-
-    Attributes:
-        percents: Of the test queries, rising.
-        errors: Measure → mean of |estimate - truth| at each.
-    """
-
-    percents: tuple[float, ...]
-    errors: ByMeasure
-
-    def percent_below(self, measure: str, bound: float) -> float | None:
-        """Return the per cent from which on the error is below a bound; None without one."""
-        found = None
-        for percent, error in zip(
-            reversed(self.percents), reversed(self.errors[measure]), strict=True
-        ):
-            if error >= bound:
-                break
-            found = percent
-        return found
-
-
-class Coverage(Record):
-    """How 95% intervals of the MRR from random samples hold, by what is known of all queries.
-
-    Attributes:
-        labelled: Queries of a sample.
-        samples: Number of samples.
-        covering: One of `VARIATES` → share of the intervals that hold the truth.
-        width: The same → mean width of the intervals.
-    """
-
-    labelled: int
-    samples: int
-    covering: dict[str, float]
-    width: dict[str, float]
-
-
 class NearestPair(Record):
     """A test query beside its nearest training query (Table 1).
 
@@ -152,10 +110,6 @@ class StudyFigures(Record):
         used_as_printed: The same.
         nearest: At most ten test queries beside their nearest training queries.
         equal_ranks: Share of all test queries whose rank is that of the nearest.
-        ranked_in_sample: Errors of the paper's random sample, ranked among its own codes.
-        ranked_in_all: Errors of a random sample that is ranked among all test codes, as it is where
-            the code base is at hand.
-        coverage: For each size of sample that is smaller than the test set.
     """
 
     training: int
@@ -169,9 +123,6 @@ class StudyFigures(Record):
     used_as_printed: dict[int, int]
     nearest: tuple[NearestPair, ...]
     equal_ranks: float
-    ranked_in_sample: SamplingErrors
-    ranked_in_all: SamplingErrors
-    coverage: tuple[Coverage, ...]
 
     @property
     def whole(self) -> PartFigures:

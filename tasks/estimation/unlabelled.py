@@ -1,4 +1,4 @@
-"""Scores of a method on queries that are mostly unlabelled: estimates, intervals, what to label."""
+"""Scores of a method on queries that are mostly unlabelled: estimates and intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,17 +8,7 @@ import numpy as np
 from infra.errors import EstimationError
 from infra.settings import EstimationSettings
 from tasks.estimation.neighbours import MOST_NEIGHBOURS, neighbours_used
-from tasks.estimation.pilot import Pilot, pilot_of, pilot_values, plan_of
-from tasks.estimation.proximity import distance_of, similarities_of
-from tasks.estimation.records import (
-    FEWEST_JUDGED,
-    Distance,
-    JudgedValues,
-    MethodEstimate,
-    Plan,
-    Score,
-    Similarities,
-)
+from tasks.estimation.records import FEWEST_JUDGED, JudgedValues, MethodEstimate, Score
 from tasks.estimators import (
     EstimationData,
     Floats,
@@ -28,7 +18,6 @@ from tasks.estimators import (
     measure_named,
 )
 from tasks.estimators.kape import KAPE
-from tasks.estimators.kape_distinct import DistinctKAPE
 from tasks.statistics import Values
 from tasks.statistics.control_variate import controlled_mean
 from tasks.statistics.sampling import sample_mean
@@ -66,9 +55,6 @@ def estimate_scores(
 ) -> MethodEstimate:
     """Return what can be said of a method's scores on these queries.
 
-    Where the queries are too far from the training queries, the estimates without labels are
-    withheld.
-
     Args:
         method: Its name.
         training: Vectors of the labelled pairs.
@@ -86,23 +72,17 @@ def estimate_scores(
     data = EstimationData(training, queries, _no_label)
     _check(judged, len(queries), settings.metrics)
     by_query, by_k = _kape(data, settings, say)
-    say("comparing the queries with the training queries")
-    pilot = pilot_of(training, settings.k, settings.seed)
-    similarities, distance = _proximity(data, pilot, settings)
-    given = settings.anyway or not distance.refused
-    scores = _scores(data, by_query, judged, settings)
     return MethodEstimate(
         method=method,
         k=settings.k,
         training=len(training),
         queries=len(queries),
         level=settings.level,
-        scores=scores if given else _withheld(scores),
-        by_k=by_k if given else (),
+        scores={
+            name: _score(each, judged, name, settings.level) for name, each in by_query.items()
+        },
+        by_k=by_k,
         used=tuple(neighbours_used(data.nearest(len(by_k)).similarities, range(1, 1 + len(by_k)))),
-        similarities=similarities,
-        distance=distance,
-        plan=_plan(training, pilot, by_query, judged, settings),
         judged=_judged_values(by_query, judged),
         notes=tuple(_notes(data, judged, settings)),
     )
@@ -138,7 +118,7 @@ def _kape(
     say(f"finding the nearest of {len(data.training):,} training queries for {len(data.queries):,}")
     data.nearest(max(settings.k, MOST_NEIGHBOURS))
     say("estimating the scores from the training pairs")
-    estimate = KAPE(settings.k).estimate(data, budget=1, seed=settings.seed)
+    estimate = KAPE(settings.k).estimate(data, budget=1, seed=0)
     deepest = min(MOST_NEIGHBOURS, len(data.training))
     by_k = (KAPE(k).estimate(data, budget=1, seed=0) for k in range(1, deepest + 1))
     return (
@@ -147,33 +127,11 @@ def _kape(
     )
 
 
-def _proximity(
-    data: EstimationData, pilot: Pilot | None, settings: EstimationSettings
-) -> tuple[Similarities, Distance]:
-    near = data.nearest(1).similarities[:, 0]
-    among = pilot.similarities[:, 0] if pilot else None
-    training = data.training.queries
-    return similarities_of(near, among), distance_of(data.queries, training, near, among, settings)
-
-
-def _scores(
-    data: EstimationData,
-    by_query: Mapping[str, Values],
-    judged: Judged,
-    settings: EstimationSettings,
-) -> dict[str, Score]:
-    distinct = DistinctKAPE(settings.k).estimate(data, budget=1, seed=settings.seed)
-    return {
-        name: _score(each, distinct.mean(name), judged, name, settings.level)
-        for name, each in by_query.items()
-    }
-
-
-def _score(estimated: Values, distinct: float, judged: Judged, measure: str, level: float) -> Score:
+def _score(estimated: Values, judged: Judged, measure: str, level: float) -> Score:
     kape = float(estimated.mean())
     true = judged.values.get(measure)
     if true is None or not len(true):
-        return Score(kape=kape, distinct=distinct)
+        return Score(kape=kape)
     covariates = judged.covariates(estimated)
     rows = np.asarray(judged.rows, np.int64)
     combined = controlled_mean(
@@ -181,38 +139,10 @@ def _score(estimated: Values, distinct: float, judged: Judged, measure: str, lev
     )
     return Score(
         kape=kape,
-        distinct=distinct,
         sample=sample_mean(true, len(estimated), level=level),
         combined=combined.interval,
         weights=dict(zip(("KAPE", "confidence"), combined.weights, strict=False)),
     )
-
-
-def _withheld(scores: Mapping[str, Score]) -> dict[str, Score]:
-    return {
-        name: score.model_copy(update={"kape": None, "distinct": None})
-        for name, score in scores.items()
-    }
-
-
-def _plan(
-    training: PairVectors,
-    pilot: Pilot | None,
-    by_query: Mapping[str, Values],
-    judged: Judged,
-    settings: EstimationSettings,
-) -> Plan | None:
-    """Return the plan by the judged queries where there are enough, else by the pilot."""
-    measure = settings.metrics[0]
-    estimated = by_query[measure]
-    true = judged.values.get(measure, np.empty(0))
-    if len(true) >= FEWEST_JUDGED:
-        sample = true, judged.covariates(estimated)[np.asarray(judged.rows, np.int64)]
-    elif pilot is not None:
-        sample = pilot_values(training, pilot, measure)
-    else:
-        return None
-    return plan_of(*sample, len(estimated), len(true), settings)
 
 
 def _judged_values(by_query: Mapping[str, Values], judged: Judged) -> JudgedValues | None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infra.errors import EstimationError
-from tasks.estimators import Estimate, EstimationData, Ranks, estimators
+from tasks.estimators import Estimate, EstimationData, estimators
 from tasks.statistics import Values
 
 Weighting = Literal["fixed-equal", "fixed-similarity", "adaptive-equal", "adaptive-similarity"]
@@ -49,18 +49,15 @@ class KAPE:
         data: EstimationData,
         *,
         budget: int,  # noqa: ARG002 - it needs no labels
-        seed: int,
+        seed: int,  # noqa: ARG002 - nothing is left to chance
     ) -> Estimate:
         """Return the neighbours' ranks, (test queries, k), with their weights."""
         similarities = data.nearest(self._k).similarities
         weights = neighbour_weights(similarities, self._weighting, self._kept(similarities))
-        return Estimate(self._ranks(data, seed), weights)
+        return Estimate(data.neighbour_ranks(self._k), weights)
 
     def _kept(self, similarities: Values) -> Kept:
         return kept_neighbours(similarities)
-
-    def _ranks(self, data: EstimationData, seed: int) -> Ranks:  # noqa: ARG002 - of subclasses
-        return data.neighbour_ranks(self._k)
 
 
 def neighbour_weights(

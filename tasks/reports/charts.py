@@ -64,8 +64,6 @@ class Line:
         tooltip: Its name and figures.
         style: One of `STYLES`, or `TRUTH`.
         band: The outline of an area about it.
-        is_filled: It bounds an area itself.
-        upright: Where an upright line marks one of its points.
         name: Written at its end.
         letter: Written before the name.
     """
@@ -74,8 +72,6 @@ class Line:
     tooltip: str
     style: str = STYLES[1]
     band: Points = ()
-    is_filled: bool = False
-    upright: float | None = None
     name: str = ""
     letter: str = ""
 
@@ -199,11 +195,7 @@ def lines(
         parts = [_tag("title", line.tooltip)]
         if line.band:
             parts.append(_tag("polygon", class_="band", points=_points(frame, line.band)))
-        kind, tag = ("area", "polygon") if line.is_filled else ("curve", "polyline")
-        parts.append(_tag(tag, class_=kind, points=_points(frame, line.points)))
-        if line.upright is not None:
-            x = frame.x(line.upright)
-            parts.append(_tag("line", class_="curve", x1=x, x2=x, y1=frame.top, y2=frame.base))
+        parts.append(_tag("polyline", class_="curve", points=_points(frame, line.points)))
         if line.name:
             at = {"x": width - right + 8, "y": round(label, 2), "dy": "0.35em"}
             parts.append(_tag("text", *_named(line.letter, line.name), **at))

@@ -1,4 +1,4 @@
-"""The report of the KAPE study: the paper's Tables 1 to 7 and Figures 4 to 6, and ours."""
+"""The report of the KAPE study: the paper's Tables 1 to 7 and Figure 4, and ours."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -7,17 +7,14 @@ import numpy as np
 
 from infra.records import Record
 from tasks.estimation.study_figures import (
-    ALONE,
     BUDGETS,
-    VARIATES,
-    Histogram,
     PartFigures,
     RivalFigures,
     StudiedMethod,
 )
 from tasks.estimators.kape import KAPE, WEIGHTINGS
 from tasks.reports import kape_paper as paper
-from tasks.reports.charts import FIFTHS, STYLES, TRUTH, Line, Points, lines, steps
+from tasks.reports.charts import FIFTHS, STYLES, TRUTH, Line, Points, lines
 from tasks.reports.document import (
     Beside,
     Block,
@@ -36,7 +33,6 @@ from tasks.statistics.rank_correlation import kendall_tau
 DEFAULT_K = 5
 _SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them
 _SHOWN_BUDGETS = (1, 10, 20, 30, 40, 50)
-_HALVES = {"similar": STYLES[7], "different": STYLES[5]}
 _TOO_FEW = "Not computed: there are too few test queries."
 _NARROW = 420  # width of charts that stand side by side
 
@@ -109,34 +105,25 @@ def _selection(name: str, studied: Sequence[StudiedMethod], measure: str) -> Sel
     )
 
 
-def _percent(value: float | None) -> str:
-    """Return a share of the test queries, or that no such share is enough."""
-    return "never" if value is None else f"{value:g}%"
-
-
 def _place(studied: StudiedMethod) -> str:
     """Return data set and method."""
     return f"{studied.name}, {studied.method}"
 
 
 def summary_table(report: KapeReport) -> Table:
-    """Return truth, estimates without labels, and what a random sample needs to do better."""
+    """Return truth and estimates without labels."""
     rows = []
     for each in report.studied:
         truth = each.figures.whole.truth[MRR]
         for name, estimate in _without_labels(each.figures.whole):
-            error = abs(estimate - truth)
-            in_sample = each.figures.ranked_in_sample.percent_below(MRR, error)
-            in_all = each.figures.ranked_in_all.percent_below(MRR, error)
-            cells = (score(truth), score(estimate), score(error))
-            rows.append((_place(each), name, *cells, _percent(in_sample), _percent(in_all)))
+            cells = (score(truth), score(estimate), score(abs(estimate - truth)))
+            rows.append((_place(each), name, *cells))
     return Table(
-        caption="MRR without labels, and how many per cent a random sample needs to do better",
-        header=("data set, method", "estimator", "truth", "estimate", "error",
-                "sample, own codes", "sample, all codes"),
+        caption="MRR without labels; error: |estimate - truth|",
+        header=("data set, method", "estimator", "truth", "estimate", "error"),
         rows=rows,
         text_columns=2,
-    )  # fmt: skip
+    )
 
 
 def _without_labels(figures: PartFigures) -> Iterator[tuple[str, float]]:
@@ -291,32 +278,6 @@ def half_table(report: KapeReport, measure: str = MRR) -> Table:
     )
 
 
-def coverage_table(report: KapeReport) -> Table:
-    """Return how intervals from few labels hold, with and without control variates."""
-    rows = [
-        (
-            _place(each), f"{row.labelled:,}",
-            *(f"{row.covering[name]:.1%}" for name in VARIATES),
-            *(score(row.width[name] / 2) for name in VARIATES),
-            *(
-                f"{row.width[name] / row.width[ALONE]:.3f}" if row.width[ALONE] else NONE
-                for name in VARIATES[1:]
-            ),
-        )
-        for each in report.studied
-        for row in each.figures.coverage
-    ]  # fmt: skip
-    return Table(
-        caption="95% intervals of the MRR over 500 random samples, by control variate",
-        header=(
-            "data set, method", "labelled", *(f"covering, {name}" for name in VARIATES),
-            *(f"± {name}" for name in VARIATES), *(f"ratio, {name}" for name in VARIATES[1:]),
-        ),
-        rows=rows,
-        empty=_TOO_FEW,
-    )  # fmt: skip
-
-
 def selection_table(report: KapeReport) -> Table:
     """Return the order of the methods by KAPE and by the truth."""
     return Table(
@@ -334,9 +295,12 @@ def selection_table(report: KapeReport) -> Table:
 def terminal_tables(report: KapeReport) -> list[Table]:
     """Return the tables that a terminal shows, those with rows."""
     tables = [
-        summary_table(report), data_table(report), table5(report), half_table(report),
-        coverage_table(report), selection_table(report),
-    ]  # fmt: skip
+        summary_table(report),
+        data_table(report),
+        table5(report),
+        half_table(report),
+        selection_table(report),
+    ]
     return [table for table in tables if table.rows]
 
 
@@ -350,27 +314,15 @@ def kape_document(report: KapeReport) -> Document:
         title="KAPE: estimated and true scores",
         lead=[Paragraph(told)],
         sections=[
-            Section("summary", "What was found", list(_found(report))),
+            Section("summary", "What was found", [summary_table(report)]),
             Section("data", "Data and truth", list(_data(report))),
             Section("budgets", "Estimates by budget", list(_budgets(report))),
             Section("neighbours", "Number of neighbours", list(_neighbours(report))),
             Section("weightings", "Weightings", list(_weightings(report))),
             Section("halves", "Similar and different queries", list(_halves(report))),
-            Section("coverage", "Intervals with few labels", list(_coverage(report))),
             *_selections(report),
             Section("metrics", "Other metrics", list(_other_metrics(report))),
         ],
-    )
-
-
-def _found(report: KapeReport) -> Iterator[Block]:
-    yield summary_table(report)
-    yield (
-        "Error: |estimate - truth|. “sample, own codes” is the paper's random sample, whose codes "
-        "are ranked among themselves, so that its score is too high until most queries are in it: "
-        "the mean over three seeds of its error stays below KAPE's from that share on. “sample, "
-        "all codes” ranks each sampled query among the codes of all test queries, as whoever has "
-        "the code base does: its mean error over 200 draws."
     )
 
 
@@ -406,7 +358,7 @@ def _budgets(report: KapeReport) -> Iterator[Block]:
     )
     yield Paragraph(told)
     yield _key(report)
-    yield Beside([_estimate_chart(each, each.figures.whole) for each in report.studied])
+    yield Beside([_estimate_chart(each) for each in report.studied])
     yield "Bands: one deviation over three seeds, of the estimators that chance has a part in."
     yield from (table4(each, each.figures.whole, MRR) for each in report.studied)
     yield _published(4)
@@ -444,27 +396,6 @@ def _halves(report: KapeReport) -> Iterator[Block]:
         "PHP: off by .0118 (RoBERTa), .0079 (CodeBERT) and .0112 (GraphCodeBERT) on the similar "
         "half, by up to .0660 on the different one."
     )
-    halved = [each for each in report.studied if each.figures.parts[1:]]
-    if not halved:
-        return
-    yield Beside([_density_chart(each) for each in halved])
-    yield Key({f"{name} half": f"area {style}" for name, style in _HALVES.items()})
-    yield "The paper's Figure 5."
-    yield Paragraph("Estimates by budget on each half", "h3")
-    yield _key(report)
-    parts = [(each, part) for each in halved for part in each.figures.parts[1:]]
-    yield Beside([_estimate_chart(each, part) for each, part in parts])
-    yield "The paper's Figure 6."
-
-
-def _coverage(report: KapeReport) -> Iterator[Block]:
-    yield coverage_table(report)
-    yield (
-        "Not in the paper. Some random queries are labelled, each ranked among all test codes; "
-        "what is known of all queries serves as control variate (PPI++, arXiv 2311.01453): KAPE's "
-        "estimate of each, or this and the share of the best code in the softmax over the query's "
-        "ten best. Half-widths are means; the ratios are to that of the sample alone."
-    )
 
 
 def _selections(report: KapeReport) -> Iterator[Section]:
@@ -493,15 +424,16 @@ def _key(report: KapeReport) -> Key:
     return Key(_styles(report.studied[0].figures.whole) | {"truth": TRUTH})
 
 
-def _estimate_chart(studied: StudiedMethod, part: PartFigures) -> Chart:
-    """Return all estimators' estimates of the MRR on a part of the test queries."""
-    truth, styles = part.truth[MRR], _styles(part)
+def _estimate_chart(studied: StudiedMethod) -> Chart:
+    """Return all estimators' estimates of the MRR."""
+    whole = studied.figures.whole
+    truth, styles = whole.truth[MRR], _styles(whole)
     drawn = [
-        *(_curve(rival, styles[rival.estimator]) for rival in part.rivals),
-        *(_kape_line(part, k, styles[f"kape, k = {k}"]) for k in _SHOWN_KS),
+        *(_curve(rival, styles[rival.estimator]) for rival in whole.rivals),
+        *(_kape_line(whole, k, styles[f"kape, k = {k}"]) for k in _SHOWN_KS),
         Line(_over_budgets([truth]), f"truth {truth:.4f}", TRUTH),
     ]
-    name = _place(studied) if part.part == "all" else f"{_place(studied)}, {part.part} half"
+    name = _place(studied)
     across = [(budget, f"{budget}%") for budget in _SHOWN_BUDGETS]
     svg = lines(f"Estimated MRR by budget, {name}", drawn, across, FIFTHS, width=_NARROW)
     return Chart(name, svg, f"truth {truth:.4f}")
@@ -531,27 +463,3 @@ def _over_budgets(values: Sequence[float]) -> list[tuple[float, float]]:
     """Return the values at all budgets; a single one needs no labels, and is the same at all."""
     at_all = list(values) * len(BUDGETS) if len(values) == 1 else values
     return list(zip(BUDGETS, at_all, strict=True))
-
-
-def _density_chart(studied: StudiedMethod) -> Chart:
-    """Return the densities of both halves."""
-    halves = studied.figures.parts[1:]
-    highest = max(max(part.density.heights) for part in halves)
-    drawn = [
-        Line(_outline(part.density), f"{part.part} half", _HALVES[part.part], is_filled=True)
-        for part in halves
-    ]
-    ticks = steps(min(part.density.low for part in halves), 1, 6)
-    alt = f"Density of the similarity to the nearest training query, {_place(studied)}"
-    across = [(tick, f"{tick:g}") for tick in ticks]
-    up = [(highest, f"{highest:.0f}")]
-    svg = lines(alt, drawn, across, up, highest=highest, width=_NARROW)
-    return Chart(_place(studied), svg, "density of the similarity")
-
-
-def _outline(density: Histogram) -> list[tuple[float, float]]:
-    edges = [density.low + place * density.width for place in range(len(density.heights) + 1)]
-    points = [(edges[0], 0.0)]
-    for left, right, height in zip(edges, edges[1:], density.heights, strict=False):
-        points += [(left, height), (right, height)]
-    return [*points, (edges[-1], 0.0)]

@@ -8,10 +8,8 @@ import pyarrow as pa
 from tasks.estimation.neighbours import NeighboursUsed
 from tasks.estimation.study_figures import (
     BUDGETS,
-    Coverage,
     PartFigures,
     RivalFigures,
-    SamplingErrors,
     StudiedMethod,
 )
 from tasks.reports.kape import KapeReport
@@ -28,6 +26,7 @@ SCHEMA = pa.schema(
         "weighting": pa.string(),
         "k": pa.int64(),
         "budget": pa.float64(),
+        "similarity": pa.float64(),
         "metric": pa.string(),
         "value": pa.float64(),
     }
@@ -43,8 +42,8 @@ _VALID: Row = {"figure": "truth of validation"}
 def figures_table(report: KapeReport) -> pa.Table:
     """Return a table of `SCHEMA`: a row for each figure, ``origin`` saying whose it is.
 
-    ``part`` is all, similar or different; ``budget`` is in per cent of the test queries, but where
-    ``figure`` is of an interval, whose budget is a number of queries.
+    ``part`` is all, similar or different; ``budget`` is in per cent of the test queries;
+    ``similarity``, to the nearest training query, is where a bin of its density begins.
     """
     rows = [row for each in report.studied for row in _of_method(each)]
     rows += list(_published(published_tables()))
@@ -61,9 +60,6 @@ def _of_method(studied: StudiedMethod) -> Iterator[Row]:
         (_VALID | {"metric": name, "value": n} for name, n in figures.validation_truth.items()),
         _neighbours_used(figures.neighbours, "kape"),
         _neighbours_used(figures.neighbours_as_printed, "kape-printed"),
-        _errors("ranked in sample", figures.ranked_in_sample),
-        _errors("ranked in all", figures.ranked_in_all),
-        *map(_of_coverage, figures.coverage),
     )
     for row in of_whole:
         yield common | {"part": "all"} | row
@@ -77,6 +73,9 @@ def _of_part(part: PartFigures) -> Iterator[Row]:
             yield from _by_k(values, weighting=weighting, metric=measure)
     for rival in part.rivals:
         yield from _of_rival(rival)
+    for place, height in enumerate(part.density.heights):
+        low = round(part.density.low + place * part.density.width, 4)
+        yield {"figure": "density", "similarity": low, "value": height}
 
 
 def _by_k(values: Sequence[float], **more: object) -> Iterator[Row]:
@@ -112,24 +111,6 @@ def _neighbours(
     for figure, values in zip(_NEIGHBOURS, (minimum, mean), strict=True):
         for k, value in zip(KS[2:], values, strict=True):
             yield {"figure": figure, "estimator": estimator, "k": k, "value": value}
-
-
-def _errors(figure: str, errors: SamplingErrors) -> Iterator[Row]:
-    for measure, values in errors.errors.items():
-        for budget, value in zip(errors.percents, values, strict=True):
-            yield {
-                "figure": f"error, {figure}", "estimator": "random-test", "budget": budget,
-                "metric": measure, "value": value,
-            }  # fmt: skip
-
-
-def _of_coverage(row: Coverage) -> Iterator[Row]:
-    for figure, values in (("covering", row.covering), ("width", row.width)):
-        for variate, value in values.items():
-            yield {
-                "figure": f"interval, {figure}", "estimator": variate, "budget": row.labelled,
-                "metric": MRR, "value": value,
-            }  # fmt: skip
 
 
 def _published(paper: PublishedTables) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Means of simple random samples without replacement, and the size that a sample needs."""
+"""Means of simple random samples without replacement."""
 
 from dataclasses import dataclass
 
@@ -138,33 +138,3 @@ def check_sample(values: Values, population: int, scale: Scale) -> None:
             f"value {place + 1} is {values[place]}: values from {scale.low:g} to {scale.high:g} "
             "are expected"
         )
-
-
-def sample_size(
-    spread: Spread,
-    population: int,
-    half_width: float,
-    *,
-    level: float = 0.95,
-    estimated: int = 1,
-) -> int:
-    """Return the least number of items to draw for an interval of at most this half-width.
-
-    Args:
-        spread: Of the items, by a pilot sample.
-        population: N, the number of items.
-        half_width: Of the interval.
-        level: Confidence level.
-        estimated: Parameters estimated from the sample: 1, or 2 with a covariate.
-
-    Raises:
-        EstimationError: The half-width is not above 0.
-    """
-    if not half_width > 0:
-        raise EstimationError(f"half-width {half_width}: it must be above 0")
-    low, high = 0, population  # too few, enough
-    while high - low > 1:
-        middle = (low + high) // 2
-        width = spread.half_width(middle, population, level=level, estimated=estimated)
-        low, high = (low, middle) if width <= half_width else (middle, high)
-    return high

@@ -4,32 +4,27 @@ from functools import cache
 
 import numpy as np
 
-from infra.settings import EstimationSettings
 from tasks.estimation.comparison import compare_methods
 from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import MethodEstimate
 from tasks.estimation.unlabelled import Judged, estimate_scores
 from tasks.estimators import MEASURES, PairVectors, measure_named, ranks_among
-from tasks.reports.estimation import EstimationReport, LabelPrice
+from tasks.reports.estimation import EstimationReport
 
 DIMENSION = 12
 
 
-def pairs(size: int, seed: int, *, noise: float = 0.8, topic: int | None = None) -> PairVectors:
+def pairs(size: int, seed: int, *, noise: float = 0.8) -> PairVectors:
     """Return pairs around a few subjects; ``noise`` parts the codes from their queries.
 
     Args:
         size: Number of pairs.
         seed: Of chance; pairs of all seeds have the same subjects.
         noise: Deviation of a code's vector from its query's.
-        topic: Axis along which all queries lie, unlike the other ones; None for the subjects.
     """
     subjects = np.random.default_rng(99).normal(size=(6, DIMENSION))
     generator = np.random.default_rng(seed)
     centres = subjects[generator.integers(0, 6, size)]
-    if topic is not None:
-        centres = np.zeros((size, DIMENSION))
-        centres[:, topic] = np.where(generator.random(size) < 0.5, -9.0, 9.0)
     queries = centres + 0.7 * generator.normal(size=centres.shape)
     codes = queries + noise * generator.normal(size=centres.shape)
     return PairVectors(queries.astype(np.float32), codes.astype(np.float32))
@@ -54,23 +49,20 @@ def estimated(
     *,
     labels: int = 40,
     noise: float = 0.8,
-    far: bool = False,
     confident: bool = True,
-    settings: EstimationSettings | None = None,
 ) -> MethodEstimate:
     """Return an estimate for 200 queries from 300 training pairs."""
-    test = pairs(200, seed=2, noise=noise, topic=3 if far else None)
+    test = pairs(200, seed=2, noise=noise)
     sample = judged(test, labels, confident=confident) if labels else None
-    return estimate_scores(method, pairs(300, 1, noise=noise), test.queries, sample, settings)
+    return estimate_scores(method, pairs(300, 1, noise=noise), test.queries, sample)
 
 
 def estimation_report(
-    *names: str, labels: int = 40, far: bool = False, note: str = "5 queries overlap."
+    *names: str, labels: int = 40, note: str = "5 queries overlap."
 ) -> EstimationReport:
     """Return a report of methods that differ in noise, the first being the best."""
     estimates = [
-        estimated(name, labels=labels, far=far, noise=0.8 + 0.4 * place)
-        for place, name in enumerate(names)
+        estimated(name, labels=labels, noise=0.8 + 0.4 * place) for place, name in enumerate(names)
     ]
     return EstimationReport(
         title=f"queries for {names[0]}",
@@ -78,6 +70,5 @@ def estimation_report(
         generated_at="2026-01-02 03:04",
         estimates=tuple(estimates),
         comparison=compare_methods(estimates) if len(estimates) > 1 else None,
-        price=LabelPrice(dollars_per_pair=0.001),
         notes=(note,),
     )

@@ -96,16 +96,15 @@ def test_unjudged_results_are_annotated_up_to_the_limit(at_most: int | None, jud
 def test_an_estimate_is_set_by_its_options_and_the_rest_by_the_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("COSQA_ESTIMATION__SEED", "7")
+    monkeypatch.setenv("COSQA_ESTIMATION__LEVEL", "0.9")
     files = {"train": Path("t"), "queries": Path("q")}
-    given = {"methods": ["minilm"], "k": 3, "half_width": 0.1, "anyway": True}
+    given = {"methods": ["minilm"], "k": 3}
     chosen = Estimate.of_command(files | given)
     estimation = chosen.settings.estimation
     assert chosen.settings.evaluation.methods == ("minilm",)
-    assert (estimation.k, estimation.half_width, estimation.anyway) == (3, 0.1, True)
-    assert (estimation.seed, estimation.metrics[0]) == (7, "MRR")
-    with pytest.raises(SettingsError, match="half_width"):
-        _ = Estimate.of_command(files | {"half_width": 0.7}).settings
+    assert (estimation.k, estimation.level, estimation.metrics[0]) == (3, 0.9, "MRR")
+    with pytest.raises(SettingsError, match=r"estimation\.k|--k"):
+        _ = Estimate.of_command(files | {"k": 0}).settings
 
 
 def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> None:

@@ -44,8 +44,7 @@ class JudgedQueries:
         if not self.rows:
             raise EstimationError(
                 f"none of the {len(judged):,} judged queries of {benchmark.name} is among the "
-                f"{self._total:,} of {self._file}: judge a random sample of these, such as the "
-                "first lines of to_label.jsonl, which an estimate without --judged writes"
+                f"{self._total:,} of {self._file}: judge a random sample of these"
             )
 
     @property

@@ -20,7 +20,7 @@ from tasks.stages.scoring import OpenBenchmark, Run, method_key
 from tasks.stages.vectors import TextVectors
 
 KIND = "estimate"
-_VERSION = "4"  # to be raised when the same input is to give other figures
+_VERSION = "5"  # to be raised when the same input is to give other figures
 
 
 def estimation_id(
@@ -28,7 +28,7 @@ def estimation_id(
 ) -> str:
     """Return the digest of all that a method's estimate depends on."""
     texts = (inputs.training.fingerprint, inputs.queries.fingerprint)
-    how = settings.estimation.model_dump_json(exclude={"dollars_per_pair"})
+    how = settings.estimation.model_dump_json()
     judged = (benchmark.benchmark_id, method_key(method, settings)) if benchmark else ()
     return digest(KIND, _VERSION, method, encoder_key(method), *texts, how, *judged)
 

@@ -33,7 +33,7 @@ from tasks.stages.vectors import TextVectors
 PAGE, FIGURES, REPORT = "kape.html", "figures.parquet", "kape.json"
 KIND = "study kape"
 _LONGEST = 120  # of a folder's name
-_VERSION = "4"  # raised when the same pairs and vectors would give other figures
+_VERSION = "5"  # raised when the same pairs and vectors would give other figures
 
 
 class StudyData:

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Annotation, Code, Query
+from infra.records import Code, Query
 from infra.settings import StoreSettings
-from infra.store import Database, annotations, candidates, open_database, recipes
-from tests.infra.store.test_store import CODES, annotation, collected, keep
+from infra.store import Database, candidates, open_database, recipes
 from tests.tasks.stages.generate.world import also_collected, judged_store
 
 SEARCH, OTHER = SearchId("s"), SearchId("t")
@@ -61,39 +60,6 @@ def test_the_last_use_is_the_last_though_the_clock_was_set_back(database: Databa
         use(database, name)
         assert used(database)[0] == (name,)
     assert len(used(database)) == 2
-
-
-def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_costs(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1, calls=2)
-
-    def judged(recipe: str, code: int, *costs: float | None) -> Annotation:
-        calls = [item.calls[0].model_copy(update={"cost_usd": cost}) for cost in costs]
-        own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
-        return item.model_copy(update=own)
-
-    def recorded(recipe: str, model: str = "openai/m") -> None:
-        body = {"model": {"model": model}}
-        recipes.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
-
-    assert recipes.mean_cost(database) is None
-    recorded("other")
-    recorded("paid")
-    annotations.add_annotations(
-        database,
-        [
-            judged("other", 0, 9.0),
-            judged("paid", 0, 0.25, 0.25),
-            judged("paid", 1, 1.0),
-            judged("paid", 2, 8.0, None),
-        ],
-    )
-    assert recipes.mean_cost(database) == 0.75
-    recorded("sample", "recorded/stdlib-sample")
-    annotations.add_annotations(database, [judged("sample", 0, 0.0)])
-    assert recipes.mean_cost(database) is None, "recorded replies say nothing of a model's price"
 
 
 def test_used_elsewhere_is_what_collections_used_that_share_a_search_or_queries(

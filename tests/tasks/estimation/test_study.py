@@ -1,7 +1,6 @@
 """Laws of the KAPE study's figures.
 
-Covers `tasks.estimation.study_figures`, `tasks.estimation.sampling_study`,
-`tasks.estimation.neighbours`, `tasks.estimation.overlap`.
+Covers `tasks.estimation.study_figures`, `tasks.estimation.neighbours`, `tasks.estimation.overlap`.
 """
 
 from collections import Counter
@@ -13,16 +12,10 @@ import pytest
 from infra.errors import EstimationError
 from tasks.benchmarks.pairs import Pairs
 from tasks.estimation.overlap import Overlap, overlap
-from tasks.estimation.sampling_study import (
-    WIDER,
-    control_variate_coverage,
-    errors_ranked_in_all,
-)
 from tasks.estimation.study import histogram, rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import (
     BUDGETS,
     KAPE_WEIGHTING,
-    SamplingErrors,
     StudyFigures,
     budget_size,
 )
@@ -31,7 +24,6 @@ from tasks.estimators import (
     EstimationData,
     PairVectors,
     estimators,
-    measure_named,
     ranks_among,
 )
 from tasks.estimators.kape import KAPE
@@ -153,7 +145,6 @@ def test_copies_of_training_queries_make_no_half_empty() -> None:
     few = pairs(9, 1)
     figures = study_figures(few, few)
     assert [part.queries for part in figures.parts] == [9, 4, 5]
-    assert figures.coverage == ()
     assert figures.parts[1].density.low == pytest.approx(0.98)
 
 
@@ -167,55 +158,6 @@ def test_a_single_query_and_three_training_pairs_are_enough() -> None:
 def test_no_test_pairs_are_refused() -> None:
     with pytest.raises(EstimationError, match="no test pairs"):
         study_figures(pairs(3, 1), pairs(1, 1).rows(np.array([], np.int64)))
-
-
-@pytest.mark.parametrize(
-    ("errors", "bound", "percent"),
-    [
-        ((0.3, 0.2, 0.1, 0.0), 0.15, 5),
-        ((0.3, 0.1, 0.2, 0.0), 0.15, 100),  # 3% is below, and 5% is not
-        ((0.1, 0.1, 0.1, 0.0), 0.15, 1),
-        ((0.3, 0.2, 0.1, 0.0), 0.0, None),
-    ],
-)
-def test_sampling_does_better_from_where_its_error_stays_below(
-    errors: tuple[float, ...], bound: float, percent: float | None
-) -> None:
-    sampling = SamplingErrors(percents=(1, 3, 5, 100), errors={"MRR": errors})
-    assert sampling.percent_below("MRR", bound) == percent
-
-
-def test_a_sample_ranked_in_all_codes_errs_as_its_standard_error_says() -> None:
-    ranks = ranks_among(pairs(1000, 3))
-    sampling = errors_ranked_in_all(ranks)
-    place = sampling.percents.index(10)
-    deviation = float(measure_named("MRR")(ranks).std(ddof=1))
-    standard_error = deviation * np.sqrt((1 - 0.1) / 100)
-    expected = standard_error * np.sqrt(2 / np.pi)  # mean of |x| of a normal x
-    assert sampling.errors["MRR"][place] == pytest.approx(expected, rel=0.15)
-    assert sampling.errors["MRR"][-1] == pytest.approx(0)
-
-
-def test_the_sample_ranked_among_itself_goes_on_to_the_whole_test_set() -> None:
-    figures, _ = studied()
-    sampling = figures.ranked_in_sample
-    assert sampling.percents == (*BUDGETS, *WIDER, 100)
-    own = next(each for each in figures.whole.rivals if each.estimator == "random-test")
-    assert sampling.errors["MRR"][: len(BUDGETS)] == own.errors["MRR"]
-    assert sampling.errors["MRR"][-1] == 0
-
-
-def test_a_control_variate_that_knows_the_truth_narrows_the_interval() -> None:
-    truth = 1.0 / np.random.default_rng(0).integers(1, 6, 400)
-    near, far = truth + 0.05 * np.random.default_rng(1).normal(size=(2, 400)) * [[1], [20]]
-    for row in control_variate_coverage(far, near, truth):
-        assert row.width["KAPE and confidence"] < 0.5 * row.width["KAPE"]
-        assert row.width["KAPE"] <= row.width["sample alone"]
-        assert min(row.covering.values()) > 0.9
-    sizes = {number: [50, 100, 200] for number in (201, 400)} | {200: [50, 100], 50: []}
-    for number, labelled in sizes.items():
-        rows = control_variate_coverage(far[:number], near[:number], truth[:number])
-        assert [row.labelled for row in rows] == labelled
 
 
 def test_densities_have_the_area_1() -> None:

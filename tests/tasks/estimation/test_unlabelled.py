@@ -30,21 +30,7 @@ def test_it_is_kape_for_each_measure_and_k() -> None:
     )
     assert [(used.k, used.minimum) for used in found.used[:2]] == [(1, 1), (2, 2)]
     assert all(score.sample is None and score.combined is None for score in found.scores.values())
-    assert found.plan is not None
-    assert found.plan.pilot == "training"
     assert found.judged is None
-
-
-def test_training_queries_with_two_codes_make_no_query_too_far() -> None:
-    """Nor are they near themselves: the distance is that of distinct training queries."""
-    rows = np.repeat(np.arange(len(TRAINING)), 2)
-    twice = PairVectors(TRAINING.queries[rows], pairs(len(rows), 4).codes)
-    found = estimate_scores("one", twice, TEST.queries).distance
-    expected = estimate_scores("one", TRAINING, TEST.queries).distance
-    assert (found.refused, found.reason) == (False, "")
-    assert found.nearest is not None
-    assert expected.nearest is not None
-    assert found.nearest.coefficient == pytest.approx(expected.nearest.coefficient)
 
 
 def test_judged_queries_give_intervals_with_kape_as_control_variate() -> None:
@@ -57,8 +43,6 @@ def test_judged_queries_give_intervals_with_kape_as_control_variate() -> None:
     assert found.scores["MRR"].combined == direct.interval
     assert found.scores["MRR"].weights == {"KAPE": direct.weights[0]}
     assert direct.weights[0] != 0
-    assert found.plan is not None
-    assert found.plan.pilot == "judged"
     ranks = ranks_among(TEST, rows_of_all(TEST))
     truth = measure_named("MRR")(ranks).mean()
     assert direct.interval.low <= truth <= direct.interval.high
@@ -72,22 +56,9 @@ def test_all_judged_give_the_truth() -> None:
     assert combined.low == combined.mean == combined.high == pytest.approx(truth)
 
 
-def test_queries_that_are_too_far_get_no_estimate_without_labels() -> None:
-    far, labelled = estimated(far=True, labels=0), estimated(far=True)
-    assert far.distance.refused
-    assert far.by_k == ()
-    assert {score.kape for score in far.scores.values()} == {None}
-    assert all(score.combined for score in labelled.scores.values())
-    anyway = estimated(far=True, labels=0, settings=EstimationSettings(anyway=True))
-    assert anyway.distance.refused
-    assert None not in {score.kape for score in anyway.scores.values()}
-    assert len(anyway.by_k) == 10
-
-
 @pytest.mark.parametrize("labels", [0, 40])
-@pytest.mark.parametrize("far", [False, True])
-def test_its_json_is_small_and_gives_it_again(labels: int, far: bool) -> None:
-    found = estimated(labels=labels, far=far)
+def test_its_json_is_small_and_gives_it_again(labels: int) -> None:
+    found = estimated(labels=labels)
     text = found.model_dump_json()
     assert MethodEstimate.model_validate_json(text) == found
     assert len(text) < 16_000
@@ -101,10 +72,8 @@ def test_few_labels_and_few_training_pairs_are_said() -> None:
     assert len(few.by_k) == 3
 
 
-def test_one_training_pair_is_enough_for_an_estimate_but_not_for_a_plan() -> None:
+def test_one_training_pair_is_enough_for_an_estimate() -> None:
     found = estimate_scores("m", pairs(1, 1), TEST.queries)
-    assert found.plan is None
-    assert found.similarities.training is None
     assert found.scores["MRR"].kape == pytest.approx(1 / 200)  # one pair 200 times: all tie
 
 

@@ -108,10 +108,12 @@ def test_an_estimate_is_written_whole_or_not_at_all(
 ) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
     fakes: dict[str, object] = {
-        "_report": None, "_price": None, "_to_label": ([], []), "html_page": "page",
-        "estimation_document": None, "markdown_page": "page",
+        "_report": None,
+        "html_page": "page",
+        "estimation_document": None,
+        "markdown_page": "page",
         "estimate_folder": tmp_path / "estimate",
-    }  # fmt: skip
+    }
     for name, value in fakes.items():
         monkeypatch.setattr(estimate_report, name, lambda *_, value=value: value)
     fill_when_written(monkeypatch, estimate_report.PAGE)

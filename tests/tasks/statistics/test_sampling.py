@@ -1,14 +1,12 @@
-"""Laws of the mean of a random sample, and of the size that a sample needs."""
+"""Laws of the mean of a random sample."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from infra.errors import EstimationError
-from tasks.statistics.sampling import DIFFERENCES, SCORES, Spread, sample_mean, sample_size
+from tasks.statistics.sampling import DIFFERENCES, SCORES, Spread, sample_mean
 
 
 def test_a_case_computed_by_hand() -> None:
@@ -56,26 +54,3 @@ def test_equal_values_do_not_prove_that_all_items_are_equal(scale: object) -> No
 def test_what_is_no_sample_is_refused(values: list[float], population: int, message: str) -> None:
     with pytest.raises(EstimationError, match=message):
         sample_mean(np.array(values), population)
-
-
-@given(
-    st.floats(0, 0.5),
-    st.one_of(st.none(), st.floats(0.5, 1)),
-    st.integers(2, 100_000),
-    st.floats(0.001, 0.5),
-    st.sampled_from([1, 2]),
-)
-def test_the_size_is_the_least_that_gives_the_half_width(
-    deviation: float, imagined: float | None, population: int, half_width: float, estimated: int
-) -> None:
-    spread = Spread(deviation**2, imagined)
-    size = sample_size(spread, population, half_width, level=0.95, estimated=estimated)
-    width = spread.half_width(size, population, level=0.95, estimated=estimated)
-    assert width <= half_width
-    before = spread.half_width(size - 1, population, level=0.95, estimated=estimated)
-    assert size == 1 or before > half_width
-
-
-def test_a_half_width_must_be_above_0() -> None:
-    with pytest.raises(EstimationError, match="half-width 0"):
-        sample_size(Spread(0.1, None), 100, 0.0)
