@@ -49,11 +49,11 @@ class Paragraph:
 
     Attributes:
         text: What it says.
-        kind: A banner warns, a remark is soft, and evidence follows a step.
+        kind: A remark is soft, and evidence follows a step.
     """
 
     text: Text
-    kind: Literal["", "remark", "banner", "step", "h3", "h4"] = ""
+    kind: Literal["", "remark", "step", "h3", "h4"] = ""
     tag: ClassVar = "paragraph"
 
 

@@ -32,7 +32,6 @@ REPORTS: dict[str, Callable[[str], Document]] = {
         leaderboard().model_copy(update={"benchmark": text, "label_origin": text})
     ),
     "estimate": lambda text: estimation_document(estimation_report(text, "two", note=text)),
-    "refused estimate": lambda text: estimation_document(estimation_report(text, far=True)),
     "kape": lambda text: kape_document(kape_report(text)),
 }
 

@@ -47,7 +47,6 @@ def document(text: str) -> Document:
     blocks: list[Block] = [
         text,
         Paragraph(spans),
-        Paragraph(text, "banner"),
         Paragraph(text, "h3"),
         Listing([text, spans]),
         Table((text, "b"), [(text, spans), (spans, text)], caption=text, shares=(0.5, 0.5)),
