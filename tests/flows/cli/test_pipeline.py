@@ -391,12 +391,6 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
         ("benchmark", *source, "--plan"),
         ("annotate", *source),
         ("annotate", *source, "--plan"),
-<<<<<<< HEAD
-        ("evaluate", *source, *by_model),
-        ("study", *source, *by_model),
-=======
-        ("annotate", *source, "--reason", "audit"),
->>>>>>> 29173cc1 (Take methods that re-rank by a language model out: no paper and no card has one)
         ("generate", *source),
         ("generate", *source, "--dry-run"),
         ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
