@@ -4,6 +4,5 @@
 one pair with the ``tester``; ``trace`` keeps its calls and runs, ``paths`` names how it ended, and
 ``recipe`` is what its label depends on. ``specified`` judges by a query's specification;
 ``account`` reads from stored evidence what that rested on. ``generation`` has missing code written.
-``remembering`` and ``other_code`` are boxes: one that answers from kept runs, one that holds
-another code.
+``remembering`` is a box that answers from kept runs.
 """

@@ -1,7 +1,8 @@
 """The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
+from collections.abc import Sequence
+
 from agents.committee.configurations import Configuration
-from agents.committee.other_code import OtherCode
 from agents.committee.trace import Trace
 from agents.evidence import (
     Attempt,
@@ -18,8 +19,8 @@ from agents.roles.command_fixer import CommandFixer, install_missing_module, run
 from agents.roles.fixer import Fixer
 from agents.roles.writer import BlindWriter
 from infra.languages import Language
-from infra.records import Pair
-from sandbox.base import Box, Sandbox
+from infra.records import ExecutionResult, Pair
+from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
 
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
 
@@ -190,3 +191,48 @@ def _why_to_rewrite(attempt: Attempt) -> str:
 
 def _was_executed(attempt: Attempt) -> bool:
     return attempt.result is not None and was_executed(attempt.result)
+
+
+class OtherCode:
+    """A box whose programs get another code under test where a run names none.
+
+    Args:
+        box: The box itself, in which everything happens.
+        code: The code.
+    """
+
+    def __init__(self, box: Box, code: str) -> None:
+        self._box = box
+        self._code = code
+
+    async def install(self, requirements: Sequence[str]) -> InstallResult:
+        """Install distributions; see `sandbox.base.Box`."""
+        return await self._box.install(requirements)
+
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        clock: float = CLOCK,
+        code: str | None = None,
+        timeout_s: float | None = None,
+        apart: bool = False,
+    ) -> ExecutionResult:
+        """Run a program; see `sandbox.base.Box`."""
+        return await self._box.run(
+            program,
+            hash_seed=hash_seed,
+            clock=clock,
+            code=self._code if code is None else code,
+            timeout_s=timeout_s,
+            apart=apart,
+        )
+
+    async def shell(self, line: str) -> ShellResult:
+        """Run a line of terminal commands; see `sandbox.base.Box`."""
+        return await self._box.shell(line)
+
+    async def release(self) -> None:
+        """Free what the box holds; see `sandbox.base.Box`."""
+        await self._box.release()

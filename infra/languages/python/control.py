@@ -31,7 +31,7 @@ def control_of(code: str) -> str:
     """
     try:
         tree = parse(code)
-        for function, prefix in rename_variables(tree):
+        for function, prefix in _rename_variables(tree):
             has_documentation = ast.get_docstring(function, clean=False) is not None
             spare = ast.Assign([ast.Name(f"{prefix}_0", ast.Store())], ast.Constant(None))
             function.body.insert(int(has_documentation), spare)
@@ -40,7 +40,7 @@ def control_of(code: str) -> str:
         return code
 
 
-def rename_variables(
+def _rename_variables(
     tree: ast.Module,
 ) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
     """Rename in a tree the variables that one function alone sees, in the order of their places.

@@ -2,7 +2,7 @@
 
 The numbers are those of a list of faults that readers found once.
 
-Covers `agents.committee.other_code`, `agents.roles.gated_arbiter`.
+Covers `agents.committee.tester`, `agents.roles.gated_arbiter`.
 """
 
 from collections.abc import AsyncIterator, Sequence
