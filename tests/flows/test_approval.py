@@ -5,6 +5,7 @@ Covers `flows.runtime.approval`, `flows.runtime.writing`, `infra.settings.operat
 
 import contextlib
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -90,7 +91,7 @@ def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
 
 
 class Deployed:
-    """A run of the deployment annotate, and the processes that work on it in turn."""
+    """A run of a deployment of annotate, and the processes that work on it in turn."""
 
     def __init__(self, client: SyncPrefectClient, settings: Settings) -> None:
         self.client = client
@@ -100,7 +101,7 @@ class Deployed:
         self.bounds: list[tuple[int | None, float | None]] = []
         self.then: Callable[[], object] = lambda: None
         self.flow: Flow[..., Any] = entries.FLOWS["annotate"]
-        made = client.create_deployment(client.create_flow(self.flow), "annotate", tags=[TAG])
+        made = client.create_deployment(client.create_flow(self.flow), "asks", tags=[TAG])
         self.run_id = client.create_flow_run_from_deployment(made).id
 
     def annotate(self, *_: object) -> None:
@@ -201,7 +202,7 @@ def test_a_run_that_was_approved_waits_for_the_run_that_writes(
     deployed.resume()
     deployed.then = write
     with writer_lease(store, "a run of hours"):
-        worker = Thread(target=deployed.work)
+        worker = Thread(target=copy_context().run, args=(deployed.work,))
         worker.start()
         assert has_begun.wait(150)
         worker.join(1.0)
