@@ -7,7 +7,7 @@ its judged queries.
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimation.neighbours import NeighboursUsed
+from tasks.estimators.kape import NeighboursUsed
 from tasks.statistics.intervals import Interval
 
 FEWEST_JUDGED = 30  # below, an interval by the t distribution is not to be relied on

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from infra.errors import EstimationError
-from tasks.estimation.neighbours import MOST_NEIGHBOURS, neighbours_used
 from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
@@ -31,8 +30,16 @@ from tasks.estimators import (
     measure_named,
     ranks_among,
 )
-from tasks.estimators.kape import KAPE, WEIGHTINGS, Kept, Weighting, kept_neighbours
-from tasks.estimators.kape_printed import kept_as_printed
+from tasks.estimators.kape import (
+    KAPE,
+    MOST_NEIGHBOURS,
+    WEIGHTINGS,
+    Kept,
+    Weighting,
+    kept_as_printed,
+    kept_neighbours,
+    neighbours_used,
+)
 from tasks.statistics import Values
 
 SEEDS = (0, 1, 2)

@@ -8,9 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimation.neighbours import NeighboursUsed
 from tasks.estimation.overlap import Overlap
-from tasks.estimators.kape import WEIGHTINGS, Weighting
+from tasks.estimators.kape import WEIGHTINGS, NeighboursUsed, Weighting
 
 Part = Literal["all", "similar", "different"]
 

@@ -1,13 +1,13 @@
-"""Estimators of a model's scores on queries that are mostly unlabelled, one file each.
+"""Estimators of a model's scores on queries that are mostly unlabelled.
 
 Source of all but the protocol: Guo et al., "KAPE: kNN-Based Performance Testing for Deep Code
 Search", with its rivals. Each chooses pairs of query and code, ranks the code of every pair among
 the chosen ones, and averages a measure of the ranks.
 
 To add one, write a file with a class that is made without arguments and has ``uses_labels``,
-``is_stable`` and ``estimate``, and decorate it with ``@estimators.register("name")``, the name
-being that of the file with dashes for underscores. `tests/tasks/estimators/test_conformance.py`
-tests it from then on; ``cosqa study kape`` compares it with the others.
+``is_stable`` and ``estimate``, and decorate it with ``@estimators.register("name")``.
+`tests/tasks/estimators/test_conformance.py` tests it from then on; ``cosqa study kape`` compares it
+with the others.
 """
 
 from typing import ClassVar, Protocol
@@ -74,5 +74,8 @@ class Estimator(Protocol):
 
 
 estimators: Registry[type[Estimator]] = Registry(
-    "estimator", "tasks.estimators", members=("uses_labels", "is_stable", "estimate")
+    "estimator",
+    "tasks.estimators",
+    members=("uses_labels", "is_stable", "estimate"),
+    one_per_file=False,
 )

@@ -5,13 +5,13 @@ from itertools import chain
 
 import pyarrow as pa
 
-from tasks.estimation.neighbours import NeighboursUsed
 from tasks.estimation.study_figures import (
     BUDGETS,
     PartFigures,
     RivalFigures,
     StudiedMethod,
 )
+from tasks.estimators.kape import NeighboursUsed
 from tasks.reports.kape import KapeReport
 from tasks.reports.kape_paper import KS, MRR, PublishedTables, cells_of, published_tables
 

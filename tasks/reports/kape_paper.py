@@ -9,8 +9,8 @@ from typing import TypeVar
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimation.neighbours import MOST_NEIGHBOURS
 from tasks.estimation.study_figures import BUDGETS
+from tasks.estimators.kape import MOST_NEIGHBOURS
 from tasks.reports.document import Table
 from tasks.reports.text import NONE
 

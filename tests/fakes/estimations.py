@@ -5,9 +5,8 @@ from functools import cache
 import numpy as np
 
 from tasks.estimation.comparison import compare_methods
-from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import MethodEstimate
-from tasks.estimation.unlabelled import Judged, estimate_scores
+from tasks.estimation.unlabelled import Judged, confidence_of, estimate_scores
 from tasks.estimators import MEASURES, PairVectors, measure_named, ranks_among
 from tasks.reports.estimation import EstimationReport
 

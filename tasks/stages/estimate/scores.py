@@ -9,9 +9,8 @@ from infra.identity import digest
 from infra.settings import Settings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import StoredEstimation
-from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import MethodEstimate
-from tasks.estimation.unlabelled import estimate_scores
+from tasks.estimation.unlabelled import confidence_of, estimate_scores
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.stages.embed import encoder_key
 from tasks.stages.estimate.inputs import EstimationInput

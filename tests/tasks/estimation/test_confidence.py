@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.estimation.confidence import confidence_of
+from tasks.estimation.unlabelled import confidence_of
 from tests.fakes.estimations import estimated, pairs
 
 

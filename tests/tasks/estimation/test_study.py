@@ -1,6 +1,6 @@
 """Laws of the KAPE study's figures.
 
-Covers `tasks.estimation.study_figures`, `tasks.estimation.neighbours`, `tasks.estimation.overlap`.
+Covers `tasks.estimation.study_figures`, `tasks.estimation.overlap`.
 """
 
 from collections import Counter

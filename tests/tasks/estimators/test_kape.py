@@ -1,7 +1,4 @@
-"""KAPE against cases worked by hand, and laws of its weights.
-
-Covers `tasks.estimators.kape_printed`.
-"""
+"""KAPE against cases worked by hand, and laws of its weights."""
 
 from pathlib import Path
 from typing import get_args
@@ -13,10 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from infra.errors import EstimationError
-from tasks.estimation.neighbours import neighbours_used
 from tasks.estimators import Estimate, EstimationData, PairVectors, Positions, Ranks
-from tasks.estimators.kape import KAPE, Kept, Weighting, kept_neighbours, neighbour_weights
-from tasks.estimators.kape_printed import PrintedKAPE, kept_as_printed
+from tasks.estimators.kape import (
+    KAPE,
+    Kept,
+    PrintedKAPE,
+    Weighting,
+    kept_as_printed,
+    kept_neighbours,
+    neighbour_weights,
+    neighbours_used,
+)
 from tasks.reports.kape_paper import published_tables
 
 # Seven training pairs and three test queries in the plane; their cosines, by hand:

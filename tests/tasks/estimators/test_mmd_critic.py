@@ -8,7 +8,7 @@ import pytest
 from mmd_critic import MMDCritic
 from mmd_critic.kernels import RBFKernel
 
-from tasks.estimators._mmd_critic import prototypes
+from tasks.estimators.pace import prototypes
 from tasks.statistics import Values
 
 
@@ -52,5 +52,5 @@ def test_every_row_is_taken_once(values: Values) -> None:
 
 def test_the_kernel_is_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(prototypes(features(100, 3), 5.0))
-    monkeypatch.setattr("tasks.estimators._mmd_critic._CELLS_AT_ONCE", 700)
+    monkeypatch.setattr("tasks.estimators.pace._CELLS_AT_ONCE", 700)
     assert list(prototypes(features(100, 3), 5.0)) == whole

@@ -1,8 +1,4 @@
-"""Laws of the four estimators that label uncertain queries.
-
-Covers `tasks.estimators.deepgini`, `tasks.estimators.least_confidence`, `tasks.estimators.margin`
-and `tasks.estimators.max_entropy`.
-"""
+"""Laws of the four estimators that label uncertain queries."""
 
 import numpy as np
 import pytest
@@ -16,7 +12,7 @@ from tasks.estimators import (
     estimators,
     ranks_among,
 )
-from tasks.estimators._uncertainty import LabelsUncertain
+from tasks.estimators.uncertainty import LabelsUncertain
 
 PROBABILITIES = np.array(
     [[0.5, 0.3, 0.2], [0.4, 0.31, 0.29], [0.49, 0.49, 0.02], [0.66, 0.17, 0.17]]

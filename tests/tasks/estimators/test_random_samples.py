@@ -1,11 +1,10 @@
-"""Laws of the two random rivals. Covers `tasks.estimators.random_training` too."""
+"""Laws of the two random rivals."""
 
 import numpy as np
 import pytest
 
 from tasks.estimators import EstimationData, PairVectors, Positions, Ranks, ranks_among
-from tasks.estimators.random_test import RandomTest
-from tasks.estimators.random_training import RandomTraining
+from tasks.estimators.random_samples import RandomTest, RandomTraining
 from tests.tasks.estimators.test_conformance import pairs
 
 TRAINING, TEST = pairs(300, 5), pairs(200, 6)
