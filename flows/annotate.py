@@ -56,11 +56,10 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
 
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
-    Labelling rounds follow one another, each over all candidates, and so do judges, each over those
-    that it gets.
+    Labelling rounds follow one another, each over all candidates.
 
     Args:
-        run: The candidates, the recipe of the first round or judge, and the checked settings.
+        run: The candidates, the recipe of the first round, and the checked settings.
         after: The steps before it.
     """
     planned = plan_run(run, wait_for=after, return_state=True)

@@ -321,10 +321,10 @@ class Input(Options, panel=_INPUT):
 
     @classmethod
     def of_command(cls, values: Mapping[str, Any]) -> Self:
-        """Return the options of a command line, of the sample if it names no input and no judge."""
+        """Return the options of a command line, of the sample if it names no input and no model."""
         options = super().of_command(values)
         settings = options.settings
-        judging = settings.annotation.model_fields_set & {"agents", "judges"}
+        judging = settings.annotation.model_fields_set & {"agents"}
         given = settings.source.model_fields_set | settings.llm.model_fields_set | judging
         if settings.preset is None and not given:
             vars(options)["settings"] = load_settings(options.overrides(), SAMPLE)
@@ -385,22 +385,10 @@ class Judge(Options, panel=_JUDGE):
         "llm.model", "Language model", examples=_MODELS, form=_KEY,
     )  # fmt: skip
 
-    def overrides(self) -> Overrides:
-        """Return what the options that are given set: a model that is named judges alone."""
-        found = super().overrides()
-        if self.model:
-            found.setdefault("annotation", {}).setdefault("judges", ())
-        return found
-
 
 class Agents(Options, panel=_JUDGE):
-    """Who judges besides."""
+    """Which agents judge."""
 
-    judge: tuple[str, ...] = ask(
-        "Model that judges in place of --model; of several the cheapest first: where they differ, "
-        "the label stands that is likelier by how often each errs.",
-        "annotation.judges", default=(), unset="--model alone",
-    )  # fmt: skip
     configuration: str | None = ask(
         "Which agents judge a pair; `cosqa list configurations` says what each does.",
         "annotation.configuration", "Configuration of the agents", flag=None,

@@ -1,4 +1,4 @@
-"""Budgets: how much may be spent on which models, whose each is, and the check of all of them."""
+"""Budgets: how much may be spent on a model, whose each is, and the check of all of them."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -7,33 +7,32 @@ from typing import Literal
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.journal import Journal, Money
 from infra.records import Record
-from infra.settings import RECORDED_PREFIX, LanguageModelSettings, Settings
+from infra.settings import LanguageModelSettings, Settings
 
 
 class Budget(Record):
-    """What may be spent on some models together.
+    """What may be spent on a model.
 
     Attributes:
         limit_usd: The most US dollars; None is no limit.
         limit_tokens: The most tokens; None is no limit.
         owner: A run, or the store by its settings.
-        models: litellm's names of the models whose spending counts.
-        before_usd: What they had cost when this budget began, which does not count.
+        model: litellm's name of the model.
+        before_usd: What it had cost when this budget began, which does not count.
         before_tokens: The same in tokens.
     """
 
     limit_usd: float | None = None
     limit_tokens: int | None = None
     owner: Literal["run", "store"] = "run"
-    models: tuple[str, ...] = ()
+    model: str = ""
     before_usd: float = 0.0
     before_tokens: float = 0.0
 
     def spent(self, sums: Mapping[str, Money]) -> tuple[float, float]:
         """Return the tokens and US dollars that count, given what was spent on each model."""
-        counted = [sums[model] for model in self.models if model in sums]
-        tokens, usd = (sum(getattr(each, of) for each in counted) for of in ("tokens", "usd"))
-        return tokens - self.before_tokens, usd - self.before_usd
+        money = sums.get(self.model, Money())
+        return money.tokens - self.before_tokens, money.usd - self.before_usd
 
     def left(self, sums: Mapping[str, Money]) -> tuple[float, float]:
         """Return the tokens and US dollars that are left, infinite without a limit."""
@@ -44,30 +43,27 @@ class Budget(Record):
 
 
 def run_budget(settings: Settings) -> Budget:
-    """Return the budget of a run that begins now, of all its judges together.
+    """Return the budget of a run that begins now, over all its rounds.
 
     Recorded replies cost nothing: such a run has no limit.
     """
-    models = settings.annotation.judges or (settings.llm.model,)
-    tokens, usd = Budget(models=models).spent(Journal(settings.store.journal).sums())
-    is_free = all(model.startswith(RECORDED_PREFIX) for model in models)
-    limit = None if is_free else settings.reannotation.budget_usd
-    return Budget(limit_usd=limit, models=models, before_usd=usd, before_tokens=tokens)
+    model = settings.llm.model
+    tokens, usd = Budget(model=model).spent(Journal(settings.store.journal).sums())
+    limit = None if settings.llm.is_recorded else settings.reannotation.budget_usd
+    return Budget(limit_usd=limit, model=model, before_usd=usd, before_tokens=tokens)
 
 
 def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
     """Return all budgets that hold for requests to a model.
 
     Args:
-        llm: The model. Its own tokens are limited, and dollars together with the run's judges.
+        llm: The model.
         run: The budget of the run that asks.
     """
-    together = tuple(dict.fromkeys((llm.model, *run.models)))
-    return [
-        Budget(limit_usd=llm.budget_usd, owner="store", models=together),
-        Budget(limit_tokens=llm.budget_tokens, owner="store", models=(llm.model,)),
-        run,
-    ]
+    own = Budget(
+        limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store", model=llm.model
+    )
+    return [own, run]
 
 
 def refuse_beyond(
@@ -123,7 +119,7 @@ def _refusal(
             )
         return (
             f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on "
-            f"{' and '.join(budget.models)} and the next request may take {more:,.6g}: what was "
+            f"{budget.model} and the next request may take {more:,.6g}: what was "
             "paid for is stored; run the same command again with a higher budget to go on"
         )
     return ""

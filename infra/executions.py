@@ -14,12 +14,10 @@ class Record(BaseModel):
 
     Attributes:
         added: Later fields, which digests pass over where they are empty.
-        undigested: Fields that tell how sure a record is, not what it says: no digest has them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     added: ClassVar[frozenset[str]] = frozenset()
-    undigested: ClassVar[frozenset[str]] = frozenset()
 
 
 Outcome = Literal[

@@ -155,16 +155,13 @@ class OfPair(Record):
 class Label(OfPair):
     """The relevance of a pair by one origin: annotators, documentation or a recipe of agents.
 
-    ``confidence`` is the probability that the label is right, None where it is not known; ``note``
-    is what the annotators of a source wrote beside it, mostly "".
+    ``note`` is what the annotators of a source wrote beside it, mostly "".
     """
 
     added = frozenset({"note"})
-    undigested = frozenset({"confidence"})
 
     origin: str
     relevance: float
-    confidence: float | None = Field(None, ge=0, le=1)
     note: str = ""
 
 

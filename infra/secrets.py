@@ -38,11 +38,6 @@ def forms_of_secrets(*secrets: str | None) -> list[str]:
     return sorted(forms, key=len, reverse=True)  # one may be part of another
 
 
-def tells_of_a_secret(name: str) -> bool:
-    """Return whether a variable of that name would be struck out of texts."""
-    return name.isidentifier() and _NAME.search(name) is not None
-
-
 def holds_a_secret(text: str) -> bool:
     """Return whether a text has an address with a user, a password or a key in it."""
     return _SECRET_OF_URL.search(text) is not None

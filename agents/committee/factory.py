@@ -89,8 +89,6 @@ def build_model(
 ) -> ReportingModel:
     """Return the language model that the settings describe.
 
-    Its budget in dollars is that of all judges together, whoever asks.
-
     Args:
         settings: The model and the folder of replies.
         labelling_round: Replies of one round are not found by another.
@@ -102,5 +100,4 @@ def build_model(
         return RecordedReplies(llm)
     journal = Journal(settings.store.journal)
     deferral = BatchRequests(SharedLimiter(journal, llm)) if by_batch else None
-    run = run or Budget(models=settings.annotation.judges)
     return LanguageModel(llm, journal, labelling_round, deferral, run)

@@ -179,15 +179,9 @@ class SharedLimiter:
         """
         return self.journal.claims.in_flight(self.settings.model)
 
-    def is_idle(self, *, beside: bool = False) -> bool:
-        """Return whether no process has requests in flight.
-
-        Args:
-            beside: Whether to look at the other models, too, that share a budget with this one.
-        """
-        models = {model for budget in self._budgets for model in budget.models}
-        asked = models if beside else {self.settings.model}
-        return all(map(self.journal.claims.is_idle, asked))
+    def is_idle(self) -> bool:
+        """Return whether no process has requests in flight."""
+        return self.journal.claims.is_idle(self.settings.model)
 
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
@@ -206,7 +200,7 @@ class SharedLimiter:
         return round(spent.tokens), spent.usd
 
     def spent_by_run(self) -> tuple[int, float]:
-        """Return tokens and US dollars of the run, over all its judges, those reserved included."""
+        """Return tokens and US dollars of the run, over all its rounds, those reserved included."""
         tokens, usd = self._run.spent(self.journal.sums())
         return round(tokens), usd
 

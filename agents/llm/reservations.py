@@ -117,7 +117,7 @@ class Reservations:
                         raise
                     if self._in_flight:
                         await self._settled.wait()
-                    elif not (is_idle := self._limiter.is_idle(beside=True)):
+                    elif not (is_idle := self._limiter.is_idle()):
                         await asyncio.sleep(_LOOK_S)
                         waited_s += _LOOK_S  # once idle, one more try: all is settled
 

@@ -128,7 +128,7 @@ def _print_round(item: StoredRounds) -> None:
     rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _alpha(figures.alpha)))
     print_table(
         f"{item.collection}, {recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
-        f"{'judges' if recipe.judges else 'labelling rounds'}",
+        "labelling rounds",
         ("rounds", "pairs", "equal", "alpha"),
         rows,
         rest="a wider terminal",

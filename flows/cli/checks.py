@@ -43,7 +43,7 @@ def pipeline(options: Pipeline) -> None:
         if judging and not options.settings.publish.include_unlicensed:
             _licences(options.settings)
         if judging:
-            _models(options.settings)
+            options.settings.llm.require_model()
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         store(options)
 
@@ -59,16 +59,6 @@ def _licences(settings: Settings) -> None:
             check_licences(opening)
     except SourceError as error:
         raise SourceError(f"{error}, or give --include-unlicensed for private use") from None
-
-
-def _models(settings: Settings) -> None:
-    """Refuse to go on where agents are going to judge and no model is named.
-
-    Raises:
-        SettingsError: None is.
-    """
-    for judge in settings.by_judge:
-        judge.llm.require_model()
 
 
 def _preset(settings: Settings, *, judging: bool) -> None:
@@ -127,7 +117,7 @@ def leaderboard(options: Leaderboard) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
     check_comparison_input(options.settings, [options.benchmark], options.runs)
     if options.unjudged_to_annotate:
-        _models(options.settings)
+        options.settings.llm.require_model()
 
 
 def estimate(options: Estimate) -> None:

@@ -77,7 +77,7 @@ def run_flow(options: Pipeline) -> None:
     result = flow_result(name, options)
     if count_stage_runs(database) == before:
         say(_nothing_left(name, settings))
-    if name in _ANNOTATE and settings.annotation.times > 1:
+    if name in _ANNOTATE and settings.annotation.rounds > 1:
         print_rounds(options)
     if name in _WRITE_REPORTS:
         print_report(result)

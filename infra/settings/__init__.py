@@ -9,7 +9,6 @@ it needs.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
 
 from pydantic import ValidationError
 from pydantic_settings import (
@@ -135,17 +134,6 @@ class Settings(BaseSettings):
             InitSettingsSource(settings_cls, read_toml(file) if file.is_file() else {}),
             PresetSource(settings_cls),
         )
-
-    @property
-    def by_judge(self) -> tuple[Self, ...]:
-        """The settings of each judge, of its model and how that is reached; these if none is named.
-
-        Raises:
-            SettingsError: The environment does not have a judge's key.
-        """
-        access = map(self.annotation.access_of, self.annotation.judges)
-        llms = (self.llm.model_copy(update=fields) for fields in access)
-        return tuple(self.model_copy(update={"llm": llm}) for llm in llms) or (self,)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:

@@ -1,17 +1,12 @@
 """The section of the settings about annotation: who judges pairs, how often, how many at once."""
 
-import os
 from typing import Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from infra.draws import Draw
-from infra.errors import SettingsError
-from infra.secrets import tells_of_a_secret
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration, Evidence
 from infra.settings.section import Section
-
-_NO_KEY = SecretStr("no-key")  # with None litellm would send a key that it finds
 
 
 class AnnotationSettings(Section):
@@ -33,33 +28,6 @@ class AnnotationSettings(Section):
         description="Labelling rounds: how often each pair is judged, every time anew. The label "
         "that more than half of the rounds give is published. At temperature 0 rounds differ "
         "only by what the provider leaves to chance.",
-    )
-    judges: tuple[str, ...] = Field(
-        (),
-        description="Models that judge pairs one after the other in place of `llm.model`, the "
-        "cheapest first. Where they differ, the label stands that is likelier by how often each "
-        "errs.",
-    )
-    judge_addresses: dict[str, str] = Field(
-        {},
-        description="Judge → address of its OpenAI-compatible server, such as "
-        '{"openai/qwen2.5-coder" = "http://localhost:8000/v1"}; all others are reached as '
-        "`llm.base_url` says.",
-    )
-    judge_keys: dict[str, str] = Field(
-        {},
-        description="Judge → name of the environment variable that holds its key. A judge that is "
-        "not named has `llm.api_key` or its provider's own; one with an address of its own has "
-        "none, so that no server gets the key of another.",
-    )
-    escalation: Literal["vote", "doubt"] = Field(
-        "vote",
-        description="Which pairs a further judge gets: all (vote), or those in doubt: left "
-        "undecided, judged differently, or labelled with less confidence than doubt_below and "
-        "without a test program that passed the checks (doubt).",
-    )
-    doubt_below: float = Field(
-        0.9, gt=0, le=1, description="Confidence below which such a label is in doubt."
     )
     scaffolding: Literal["auto", "on", "off"] = Field(
         "auto",
@@ -127,11 +95,6 @@ class AnnotationSettings(Section):
         """The draw of the queries whose candidates are judged."""
         return Draw(self.limit, self.seed)
 
-    @property
-    def times(self) -> int:
-        """How often a pair may be judged: the number of judges, or of labelling rounds."""
-        return len(self.judges) or self.rounds
-
     @model_validator(mode="after")
     def _check_scaffolding(self) -> Self:
         if self.configuration == "spec" and self.scaffolding == "off":
@@ -139,37 +102,3 @@ class AnnotationSettings(Section):
                 "scaffolding cannot be off in `spec`, whose examples run on code with its imports"
             )
         return self
-
-    @model_validator(mode="after")
-    def _check_judges(self) -> Self:
-        if len(set(self.judges)) < len(self.judges):
-            raise ValueError("judges names a model twice: each has one vote")
-        if self.judges and self.rounds > 1:
-            raise ValueError("judges and rounds exclude each other: each judge judges a pair once")
-        for name in ("judge_addresses", "judge_keys"):
-            if unknown := sorted(set(getattr(self, name)) - set(self.judges)):
-                raise ValueError(f"{name} names {unknown[0]!r}, which is none of the judges")
-        if not all(map(tells_of_a_secret, self.judge_keys.values())):
-            raise ValueError(
-                "judge_keys holds names of environment variables, not keys; a name has KEY or "
-                "TOKEN in it, so that its value is struck out of messages"
-            )
-        return self
-
-    def access_of(self, judge: str) -> dict[str, object]:
-        """Return the fields of ``llm`` by which a judge is reached.
-
-        Raises:
-            SettingsError: The environment does not have its key.
-        """
-        access: dict[str, object] = {"model": judge}
-        if address := self.judge_addresses.get(judge):
-            access |= {"base_url": address, "api_key": _NO_KEY, "api_key_block": None}
-        if variable := self.judge_keys.get(judge):
-            if not (key := os.environ.get(variable)):
-                raise SettingsError(
-                    f"annotation.judge_keys: {variable}, the key of {judge}, is not in the "
-                    "environment"
-                )
-            access["api_key"] = SecretStr(key)
-        return access

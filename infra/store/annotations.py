@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import duckdb
 
 from infra.errors import StoreError
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
-from infra.summaries import Effort
 
 PAIR = ("query_id", "code_id", "recipe_id")
 _Key = tuple[str, str, str]
@@ -141,10 +140,6 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
 # Of calls: a reply came, and it is not known what it cost.
 _UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
 _BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
-_JUDGED = (
-    "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
-    "USING (query_id, code_id) WHERE list_contains(?, recipe_id)"
-)
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -187,17 +182,14 @@ def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
     return {PairKey(*row) for row in rows}
 
 
-def label_origin(recipe_id: RecipeId, rounds: int = 1, *, judges: bool = False) -> str:
+def label_origin(recipe_id: RecipeId, rounds: int = 1) -> str:
     """Return the origin of the labels that a recipe's agents give, alone or in several rounds.
 
     Args:
         recipe_id: The recipe; of several that of the first.
         rounds: Their number.
-        judges: Whether they are those of several judges.
     """
     origin = f"agents:{recipe_id}"
-    if judges:
-        return f"{origin}, {rounds} judges"
     return f"{origin}, majority of {rounds} rounds" if rounds > 1 else origin
 
 
@@ -241,15 +233,6 @@ def effort_of(calls: str, annotations: str) -> str:
             (SELECT coalesce(sum(seconds), 0) FROM {annotations}) AS pair_seconds
         FROM {_paid_once(calls)}
     """  # noqa: S608 - literals only
-
-
-def effort(
-    database: Database, recipes: Sequence[RecipeId], search_ids: Sequence[SearchId]
-) -> Effort:
-    """Return calls, tokens, cost and time of the annotations of searches."""
-    query = effort_of(f"llm_calls {_JUDGED}", f"annotations {_JUDGED}")
-    of_both = [list(search_ids), list(recipes)] * 2
-    return database.records(Effort, query, of_both)[0]
 
 
 def load_annotations(

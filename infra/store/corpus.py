@@ -96,11 +96,7 @@ _CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
     "last_line": pa.int32(),
     "parameters": pa.list_(_TEXT),
 }
-_LABEL = dict.fromkeys(
-    (name for name in Label.model_fields if name not in Label.undigested), _TEXT
-) | {
-    "relevance": pa.float64(),
-}
+_LABEL = dict.fromkeys(Label.model_fields, _TEXT) | {"relevance": pa.float64()}
 
 
 class Spool:

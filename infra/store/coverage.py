@@ -15,7 +15,7 @@ _COVERED = pa.schema(
     {
         **dict.fromkeys(("recipe_id", "met"), pa.string()),
         **dict.fromkeys(("number", "round", "rounds"), pa.int32()),
-        **dict.fromkeys(("own", "is_judged"), pa.bool_()),
+        "own": pa.bool_(),
         "origin": pa.string(),
     }
 )
@@ -51,12 +51,10 @@ class Coverage(Record):
         covered: What counts; those of set 0 are fresh, all others stale.
         sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
             then come those before it, last used first.
-        judged: Numbers of the sets whose recipes are those of several models, the judges.
     """
 
     covered: tuple[Covered, ...]
     sets: tuple[tuple[RecipeId, ...], ...]
-    judged: tuple[int, ...] = ()
 
     @property
     def fresh(self) -> frozenset[JudgedBy]:
@@ -84,30 +82,21 @@ class Coverage(Record):
     @property
     def origins(self) -> list[str]:
         """The origin of labels by each set."""
-        return [
-            label_origin(rounds[0], len(rounds), judges=number in self.judged)
-            for number, rounds in enumerate(self.sets)
-        ]
+        return [label_origin(rounds[0], len(rounds)) for rounds in self.sets]
 
     @property
     def rows(self) -> pa.Table:
         """``covered`` as columns, to join with annotations.
 
-        Further columns are the number of ``rounds`` of the set, whether they are those of several
-        judges, whether the annotations are the round's ``own``, and the ``origin`` of labels by
-        them.
+        Further columns are the number of ``rounds`` of the set, whether the annotations are the
+        round's ``own``, and the ``origin`` of labels by them.
         """
         rows = [
             item._asdict()
             | {
                 "rounds": len(self.sets[item.number]),
-                "is_judged": item.number in self.judged,
                 "own": item.recipe_id == self.sets[item.number][item.round],
-                "origin": label_origin(
-                    item.recipe_id,
-                    len(self.sets[item.number]),
-                    judges=item.number in self.judged,
-                ),
+                "origin": label_origin(item.recipe_id, len(self.sets[item.number])),
             }
             for item in self.covered
         ]

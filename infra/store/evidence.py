@@ -173,11 +173,11 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 _LABELS = """
-    SELECT query_id, code_id, relevance, origin, fresh, round(confidence, 6) AS confidence
+    SELECT query_id, code_id, relevance, origin, fresh
     FROM standing WHERE relevance IS NOT NULL ORDER BY query_id, code_id
 """
 _UNDECIDED = """
-    SELECT query_id, code_id, CASE WHEN standing.rounds = 1 OR is_judged THEN reason ELSE
+    SELECT query_id, code_id, CASE WHEN standing.rounds = 1 THEN reason ELSE
         'no label has more than half of ' || standing.rounds || ' rounds: ' || ones || ' say 1, '
         || zeros || ' say 0, ' || none || ' say neither' END AS reason
     FROM standing JOIN basis USING (query_id, code_id, round)
@@ -192,8 +192,7 @@ class Decided(NamedTuple):
 
     Attributes:
         labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
-            in use has judged the pair; others wait to be judged anew; and ``confidence``, by six
-            digits.
+            in use has judged the pair; others wait to be judged anew.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         unfinished: Number of pairs without a label that a later run may give one.

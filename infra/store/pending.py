@@ -21,7 +21,7 @@ from infra.records import Code, Pair, Query, Record
 from infra.settings import Reason
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
-from infra.store.labels import CurrentLabels, standing
+from infra.store.labels import CurrentLabels
 
 _PAIRS_AT_ONCE = 1_000
 
@@ -188,42 +188,6 @@ _CLASSIFIED = """
 """
 
 
-# One row a candidate that the earlier judges have all finished.
-_FINISHED = """
-    CREATE TEMP TABLE finished AS
-    SELECT query_id, code_id, relevance IS NULL OR (ones > 0 AND zeros > 0) OR (
-        NOT is_proved AND coalesce(confidence, 0) < $below) AS in_doubt
-    FROM standing JOIN (
-        SELECT query_id, code_id, bool_or(grade = 'valid_oracle') AS is_proved
-        FROM basis JOIN annotations USING (query_id, code_id, recipe_id) GROUP BY query_id, code_id
-    ) USING (query_id, code_id)
-    WHERE is_complete
-"""
-_IN_DOUBT = """
-    CREATE OR REPLACE TEMP TABLE classified AS
-    SELECT classified.* FROM classified LEFT JOIN finished USING (query_id, code_id)
-    WHERE coalesce(in_doubt, $ahead)
-"""
-
-
-class Doubt(Record):
-    """Which candidates a further judge gets: those that the judges before it left in doubt.
-
-    A candidate is in doubt that they left undecided or judged differently, or that they labelled
-    with little or unknown confidence and without a valid oracle.
-
-    Attributes:
-        labels: The labels of the judges before, which alone stand, and what votes weigh.
-        below: The confidence below which a label is in doubt.
-        ahead: Whether candidates count too that they have not judged yet, which may come to be in
-            doubt.
-    """
-
-    labels: CurrentLabels
-    below: float
-    ahead: bool = False
-
-
 class Retries(Record):
     """When a failed pair is due again.
 
@@ -244,12 +208,11 @@ class Selection(Record):
     Attributes:
         search_id: The search; other searches of the labels add what leaderboards asked for.
         recipe_id: The recipe.
-        labels: The recipe's labels of these candidates. Labels of other rounds and judges than its
+        labels: The recipe's labels of these candidates. Labels of other rounds than its
             own count for neither fresh nor former: each judges anew.
         labelling_round: The round in which it judges.
         draw: Of the collection's queries.
         retries: When failed pairs are due.
-        doubt: Of these candidates only those in doubt; None takes all.
     """
 
     search_id: SearchId
@@ -258,7 +221,6 @@ class Selection(Record):
     labelling_round: int = 1
     draw: Draw = ALL
     retries: Retries = Retries()
-    doubt: Doubt | None = None
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -310,16 +272,9 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
     (whether the collection has the code), and recipe_id and met of what was judged last.
     """
     with database.transaction() as tx:
-        doubt = selection.doubt
-        if doubt:
-            with standing(tx, doubt.labels):
-                tx.execute(_FINISHED, {"below": doubt.below})
         with tx.stream("coverage", selection.labels.coverage.rows):
             queries = drawn_queries(tx, selection.labels.collection, selection.draw)
             tx.execute(_CLASSIFIED, {**selection.parameters, "drawn": queries})
-        if doubt:
-            tx.execute(_IN_DOUBT, {"ahead": doubt.ahead})
-            tx.execute("DROP TABLE finished")
         yield tx
         tx.execute("DROP TABLE classified")
 

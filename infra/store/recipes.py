@@ -17,13 +17,11 @@ class StoredRecipe(Record):
         recipe_id: Its id; of several labelling rounds that of the first.
         model: Its model.
         rounds: The ids of all labelling rounds that were in use together, in order.
-        judges: Whether these are the recipes of several models.
     """
 
     recipe_id: RecipeId
     model: str
     rounds: tuple[RecipeId, ...]
-    judges: bool = False
 
 
 def record_recipes(
@@ -83,9 +81,7 @@ def load_bodies(database: Database) -> dict[RecipeId, Body]:
 
 # One row for each set of labelling rounds that were in use together.
 _USED = (
-    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds, (SELECT "
-    "count(DISTINCT other.body->>'$.model.model') > 1 FROM recipes AS other "
-    "WHERE list_contains(rounds, other.recipe_id)) AS judges "
+    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds "
     "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
 )
 

@@ -102,7 +102,7 @@ class JudgingState(Record):
         canaries: How pairs with known labels were judged.
         spent_usd: Spent or reserved on the model's key, by all runs.
         spent_tokens: The same in tokens.
-        spent_before_usd: What that was when this run began, less what its other judges have cost.
+        spent_before_usd: What that was when this run began.
         budget_usd: The budget of the key; None is no limit.
         budget_tokens: The same in tokens.
     """

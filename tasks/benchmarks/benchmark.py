@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_valida
 from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
-from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.rows import LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.runs import refuse_unfit_ids
@@ -69,7 +68,6 @@ class Benchmark(Record):
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
         splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
-        confidence: How the confidence of the agents' labels came about.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -93,7 +91,6 @@ class Benchmark(Record):
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
-    confidence: Confidence | None = None
 
     @field_validator("evidence", mode="before")
     @classmethod
@@ -231,5 +228,5 @@ def digest_of_records(records: Iterable[Record]) -> str:
 def _digestible(record: Record) -> str:
     """Return what a record says as JSON, without added fields that are empty, as of old."""
     return record.model_dump_json(
-        exclude={*record.undigested, *(name for name in record.added if not getattr(record, name))}
+        exclude={name for name in record.added if not getattr(record, name)}
     )

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.manifest import Manifest
 
@@ -56,9 +55,6 @@ def write_card(manifest: Manifest, folder: Path) -> None:
         sources=_sources(manifest),
         recipe=_indented(manifest.recipe),
         recipes=_recipes(manifest),
-        judges=_judges(manifest.confidence),
-        calibration=manifest.confidence.calibration if manifest.confidence else {},
-        bins=_bins(manifest.confidence),
     )
     (folder / CARD).write_text(text, encoding="utf-8", newline="\n")
 
@@ -109,47 +105,6 @@ def _recipes(manifest: Manifest) -> str:
         for item in manifest.recipes
     ]
     return markdown_table(header, rows, text_columns=3)
-
-
-def _judges(confidence: Confidence | None) -> str:
-    """Return the table of the judges, "" without any."""
-    if confidence is None or not confidence.judges:
-        return ""
-    header = ("judge", "agents", "round", "labels", "known", "sensitivity", "specificity", "cost")
-    rows = [
-        (
-            judge.model,
-            judge.configuration,
-            str(judge.round),
-            f"{judge.labels:,}",
-            f"{judge.known:,}",
-            f"{judge.sensitivity:.3f}",
-            f"{judge.specificity:.3f}",
-            "unknown" if judge.cost_usd is None else f"${judge.cost_usd:,.2f}",
-        )
-        for judge in confidence.judges
-    ]
-    return markdown_table(header, rows, text_columns=2)
-
-
-def _bins(confidence: Confidence | None) -> dict[str, str]:
-    """Return for each kind of known labels the table of confidence against the share of right."""
-    header = ("confidence", "labels", "mean confidence", "right")
-    return {
-        known: markdown_table(
-            header,
-            [
-                (
-                    f"{item.low:g} to {item.high:g}",
-                    f"{item.labels:,}",
-                    f"{item.confidence:.3f}",
-                    f"{item.right:.3f}",
-                )
-                for item in figures.bins
-            ],
-        )
-        for known, figures in (confidence.calibration if confidence else {}).items()
-    }
 
 
 def _indented(recipe: Mapping[str, object] | None) -> str:

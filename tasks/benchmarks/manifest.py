@@ -24,7 +24,6 @@ from tasks.benchmarks.benchmark import (
     columns_of,
     digest_of_records,
 )
-from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.splits import SPLITS
 
 MANIFEST = "manifest.json"
@@ -88,8 +87,6 @@ class Manifest(Record):
             without such pairs and in exports of earlier releases.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
-        confidence: The judges of the agents' labels, and how far these labels' confidence holds its
-            word; None for labels of another origin and in exports of earlier releases.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
 
@@ -108,7 +105,6 @@ class Manifest(Record):
     undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
-    confidence: Confidence | None = None
     files: tuple[ExportedFile, ...]
 
 
@@ -146,7 +142,6 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
-        confidence=benchmark.confidence,
         files=(),
     )
 

@@ -30,7 +30,6 @@ LABELS = pa.schema(
         **_PAIR,
         "relevance": pa.float64(),
         "origin": _TEXT,
-        "confidence": pa.float64(),
         "note": _TEXT,
     }
 )

@@ -33,7 +33,7 @@ class JudgedRun(Record):
         pending: Pairs that were to be judged, without canaries.
         canaries: How pairs with known labels were judged.
         endings: (status, path, label, number of pairs), the most frequent first.
-        spent_usd: What the run has cost so far, with its other rounds and judges.
+        spent_usd: What the run has cost so far, with its other rounds.
         spent_tokens: The same in tokens.
         slowest: The slowest pairs, the slowest first.
         failed: The first pairs that failed.

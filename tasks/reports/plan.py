@@ -82,11 +82,10 @@ class RunPlan(Record):
         plan_id: Its id in the store; empty where it was not stored.
         collection: Whose candidates are judged.
         recipe_id: The recipe that judges them, of the first labelling round.
-        model: Its model; of several judges all their models.
+        model: Its model.
         configuration: Its configuration of agents.
         rounds: Number of labelling rounds.
-        judges: Number of judges, 0 where `llm.model` judges.
-        candidates: Pairs of the search and of pools, over all rounds and judges.
+        candidates: Pairs of the search and of pools, over all rounds.
         fresh: Those whose label is that of the recipe, or would be the same.
         without_code: Those whose code the collection no longer has: they cannot be judged.
         canaries: Pairs with known labels that are judged besides.
@@ -102,7 +101,6 @@ class RunPlan(Record):
     model: str
     configuration: str
     rounds: int = 1
-    judges: int = 0
     candidates: int
     fresh: int
     without_code: int = 0
@@ -192,7 +190,6 @@ def plan_notes(plan: RunPlan) -> list[str]:
 def plan_document(plan: RunPlan) -> Document:
     """Return what is to be judged, why, and what it is expected to take."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
-    rounds = f" over {plan.judges} judges" if plan.judges > 1 else rounds
     judged = (
         f"{plan.candidates:,} candidates{rounds}, {plan.fresh:,} with a fresh label; "
         f"{plan.model} ({plan.configuration}) judges."

@@ -2,7 +2,6 @@
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.settings import Settings
 from infra.store.corpus import StoredCollection
 
 
@@ -35,23 +34,12 @@ class RecipeReference(Record):
         model: The language model.
         sandbox: The engine and the image that programs run in; empty if none are run.
         labelling_round: The round in which pairs are judged, from 1.
-        judge: The judge's place among several, from 1; 0 where `llm.model` judges.
     """
 
     recipe_id: RecipeId
     model: str
     sandbox: str = ""
     labelling_round: int = 1
-    judge: int = 0
-
-    @property
-    def place(self) -> int:
-        """Its place among the labelling rounds, or among the judges, from 1."""
-        return self.judge or self.labelling_round
-
-    def settings(self, settings: Settings) -> Settings:
-        """Return the settings by which its judge judges, of those of a run."""
-        return settings.by_judge[self.judge - 1] if self.judge else settings
 
 
 class JudgedPairs(Record):

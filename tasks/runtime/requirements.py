@@ -79,8 +79,7 @@ def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callabl
         if encoders.get(name).spec.is_api:
             yield name, partial(check_model, settings.encoder.of_api(encoders.get(name).spec.model))
     if judging:
-        for judge in settings.by_judge:
-            yield "model", partial(check_model, judge.llm)
+        yield "model", partial(check_model, settings.llm)
 
 
 def _encoders(settings: Settings) -> list[str]:

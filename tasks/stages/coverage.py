@@ -15,7 +15,7 @@ Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in 
 
 
 def coverage_of(
-    database: Database, collection: str, search_ids: Sequence[SearchId], *current: Body
+    database: Database, collection: str, search_ids: Sequence[SearchId], current: Body
 ) -> Coverage:
     """Return which annotations of candidates count for a recipe, and which for former ones.
 
@@ -23,11 +23,11 @@ def coverage_of(
         database: The store.
         collection: Whose candidates they are.
         search_ids: The searches that found them.
-        current: The body of the recipe, which need not be stored; of judges those of all.
+        current: The body of the recipe, which need not be stored.
     """
-    in_use = {RecipeId(mark_of(body)): body for body in current}
-    bodies = {**recipes.load_bodies(database), **in_use}
-    return _coverage(database, collection, search_ids, list(in_use), bodies)
+    recipe_id = RecipeId(mark_of(current))
+    bodies = {**recipes.load_bodies(database), recipe_id: current}
+    return _coverage(database, collection, search_ids, [recipe_id], bodies)
 
 
 def labels_by(
@@ -97,15 +97,7 @@ def _coverage(
         ):
             sets.append(recipe.rounds)
     covered = _covered(sets, judged_by(database, collection, search_ids), bodies)
-    return Coverage(
-        covered=tuple(covered),
-        sets=tuple(sets),
-        judged=tuple(
-            number
-            for number, rounds in enumerate(sets)
-            if len({recipes.model_of(bodies[recipe_id]) for recipe_id in rounds}) > 1
-        ),
-    )
+    return Coverage(covered=tuple(covered), sets=tuple(sets))
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:

@@ -27,7 +27,6 @@ from tasks.benchmarks import (
 )
 from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
-from tasks.stages.annotate.confidence import confidence_of, weigh_votes, with_judges
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
 from tasks.stages.coverage import labels_by, last_recipe, recipes_of
@@ -75,7 +74,7 @@ def labels_of_agents(database: Database, source: CollectedSource, recipe: Stored
     """Return the labels of a source's main collection by a recipe of the agents."""
     return LabelSet(
         collection=source.main,
-        origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds), judges=recipe.judges),
+        origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds)),
         name=f"{source.main.name}-agents",
         recipe_id=recipe.recipe_id,
         rounds=recipe.rounds,
@@ -105,13 +104,6 @@ def current_labels(
         labels: The labels of the agents.
         support: What a label must rest on.
     """
-    return with_judges(database, unweighed_labels(database, labels, support))
-
-
-def unweighed_labels(
-    database: Database, labels: LabelSet, support: Sequence[Support] = get_args(Support)
-) -> CurrentLabels:
-    """Return the same without what the judges' votes weigh, which takes reading them all."""
     found = labels_by(database, labels.collection.name, labels.searches, labels.rounds)
     return found.model_copy(update={"support": tuple(support)})
 
@@ -191,9 +183,7 @@ def _labelled_by_agents(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
-    current = unweighed_labels(database, labels, settings.support)
-    weighed = weigh_votes(database, current)
-    current = current.model_copy(update={"judges": weighed.judges})
+    current = current_labels(database, labels, settings.support)
     judged = decide_labels(database, current)
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
@@ -206,7 +196,6 @@ def _labelled_by_agents(
             "undecided": Rows(Undecided, judged.undecided),
             "failed": judged.unfinished,
             "specifications": specifications_of(database, current),
-            "confidence": confidence_of(database, current, weighed),
         }
     )
     collection = labels.collection.name

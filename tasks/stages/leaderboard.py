@@ -33,7 +33,6 @@ from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.confidence import with_judges
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
@@ -158,8 +157,7 @@ def compared_methods(
 def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
     rounds = [item.recipe.recipe_id for item in run.rounds]
-    found = labels_by(database, run.search.collection, [run.search.search_id], rounds)
-    current = with_judges(database, found)
+    current = labels_by(database, run.search.collection, [run.search.search_id], rounds)
     qrels: dict[str, dict[str, float]] = {}
     for row in decide_labels(database, current).labels.to_pylist():
         qrels.setdefault(row["query_id"], {})[row["code_id"]] = row["relevance"]

@@ -80,7 +80,7 @@ def add_to_pool(
 
 def log_next_version(benchmark: OpenBenchmark, run: AnnotationRun) -> None:
     """Log whether the benchmark's next version will include the annotations of a run."""
-    logger, former, judges = get_run_logger(), benchmark.content.recipe, run.settings.by_judge
+    logger, former = get_run_logger(), benchmark.content.recipe
     if former is not None and are_comparable(former, run.rounds[0].body):
         logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
     else:
@@ -88,7 +88,5 @@ def log_next_version(benchmark: OpenBenchmark, run: AnnotationRun) -> None:
             "the labels of %s are by %s and the new ones by %s: `cosqa publish` does not merge "
             "them, since they do not answer the same question",
             benchmark.name, benchmark.published.label_origin,
-            annotations.label_origin(
-                run.recipe.recipe_id, len(run.rounds), judges=len(judges) > 1
-            ),
+            annotations.label_origin(run.recipe.recipe_id, len(run.rounds)),
         )  # fmt: skip

@@ -107,15 +107,15 @@ def check_agents(settings: Settings) -> RecipeReference:
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    for asked in settings.by_judge if settings.annotation.agents else ():
-        check_model(asked.llm)
+    if settings.annotation.agents:
+        check_model(settings.llm)
         if settings.annotation.batch:
-            check_batches(asked.llm)
+            check_batches(settings.llm)
     return recipe_of_agents(settings, require_shown=True)
 
 
 def recipe_of_agents(settings: Settings, *, require_shown: bool = False) -> RecipeReference:
-    """Return the recipe of the first labelling round, or judge; errors are those of `check_agents`.
+    """Return the recipe of the first labelling round; errors are those of `check_agents`.
 
     Args:
         settings: The settings.

@@ -37,18 +37,12 @@ from tasks.stages.labels import (
     LabelSet,
     current_labels,
     labelled_benchmark,
-    unweighed_labels,
     with_split,
 )
 
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
-    *(
-        "tasks.stages.annotate.confidence",
-        "tasks.statistics.dawid_skene",
-        "tasks.statistics.calibration",
-    ),
     *("tasks.stages.coverage", "infra.store.coverage", "infra.store.labels"),
     *("infra.store.evidence", "infra.records"),
     *("tasks.stages.specifications", "agents.roles.specifier"),
@@ -62,7 +56,7 @@ def _export_key(p: Parameters) -> str:
 
     It is taken before the labels are read: what is stored meanwhile makes the next run read them.
     """
-    current = unweighed_labels(p.database, p.labels) if p.labels.rounds else None
+    current = current_labels(p.database, p.labels) if p.labels.rounds else None
     state = benchmarks.state_of_labels(p.database, p.labels.collection.name, current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
@@ -243,7 +237,7 @@ def _origins(database: Database, labels: LabelSet) -> set[str]:
     """Return the origin of labels, and those by comparable recipes that were in use before."""
     if not labels.rounds:
         return {labels.origin}
-    return set(unweighed_labels(database, labels).coverage.origins)
+    return set(current_labels(database, labels).coverage.origins)
 
 
 def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:

@@ -50,7 +50,7 @@ def replay(settings: Settings) -> Iterator[Replay]:
         SandboxError: No engine answers, or its boxes do not show what they must.
     """
     for recipe in rounds_of(current_recipe(settings), settings):
-        yield _replayed(recipe, recipe.settings(settings))
+        yield _replayed(recipe, settings)
 
 
 def _replayed(recipe: RecipeReference, settings: Settings) -> Replay:

@@ -176,9 +176,7 @@ def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> 
         figures=figures,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
-        rounds=agreement_of_rounds(database, labels)
-        if len(rounds) > 1 and not recipe.judges
-        else None,
+        rounds=agreement_of_rounds(database, labels) if len(rounds) > 1 else None,
     )
 
 

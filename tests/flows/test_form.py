@@ -100,22 +100,6 @@ def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> 
         assert (asked.take, asked.retry_all) == (("failed",), bool(answer))
 
 
-@pytest.mark.parametrize("name", ["annotate", "benchmark", "leaderboard"])
-def test_a_model_that_a_form_names_judges_alone_as_one_of_a_command_does(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cosqa.toml").write_text('[annotation]\njudges = ["openai/a", "openai/b"]\n')
-    monkeypatch.setenv("COSQA_CONFIG", str(tmp_path / "cosqa.toml"))
-    model, answers = (
-        deployment_named(name).options,
-        {"benchmark": "b"} if name == "leaderboard" else {},
-    )
-    assert model.of_form(answers).settings.annotation.judges == ("openai/a", "openai/b")
-    for of in (model.of_form, model.of_command):
-        settings = of(answers | {"model": "openai/m"}).settings
-        assert (settings.llm.model, settings.annotation.judges) == ("openai/m", ())
-
-
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
     asked = schema_of(deployment_named("annotate"))["properties"]
     told = " If empty: as in the environment or cosqa.toml, else none."

@@ -223,14 +223,13 @@ def test_a_checkpoint_is_given_to_the_commands_that_compare_methods(tmp_path: Pa
         (["--path", "."], {}, None),
         (["--source", "python-source"], {}, None),
         (["--model", "openai/x"], {}, None),
-        (["--judge", "openai/x"], {}, None),
         (["--preset", "sample", "--model", "openai/x"], {"COSQA_LLM__API_KEY": "k"}, "sample"),
         ([], {"COSQA_LLM__API_KEY": "k"}, None),
         ([], {"COSQA_SOURCE__NAME": "python-source"}, None),
         ([], {"COSQA_ANNOTATION__AGENTS": "false"}, None),
     ],
 )
-def test_the_sample_runs_where_neither_input_nor_judge_is_named(
+def test_the_sample_runs_where_neither_input_nor_model_is_named(
     words: list[str], variables: dict[str, str], preset: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():

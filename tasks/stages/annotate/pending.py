@@ -8,8 +8,7 @@ from infra.ids import SearchId
 from infra.settings import Reason, Settings
 from infra.store import Database, candidates, corpus
 from infra.store.labels import CurrentLabels
-from infra.store.pending import Doubt, PendingCounts, Retries, Selection, count_pending
-from tasks.stages.annotate.confidence import weigh_votes
+from infra.store.pending import PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.cost import cost_of_pair
 from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -60,30 +59,16 @@ class RoundPending(NamedTuple):
         return sum(group.pairs for group in self.counts.groups if not group.due)
 
 
-def pending_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -> RoundPending:
+def pending_of(database: Database, run: AnnotationRun) -> RoundPending:
     """Return the pending pairs of a search, and of its collection's pools, in a labelling round.
 
-    Args:
-        database: The store.
-        run: The round, or judge.
-        ahead: Whether a further judge may get each pair that those before it have yet to judge;
-            else only those that they left in doubt.
+    Of a pool, its own alone.
 
     Raises:
         SettingsError: The collection has code in a language that the agents do not know.
     """
-    collection = run.search.collection
-    refuse_others(collection, corpus.languages_of(database, collection))
-    selection = selection_of(database, run, ahead=ahead)
-    return RoundPending(selection, count_pending(database, selection))
-
-
-def selection_of(database: Database, run: AnnotationRun, *, ahead: bool = False) -> Selection:
-    """Return the store's selection of the candidates of a search and of its collection's pools.
-
-    Of a pool, its own alone. Arguments are those of `pending_of`.
-    """
     search, collection = run.search, run.search.collection
+    refuse_others(collection, corpus.languages_of(database, collection))
     pools = candidates.pools_of(database, collection)
     own = SearchId("") if search.search_id in pools else search.search_id
     searches = (own, *pools) if own else (own, search.search_id)
@@ -91,39 +76,21 @@ def selection_of(database: Database, run: AnnotationRun, *, ahead: bool = False)
         collection=collection,
         search_ids=searches,
         coverage=coverage_of(database, collection, searches, run.body),
-        fresh_only=True,
     )
     policy = run.settings.reannotation
-    return Selection(
+    selection = Selection(
         search_id=own,
         recipe_id=run.recipe.recipe_id,
         labels=labels,
-        labelling_round=run.recipe.place,
+        labelling_round=run.recipe.labelling_round,
         draw=run.settings.annotation.draw,
         retries=Retries()
         if policy.retry_all
         else Retries(
             after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
         ),
-        doubt=_doubt(database, labels, run, ahead=ahead),
     )
-
-
-def _doubt(
-    database: Database, labels: CurrentLabels, run: AnnotationRun, *, ahead: bool
-) -> Doubt | None:
-    """Return which of the labels' candidates a judge gets; None where it gets all."""
-    if run.recipe.judge < 2 or run.settings.annotation.escalation == "vote":
-        return None
-    before = [item.body for item in run.rounds[: run.recipe.judge - 1]]
-    coverage = coverage_of(database, labels.collection, labels.search_ids, *before)
-    theirs = labels.model_copy(update={"coverage": coverage})
-    judges = weigh_votes(database, theirs).judges
-    return Doubt(
-        labels=theirs.model_copy(update={"judges": judges}),
-        below=run.settings.annotation.doubt_below,
-        ahead=ahead,
-    )
+    return RoundPending(selection, count_pending(database, selection))
 
 
 def taken_pairs(
@@ -136,7 +103,7 @@ def taken_pairs(
 
     A reason's limit and budget hold first, then the run's number of pairs. These are of all rounds:
     each takes an equal part of what those before have left, of a budget in dollars the pairs that
-    this pays for at the price of the round's judge.
+    this pays for.
 
     Args:
         database: The store.
@@ -150,7 +117,7 @@ def taken_pairs(
     for item in before:
         done[item.reason] += item.pairs
         spent[item.reason] += item.usd
-    rounds = run.settings.annotation.times - run.recipe.place + 1
+    rounds = run.settings.annotation.rounds - run.recipe.labelling_round + 1
     usd = _usd_of_pair(database, run.settings) if policy.budgets_usd else 0.0
     limits = {reason: limit - done[reason] for reason, limit in policy.limits.items()}
     budgets = by_budget(policy.budgets_usd, usd, spent)

@@ -39,7 +39,7 @@ class AnnotationPlan(Record):
         reasons: Reasons with the pairs that are judged for them, in that order.
         canaries: Pairs with known labels to judge among them.
         planned_at: When it was made: a pair that fails after that waits for another run.
-        budget: What the run may cost, over all its judges and rounds.
+        budget: What the run may cost, over all its rounds.
     """
 
     collection: str
@@ -102,7 +102,7 @@ def record_rounds(database: Database, run: AnnotationRun) -> None:
 @stage(
     "plan-annotation",
     "choose the pairs of {run.search.collection} for {run.recipe.model} in round "
-    "{run.recipe.place}",
+    "{run.recipe.labelling_round}",
 )
 def plan_annotation(run: AnnotationRun, before: Sequence[Taken] = ()) -> AnnotationPlan:
     """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
@@ -164,9 +164,7 @@ def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> 
 
 
 def in_round(recipe: RecipeReference, settings: Settings) -> str:
-    """Return ", round 2 of 3" or ", judge 1 of 2", nothing where there is one."""
-    if recipe.judge:
-        return f", judge {recipe.judge} of {len(settings.annotation.judges)}"
+    """Return ", round 2 of 3", nothing where there is one."""
     rounds = settings.annotation.rounds
     return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 

@@ -1,4 +1,4 @@
-"""A run over the candidates of a search, and its labelling rounds or judges."""
+"""A run over the candidates of a search, and its labelling rounds."""
 
 from dataclasses import dataclass, replace
 
@@ -16,8 +16,8 @@ class AnnotationRun:
 
     Attributes:
         search: The candidates.
-        recipe: The recipe; of a whole run that of its first round or judge.
-        settings: Those of the judge, and the store.
+        recipe: The recipe; of a whole run that of its first round.
+        settings: The settings.
     """
 
     search: SearchReference
@@ -26,11 +26,8 @@ class AnnotationRun:
 
     @property
     def rounds(self) -> list["AnnotationRun"]:
-        """All labelling rounds, or all judges, in order."""
-        return [
-            AnnotationRun(self.search, recipe, recipe.settings(self.settings))
-            for recipe in rounds_of(self.recipe, self.settings)
-        ]
+        """All labelling rounds, in order."""
+        return [replace(self, recipe=each) for each in rounds_of(self.recipe, self.settings)]
 
     @property
     def body(self) -> Body:
@@ -43,23 +40,12 @@ class AnnotationRun:
 
 
 def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReference]:
-    """Return the recipes of all labelling rounds of the settings, or of all judges, in order.
+    """Return the recipes of all labelling rounds of the settings, in order.
 
     Args:
         recipe: What `current_recipe` returned for these settings, or another of the rounds.
         settings: The settings.
     """
-    if settings.annotation.judges:
-        return [
-            recipe.model_copy(
-                update={
-                    "recipe_id": RecipeId(mark_of(recipe_of(asked, recipe.sandbox))),
-                    "model": asked.llm.model,
-                    "judge": number,
-                }
-            )
-            for number, asked in enumerate(settings.by_judge, 1)
-        ]
     return [
         recipe.model_copy(
             update={

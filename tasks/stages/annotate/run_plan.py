@@ -10,6 +10,7 @@ from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, recipes, runs
+from infra.store.recipes import Body
 from tasks.reports.plan import Cause, Expected, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
 from tasks.stages.annotate.cost import PairCost, cost_of_pair, expected_of
@@ -33,34 +34,33 @@ def plan_run(run: AnnotationRun) -> RunPlan:
 def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
     """Return the plan of a run; nothing is stored and nothing is run."""
     settings, rounds = run.settings, list[_Round]()
+    cost = cost_of_pair(database, settings)
     before: list[Taken] = []
     for of_round in run.rounds:
-        pending = pending_of(database, of_round, ahead=True)
+        pending = pending_of(database, of_round)
         found = taken_pairs(database, pending, of_round, before)
         before += found
         taken = {item.reason: item.pairs for item in found}
         canaries = canaries_for(database, of_round, sum(taken.values()))
-        cost = cost_of_pair(database, of_round.settings)
-        rounds.append(_Round(pending, taken, len(canaries), of_round, cost))
+        rounds.append(_Round(pending, taken, len(canaries), of_round.body))
     take = settings.reannotation.take
     in_order = [*take, *(reason for reason in REASONS if reason not in take)]
-    reasons = [_reason(reason, rounds) for reason in in_order]
+    reasons = [_reason(reason, rounds, cost, settings) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
     judged = [sum(item.taken.values()) + item.canaries for item in rounds]
     return RunPlan(
         collection=run.search.collection,
         recipe_id=run.recipe.recipe_id,
-        model=", ".join(dict.fromkeys(item.run.settings.llm.model for item in rounds)),
+        model=settings.llm.model,
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
-        judges=len(settings.annotation.judges),
         candidates=sum(item.pending.counts.candidates for item in rounds),
         fresh=sum(item.pending.counts.fresh for item in rounds),
         without_code=rounds[0].pending.counts.without_code,
         canaries=sum(item.canaries for item in rounds),
         reasons=tuple(item for item in reasons if item.pending or item.not_due),
-        expected=_expected(rounds, judged),
-        basis=_basis([item.cost for item in rounds]),
+        expected=_expected(judged, cost, settings),
+        basis=cost.basis,
         budget_usd=settings.reannotation.budget_usd,
     )
 
@@ -76,47 +76,40 @@ def plan_of_size(
         pairs: Number of candidates of all queries.
         settings: The model and the agents.
     """
-    each = 1 if settings.annotation.judges else settings.annotation.rounds
-    allowed = [settings.reannotation.pairs, pairs * each]
+    candidates = pairs * settings.annotation.rounds
+    allowed = [settings.reannotation.pairs, candidates]
     if "new_queries" not in settings.reannotation.take:
         allowed.append(0)
     taken = min(number for number in allowed if number is not None)
-    costs = [cost_of_pair(database, asked) for asked in settings.by_judge]
-    expected = reduce(add, [expected_of(taken, cost, settings) for cost in costs])
-    new = ReasonPlan(
-        reason="new_queries",
-        pending=pairs * settings.annotation.times,
-        taken=taken * len(costs),
-        expected=expected,
-    )
+    cost = cost_of_pair(database, settings)
+    expected = expected_of(taken, cost, settings)
+    new = ReasonPlan(reason="new_queries", pending=candidates, taken=taken, expected=expected)
     return RunPlan(
         collection=collection,
         recipe_id=RecipeId(""),
-        model=", ".join(asked.llm.model for asked in settings.by_judge),
+        model=settings.llm.model,
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
-        judges=len(settings.annotation.judges),
-        candidates=pairs * settings.annotation.times,
+        candidates=candidates,
         fresh=0,
         reasons=(new,),
         expected=expected,
-        basis=_basis(costs),
+        basis=cost.basis,
         budget_usd=settings.reannotation.budget_usd,
     )
 
 
 @dataclass(frozen=True)
 class _Round:
-    """A labelling round: its pending pairs, those taken by reason, its canaries, a pair's cost."""
+    """A labelling round: its pending pairs, those taken by reason, its canaries, its recipe."""
 
     pending: RoundPending
     taken: Mapping[Reason, int]
     canaries: int
-    run: AnnotationRun
-    cost: PairCost
+    body: Body
 
 
-def _reason(reason: Reason, rounds: list[_Round]) -> ReasonPlan:
+def _reason(reason: Reason, rounds: list[_Round], cost: PairCost, settings: Settings) -> ReasonPlan:
     by_round = tuple(item.taken.get(reason, 0) for item in rounds)
     pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
     taken = sum(by_round)
@@ -125,20 +118,13 @@ def _reason(reason: Reason, rounds: list[_Round]) -> ReasonPlan:
         pending=pending,
         taken=taken,
         not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
-        expected=_expected(rounds, by_round) if taken else None,
+        expected=_expected(by_round, cost, settings) if taken else None,
     )
 
 
-def _expected(rounds: list[_Round], pairs: Sequence[int]) -> Expected:
+def _expected(by_round: Sequence[int], cost: PairCost, settings: Settings) -> Expected:
     """Return what so many pairs of each round take; rounds follow one another."""
-    parts = zip(rounds, pairs, strict=True)
-    return reduce(
-        add, [expected_of(number, item.cost, item.run.settings) for item, number in parts]
-    )
-
-
-def _basis(costs: Sequence[PairCost]) -> str:
-    return "; ".join(dict.fromkeys(cost.basis for cost in costs))
+    return reduce(add, [expected_of(pairs, cost, settings) for pairs in by_round])
 
 
 def _with_causes(database: Database, item: ReasonPlan, rounds: list[_Round]) -> ReasonPlan:
@@ -148,10 +134,9 @@ def _with_causes(database: Database, item: ReasonPlan, rounds: list[_Round]) -> 
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()
     for of_round in rounds:
-        current = of_round.run.body
         for group in of_round.pending.counts.groups:
             if group.reason == item.reason:
-                for part in changed_parts(bodies[group.recipe_id], current, group.met):
+                for part in changed_parts(bodies[group.recipe_id], of_round.body, group.met):
                     numbers[part] += group.pairs
     causes = tuple(Cause(part=part, pairs=number) for part, number in numbers.most_common())
     return item.model_copy(update={"causes": causes})

@@ -38,7 +38,7 @@ _SHOWN_PAIRS = 20
 
 
 class Spending:
-    """What a model has cost, how much it may, and what the run has cost with all its judges.
+    """What a model has cost, how much it may, and what the run has cost over all its rounds.
 
     Args:
         settings: The store and the model.

@@ -122,7 +122,7 @@ def _of_rounds(
     database: Database, recipe: StoredRecipe | None, current: CurrentLabels | None
 ) -> list[float | None] | Missing:
     """Return the alpha of each two consecutive rounds of labelling."""
-    if recipe is None or current is None or recipe.judges or len(recipe.rounds) < 2:
+    if recipe is None or current is None or len(recipe.rounds) < 2:
         return Missing(reason="the pairs of this store were labelled in one round")
     agreement = agreement_of_rounds(database, current)
     return [two.alpha for two in agreement.each_two if two.second == two.first + 1]

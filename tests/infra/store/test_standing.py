@@ -148,7 +148,6 @@ def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
     judge(database, ONE, "new", 1, calls=(kept[0], shared, kept[1], kept[1], paid[2]))
     effort = label_figures(database, labels_by(SEARCH, ["new"])).effort
     assert (effort.calls, effort.cached_calls, effort.cost_usd) == (5, 2, 1.5)
-    assert annotations.effort(database, [RecipeId("new")], [SearchId(SEARCH)]).cost_usd == 1.5
 
 
 def test_a_reply_of_a_batch_that_pairs_of_a_query_share_is_paid_for_once(
@@ -161,12 +160,8 @@ def test_a_reply_of_a_batch_that_pairs_of_a_query_share_is_paid_for_once(
     for number, pair in enumerate(pairs):
         own = shared.model_copy(update={"prompt_digest": f"of pair {number}"})
         judge(database, pair, "new", 1, calls=(shared, own, lost))
-    efforts = (
-        label_figures(database, labels_by(SEARCH, ["new"])).effort,
-        annotations.effort(database, [RecipeId("new")], [SearchId(SEARCH)]),
-    )
-    for effort in efforts:
-        assert (effort.calls, effort.cached_calls, effort.cost_usd) == (6, 1, 3 * 0.5)
+    effort = label_figures(database, labels_by(SEARCH, ["new"])).effort
+    assert (effort.calls, effort.cached_calls, effort.cost_usd) == (6, 1, 3 * 0.5)
 
 
 class Drawn(NamedTuple):

@@ -41,7 +41,9 @@ from infra.store import (
     open_database,
 )
 from infra.store.database import SCHEMA, SCHEMA_VERSION
+from infra.store.figures import label_figures
 from tests.fakes.candidates import load_candidates
+from tests.fakes.labels import labels_by
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -77,8 +79,7 @@ def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
     assert corpus.load_queries(database, "c") == list(QUERIES[:2])
     assert corpus.load_codes(database, "c") == list(CODES)
     [label] = collected().labels
-    stored_label = label.model_dump(exclude={"confidence"})  # that is an export's
-    assert corpus.label_columns(database, "c", label.origin).to_pylist() == [stored_label]
+    assert corpus.label_columns(database, "c", label.origin).to_pylist() == [label.model_dump()]
     assert corpus.load_source(database, "c") == (INFO, {"too short": 3})
     [stored] = corpus.collections_of(database, "print-1")
     assert (stored.name, stored.queries, stored.codes, stored.is_annotated) == ("c", 2, 4, True)
@@ -221,7 +222,7 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = annotations.effort(database, [RECIPE], [SEARCH, OTHER])
+    effort = label_figures(database, labels_by(SEARCH, [RECIPE])).effort
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
 

@@ -1,7 +1,4 @@
-"""Laws of the dataset card, and of the confidence that it explains.
-
-Covers `tasks.benchmarks.confidence`.
-"""
+"""Laws of the dataset card."""
 
 from pathlib import Path
 from typing import Any
@@ -10,12 +7,10 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from infra.records import Label, SourceInfo, Support
-from tasks.benchmarks import Rows, read_benchmark, read_exported, write_benchmark
+from infra.records import SourceInfo, Support
+from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.benchmark import LabelRecipe
-from tasks.benchmarks.confidence import Confidence, JudgeFigures
 from tasks.benchmarks.evidence import RecordedAnnotations
-from tasks.statistics.calibration import Rated, calibration_of
 from tests.fakes.benchmarks import SOURCE, agents_benchmark, people_benchmark
 
 
@@ -114,37 +109,3 @@ def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
     html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
     assert html.count("<h1>") == 1
     assert "# not a heading" in html
-
-
-def test_confidence_is_exported_explained_and_read_again_under_the_same_fingerprint(
-    tmp_path: Path,
-) -> None:
-    without = agents_benchmark()
-    judge = JudgeFigures(
-        model="openai/cheap", configuration="single", recipes=("r1",), labels=1_200, known=12,
-        sensitivity=0.91, specificity=0.8, cost_usd=None,
-    )  # fmt: skip
-    found = calibration_of([Rated(0.93, is_right=True, labels=9), Rated(0.62, is_right=False)])
-    assert found is not None
-    confidence = Confidence(
-        prior=0.2, converged=True, judges=(judge,), calibration={"canaries": found}
-    )
-    labels = tuple(item.model_copy(update={"confidence": 0.875}) for item in without.labels)
-    benchmark = without.model_copy(update={"labels": labels, "confidence": confidence})
-    manifest = write_benchmark(benchmark, tmp_path / "b")
-    assert manifest.fingerprint == write_benchmark(without, tmp_path / "without").fingerprint
-    read = read_benchmark(tmp_path / "b")
-    assert read.confidence == confidence
-    assert {label.confidence for label in read.labels} == {0.875}
-    assert "## Confidence" not in _card(tmp_path / "without")[1]
-    html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
-    for cell in ("openai/cheap", "1,200", "0.910", "unknown", "0.9 to 0.95", "0.930"):
-        assert f">{cell}</td>" in html
-    assert "Of 10 labels of canaries, near misses most of them, 90.0% are right" in html
-
-
-def test_an_export_without_a_column_of_confidence_is_read(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(), tmp_path / "b")
-    columns = ["query_id", "code_id", "relevance", "origin"]
-    older = read_exported(tmp_path / "b", "labels", columns)
-    assert [item.confidence for item in Rows(Label, older)] == [None] * older.num_rows

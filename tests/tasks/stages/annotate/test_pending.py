@@ -28,7 +28,6 @@ from infra.store.pending import PendingCounts, PendingGroup, Selection
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.pending import (
     RoundPending,
-    Taken,
     pending_of,
     share,
     taken_pairs,
@@ -91,38 +90,6 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
     search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
     run = AnnotationRun(search, RecipeReference(recipe_id=RecipeId("r"), model=""), settings)
     assert taken_pairs(open_database(store), pending, run) == []
-
-
-@pytest.mark.parametrize(
-    ("prices", "expected"),
-    [((0.01, 1.0), [500, 5]), ((1.0, 0.01), [5, 500]), ((0.1, 0.1), [50, 50]), ((9, 9), [1, 0])],
-)
-def test_judges_of_different_prices_share_the_dollars_of_a_budget(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    prices: tuple[float, float],
-    expected: list[int],
-) -> None:
-    by_model = dict(zip(("openai/one", "openai/two"), prices, strict=True))
-    monkeypatch.setattr(
-        "tasks.stages.annotate.pending._usd_of_pair",
-        lambda _, asked: by_model[asked.llm.model],
-    )
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        annotation=AnnotationSettings(judges=tuple(by_model)),
-        reannotation=ReannotationSettings(budgets_usd={"stale": 10.0}),
-    )
-    database = open_database(settings.store)
-    groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
-    pending = RoundPending(SELECTION, PendingCounts(10_000, 0, 0, groups))
-    taken: list[Taken] = []
-    search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
-    recipe = RecipeReference(recipe_id=RecipeId("r"), model="")
-    for of_round in AnnotationRun(search, recipe, settings).rounds:
-        taken += taken_pairs(database, pending, of_round, taken)
-    assert [item.pairs for item in taken] == [number for number in expected if number]
-    assert sum(item.usd for item in taken) <= 10 + 1e-9
 
 
 def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
