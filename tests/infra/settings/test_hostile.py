@@ -126,7 +126,6 @@ def test_a_section_and_its_keys_are_merged(monkeypatch: pytest.MonkeyPatch) -> N
         ("COSQA_LLM__MODEL", "openai/https://user:hunter2@host"),
         ("COSQA_ENCODER__BASE_URL", "http://user:hunter2@host"),
         ("COSQA_RAY__ADDRESS", "ray://user:hunter2@host:10001"),
-        ("COSQA_ANNOTATION__JUDGE_ADDRESSES", '{"openai/x": "http://user:hunter2@host"}'),
         ("COSQA_LLM", '{"base_url": "https://user:hunter2@host/v1"}'),
     ],
 )
