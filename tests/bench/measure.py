@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians and their table, memory of a process, CoSQA's files."""
+"""What the benchmarks share: medians and their table, CoSQA's files."""
 
 import os
 import statistics
@@ -16,12 +16,6 @@ def cosqa_data() -> Path:
     if named and (Path(named) / "cosqa-dev.json").is_file():
         return Path(named)
     raise SystemExit(f"set COSQA_DATA to the folder with cosqa-dev.json; it is {named!r}")
-
-
-def memory_mb(key: str = "VmRSS") -> float:
-    """Return this process's memory in MiB, by a key of Linux's status file of it."""
-    status = Path("/proc/self/status").read_text("utf-8")
-    return int(status.partition(f"{key}:")[2].split()[0]) / 1024
 
 
 def medians(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:

@@ -12,7 +12,7 @@ from tasks.reports.plan import Amount, Expected
 
 _ENOUGH = 20  # judged pairs whose mean is taken
 _QUANTILE = 1.96  # of the normal distribution, for 95%
-_START_S = 10.0  # of Ray and its judges, cold (`bench_orchestration`)
+_START_S = 10.0  # of Ray and its judges, cold
 
 # Requests of a pair. Of CoSQA+ they are 740,000 of 412,080 pairs, four of ten of which get a test
 # program; those of `spec` are the packaged sample's.
