@@ -112,9 +112,8 @@ def test_an_object_for_a_method_is_there_for_methods_alone() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "adapter",
-    [
+def test_what_computes_replaces_or_never_calls_the_code_is_no_adapter() -> None:
+    for adapter in [
         "def answer(items, n):\n    return items[:n]",
         "def answer(items, n):\n    return [1, 3]",
         "def answer(items, n):\n    first(items, n)\n    return sorted(items)",
@@ -158,10 +157,8 @@ def test_an_object_for_a_method_is_there_for_methods_alone() -> None:
         "def answer(items, n):\n    return first(items, n).__add__([1])",
         "def answer(items, n):\n    return first(items, n).upper()",
         "def answer(items, n):\n    found = first(items, n)\n    found.sort()\n    return found",
-    ],
-)
-def test_what_computes_replaces_or_never_calls_the_code_is_no_adapter(adapter: str) -> None:
-    assert adapter_fault(adapter, CODE)
+    ]:
+        assert adapter_fault(adapter, CODE)
 
 
 def test_code_may_have_the_name_of_the_adapter() -> None:
@@ -190,9 +187,8 @@ def test_what_the_code_has_not_seen_may_be_brought_into_the_form_that_it_takes(b
     assert works_on_arguments(adapter) == ("date(2020" not in body)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_nothing_is_worked_out_of_results_and_nothing_by_other_operations() -> None:
+    for body in [
         "return first(text).split(',')",
         "return ','.join(first(text))",
         "return first(text) * 2",
@@ -220,10 +216,8 @@ def test_what_the_code_has_not_seen_may_be_brought_into_the_form_that_it_takes(b
         "made_by_adapter = str\n    return first(text.split())",
         "from heapq import merge as made_by_adapter\n    return first(text.split())",
         "int = sorted\n    return first(int(text))",
-    ],
-)
-def test_nothing_is_worked_out_of_results_and_nothing_by_other_operations(body: str) -> None:
-    assert adapter_fault(f"def answer(text, n):\n    {body}", CODE)
+    ]:
+        assert adapter_fault(f"def answer(text, n):\n    {body}", CODE)
 
 
 # Codes that do not do what is asked, and adapters that would do it in their place.

@@ -262,9 +262,8 @@ def test_a_traceback_that_is_cut_off_is_read_in_stderr() -> None:
     assert outcome_of(ended(cut), "", CODE) is H.TEST_AT_FAULT
 
 
-@pytest.mark.parametrize(
-    ("body", "caught"),
-    [
+def test_where_a_program_catches_what_the_code_raises_is_known() -> None:
+    for body, caught in [
         ("try:\n    f(1)\nexcept ValueError:\n    raised = True", "line 2 catches ValueError"),
         ("try:\n    f(1)\nexcept:\n    assert False", "line 2 catches everything"),
         ("try:\n    g(1)\nexcept (KeyError, OSError):\n    pass", ""),
@@ -295,16 +294,13 @@ def test_a_traceback_that_is_cut_off_is_read_in_stderr() -> None:
         ("self.assertRaises(Exception, g, 1)", ""),
         ("with open('x') as file:\n    f(1)", ""),
         ("try:\n    list(map(g, [1]))\nexcept KeyError:\n    pass", ""),
-    ],
-)  # fmt: skip
-def test_where_a_program_catches_what_the_code_raises_is_known(body: str, caught: str) -> None:
-    found = catches_of(f"from target import f\n{body}", "def f(x):\n    return x")
-    assert found == ((caught,) if caught else ())
+    ]:  # fmt: skip
+        found = catches_of(f"from target import f\n{body}", "def f(x):\n    return x")
+        assert found == ((caught,) if caught else ())
 
 
-@pytest.mark.parametrize(
-    ("error_type", "message", "outcome"),
-    [
+def test_what_the_code_lacks_around_it_is_not_its_own_logic() -> None:
+    for error_type, message, outcome in [
         ("OSError", "[Errno 101] Network is unreachable", H.SURROUNDINGS_MISSING),
         ("OSError", "[Errno 99] Cannot assign requested address", H.SURROUNDINGS_MISSING),
         ("OSError", "[E050] Can't find model 'en_core_web_sm'.", H.SURROUNDINGS_MISSING),
@@ -323,13 +319,9 @@ def test_where_a_program_catches_what_the_code_raises_is_known(body: str, caught
         ("AttributeError", "'DataFrame' object has no attribute 'ix'", H.SURROUNDINGS_MISSING),
         ("AttributeError", "'NoneType' object has no attribute 'group'", H.CODE_RAISED),
         ("PermissionError", "[Errno 13] Permission denied: '/x'", H.SURROUNDINGS_MISSING),
-    ],
-)  # fmt: skip
-def test_what_the_code_lacks_around_it_is_not_its_own_logic(
-    error_type: str, message: str, outcome: RunOutcome
-) -> None:
-    case = raising("test_a", "target.py", error_type, message)
-    assert outcome_of(ended(case), "", CODE) is outcome
+    ]:  # fmt: skip
+        case = raising("test_a", "target.py", error_type, message)
+        assert outcome_of(ended(case), "", CODE) is outcome
 
 
 WRAPPED = """Traceback (most recent call last):

@@ -3,8 +3,6 @@
 Covers `agents.gates.shadowing`.
 """
 
-import pytest
-
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of
 
@@ -17,9 +15,8 @@ def is_refused(lines: str) -> bool:
     return Gate.LEAVES_TARGET_ALONE in faults_of(f"{HEAD}{ASSERT}{lines}", CODE)
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
+def test_a_variable_may_share_a_name_with_the_code_where_it_is_not_called() -> None:
+    for lines in [
         "def f(x):\n    size = len(x)\n    return size + 1",
         "def f(size):\n    return size.real",
         "def f(x, *size, **clamp):\n    return size, clamp",
@@ -43,15 +40,12 @@ def is_refused(lines: str) -> bool:
         "def f():\n    from target import size\n    return size([1])",
         "def f(target):\n    return target.real",
         "def f():\n    target = 5\n    return clamp(target, 1, 2)",
-    ],
-)
-def test_a_variable_may_share_a_name_with_the_code_where_it_is_not_called(lines: str) -> None:
-    assert not is_refused(lines)
+    ]:
+        assert not is_refused(lines)
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
+def test_what_gives_a_name_of_the_code_another_meaning_is_refused() -> None:
+    for lines in [
         # the module's
         "size = 3",
         "size: int = 3",
@@ -127,7 +121,5 @@ def test_a_variable_may_share_a_name_with_the_code_where_it_is_not_called(lines:
         "for target.clamp in [max]:\n    pass",
         "with open('x') as target.clamp:\n    pass",
         "target.clamp, other = max, 1",
-    ],
-)
-def test_what_gives_a_name_of_the_code_another_meaning_is_refused(lines: str) -> None:
-    assert is_refused(lines)
+    ]:
+        assert is_refused(lines)

@@ -93,25 +93,32 @@ def test_commands_below_groups_are_among_every_command() -> None:
     assert {f"cosqa {words}" for words in {*below, *COMMANDS}} <= EVERY.keys()
 
 
-@pytest.mark.parametrize("words", EVERY)
-def test_the_help_of_every_command_ends_with_an_example_of_it(words: str) -> None:
-    assert any(line.startswith(words) for line in examples_of(EVERY[words]))
+def test_the_help_of_every_command_ends_with_an_example_of_it() -> None:
+    for words, command in EVERY.items():
+        assert any(line.startswith(words) for line in examples_of(command)), words
 
 
-@pytest.mark.parametrize("words", EVERY)
-def test_no_help_has_a_default_in_two_kinds_of_brackets(words: str) -> None:
-    shown = CliRunner().invoke(app, [*words.split()[1:], "--help"])
-    assert shown.exit_code == 0
-    assert "default: (" not in " ".join(shown.output.split())
+def test_no_help_has_a_default_in_two_kinds_of_brackets() -> None:
+    for words in EVERY:
+        shown = CliRunner().invoke(app, [*words.split()[1:], "--help"])
+        assert shown.exit_code == 0, words
+        assert "default: (" not in " ".join(shown.output.split()), words
 
 
-@pytest.mark.parametrize("line", [line for each in EVERY.values() for line in examples_of(each)])
 def test_every_example_is_a_command_line_that_is_understood(
-    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("program.py", "function.py"):  # some commands look for their files at once
         (tmp_path / name).touch()
+    for command in EVERY.values():
+        for line in examples_of(command):
+            assert len(line) <= 78, "it fits a terminal of 80 columns"
+            understand(line)
+
+
+def understand(line: str) -> None:
+    """Read a command line as the product does, without running it."""
     program, *words = shlex.split(line.partition(" > ")[0])
     assert program == "cosqa"
     group: AnyCommand = root()
@@ -123,30 +130,29 @@ def test_every_example_is_a_command_line_that_is_understood(
             assert command is not None
             group = command
     group.make_context(line, list(words))
-    assert len(line) <= 78, "it fits a terminal of 80 columns"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_step_takes_the_options_of_its_command(name: str) -> None:
-    for step in COMMANDS[name].steps:
-        function = imported(step) if isinstance(step, str) else step
-        (wanted,) = inspect.signature(function).parameters.values()
-        assert issubclass(COMMANDS[name].model(), wanted.annotation)
+def test_every_step_takes_the_options_of_its_command() -> None:
+    for command in COMMANDS.values():
+        for step in command.steps:
+            function = imported(step) if isinstance(step, str) else step
+            (wanted,) = inspect.signature(function).parameters.values()
+            assert issubclass(command.model(), wanted.annotation), step
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_every_command_says_first_what_the_list_says_of_it(name: str) -> None:
-    outcome = CliRunner().invoke(app, [name, "--help"])
-    shown = " ".join(outcome.output.split())
-    assert TABLE[name].summary in shown
-    assert "--install-completion" not in shown
+def test_every_command_says_first_what_the_list_says_of_it() -> None:
+    for name in TABLE:
+        outcome = CliRunner().invoke(app, [name, "--help"])
+        shown = " ".join(outcome.output.split())
+        assert TABLE[name].summary in shown
+        assert "--install-completion" not in shown, name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_is_explained(name: str) -> None:
-    for parameter in inspect.signature(COMMANDS[name].function()).parameters.values():
-        (option,) = parameter.annotation.__metadata__
-        assert re.search(r"[.)]( \[dim\].*)?$", option.help), option.help
+def test_every_option_is_explained() -> None:
+    for command in COMMANDS.values():
+        for parameter in inspect.signature(command.function()).parameters.values():
+            (option,) = parameter.annotation.__metadata__
+            assert re.search(r"[.)]( \[dim\].*)?$", option.help), option.help
 
 
 def test_options_before_the_name_of_a_command_below_another_are_refused() -> None:

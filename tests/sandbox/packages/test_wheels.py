@@ -39,16 +39,13 @@ def test_names_extras_and_versions_are_requirements(requirement: str) -> None:
     assert malformed([requirement]) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_options_addresses_and_paths_are_none() -> None:
+    for text in [
         "-e .", "--pre", "-r", "git+https://x/y", "a @ https://x", "a@https://x", "./a.whl", "/a",
         "..", "~/a", "a/b", "a\\b", "file:///a", "a; b", "a;python_version>'3'", "", "a b", "a\n",
         "a==1 --index-url=http://x", "$HOME", "a\0", "a#egg=b", "a[b]c", "ä",
-    ],
-)  # fmt: skip
-def test_options_addresses_and_paths_are_none(text: str) -> None:
-    assert malformed([text]) == [text]
+    ]:  # fmt: skip
+        assert malformed([text]) == [text]
 
 
 def test_a_failure_gives_its_errors_or_all_that_was_said() -> None:

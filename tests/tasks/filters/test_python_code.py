@@ -1,7 +1,5 @@
 """Laws of the filter of snippets that are Python: kept kinds, and the four reasons."""
 
-import pytest
-
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters.python_code import (
     INCOMPLETE,
@@ -38,8 +36,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("reason", "snippet"), [(reason, text) for reason, texts in CASES.items() for text in texts]
-)
-def test_a_snippet_is_kept_or_of_one_of_the_papers_kinds(reason: str | None, snippet: str) -> None:
-    assert PythonCode().reason_to_drop(parse_function(snippet, "here")) == reason
+def test_a_snippet_is_kept_or_of_one_of_the_papers_kinds() -> None:
+    for reason, snippet in [(reason, text) for reason, texts in CASES.items() for text in texts]:
+        assert PythonCode().reason_to_drop(parse_function(snippet, "here")) == reason

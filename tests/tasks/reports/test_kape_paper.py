@@ -13,12 +13,12 @@ PAPER = published_tables()
 ROWS = [(model, name) for model, by_data in PAPER.table5.items() for name in by_data]
 
 
-@pytest.mark.parametrize(("model", "name"), ROWS)
-def test_mean_and_deviation_of_table_5_are_those_of_its_ten_values(model: str, name: str) -> None:
-    row = PAPER.table5[model][name]
-    assert row.mean == pytest.approx(np.mean(row.values), abs=1.01e-4)
-    assert row.deviation == pytest.approx(np.std(row.values), abs=1.01e-4)
-    assert row.deviation < 0.01, "the paper's conclusion"
+def test_mean_and_deviation_of_table_5_are_those_of_its_ten_values() -> None:
+    for model, name in ROWS:
+        row = PAPER.table5[model][name]
+        assert row.mean == pytest.approx(np.mean(row.values), abs=1.01e-4), (model, name)
+        assert row.deviation == pytest.approx(np.std(row.values), abs=1.01e-4), (model, name)
+        assert row.deviation < 0.01, "the paper's conclusion"
 
 
 def test_the_title_is_the_paper_s() -> None:

@@ -68,12 +68,12 @@ def test_vectors_are_finite_and_of_the_dimension(model: JointModel) -> None:
         assert found.isfinite().all()
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\x00", "ÿ€ 未", "def (", "<pad>", "x " * 500])
-def test_odd_texts_have_a_vector_of_some_length(model: JointModel, text: str) -> None:
-    for kind, _ in BOTH:
-        found = vectors(model, [text], kind)
-        assert found.isfinite().all()
-        assert found.norm() > 0
+def test_odd_texts_have_a_vector_of_some_length(model: JointModel) -> None:
+    for text in ["", "   ", "\x00", "ÿ€ 未", "def (", "<pad>", "x " * 500]:
+        for kind, _ in BOTH:
+            found = vectors(model, [text], kind)
+            assert found.isfinite().all(), text
+            assert found.norm() > 0, text
 
 
 def test_a_vector_does_not_depend_on_the_texts_beside_it(model: JointModel) -> None:
