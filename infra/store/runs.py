@@ -74,14 +74,10 @@ def load_plan(database: Database, plan_id: str) -> dict[str, object]:
     return body
 
 
-def last_plans(database: Database, limit: int = 1, collection: str = "") -> list[StoredPlan]:
-    """Return the newest plans, of one collection or of all, newest first."""
+def last_plans(database: Database, limit: int = 1) -> list[StoredPlan]:
+    """Return the newest plans, newest first."""
     with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT * FROM plans WHERE ? IN ('', collection) "
-            "ORDER BY planned_at DESC, rowid DESC LIMIT ?",
-            [collection, limit],
-        )
+        rows = tx.dicts("SELECT * FROM plans ORDER BY planned_at DESC, rowid DESC LIMIT ?", [limit])
     return [StoredPlan.model_validate(row | {"body": json.loads(row["body"])}) for row in rows]
 
 

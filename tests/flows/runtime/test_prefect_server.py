@@ -1,7 +1,4 @@
-"""Laws of Prefect's servers on this machine: what they are told, and what is said without one.
-
-Covers `flows.runtime.private_server`.
-"""
+"""Laws of Prefect's servers on this machine: what they are told, and what is said without one."""
 
 import os
 import socket
