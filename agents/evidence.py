@@ -5,6 +5,7 @@ from typing import Literal
 
 from infra.languages.python.imports import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
+from sandbox.packages.resolve import distribution_for
 
 FixAction = Literal["install", "add_import", "add_import_to_code", "replace_program"]
 
@@ -187,3 +188,13 @@ class Attempt(Record):
     def is_valid(self) -> bool:
         """Whether the program was executed and passed every gate."""
         return self.report is not None and not self.report.faults
+
+
+def missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
+    """Return the distribution that a run lacked, None if it was installed or tried already."""
+    module = result.missing_module
+    if not module or module == "target":
+        return None
+    requirement = distribution_for(module)
+    tried = {fix.content for fix in draft.failed_fixes if fix.action == "install"}
+    return None if requirement in tried.union(draft.requirements) else requirement

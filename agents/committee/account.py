@@ -7,9 +7,14 @@ from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs, is_claims_program
 from agents.llm.structured_output import Reply, read
 from agents.roles.base import Agent
-from agents.roles.specified_screener import SpecifiedScreener, SpecifiedScreening
-from agents.roles.specifier import Specification, Specifier
-from agents.roles.value_reader import DemandedValue, ValueReader
+from agents.roles.specify import (
+    DemandedValue,
+    Specification,
+    SpecifiedScreener,
+    SpecifiedScreening,
+    Specifier,
+    ValueReader,
+)
 from infra.records import Annotation, ExecutionResult, Record
 
 _ReplyType = TypeVar("_ReplyType", bound=Reply)

@@ -13,12 +13,10 @@ from agents.evidence import Attempt, Draft, RunEvidence
 from agents.llm.client import ReportingModel
 from agents.roles.arbiter import is_confirmed
 from agents.roles.base import Judgement
-from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.judge import StepwiseJudgement
 from agents.roles.screener import Screener, Screening
 from agents.roles.simulator import Simulator
-from agents.roles.specified_screener import SpecifiedScreener, SpecifiedScreening
-from agents.roles.specifier import Specifier
+from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, SpecifiedScreening, Specifier
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,

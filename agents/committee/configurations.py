@@ -5,16 +5,13 @@ from typing import Any, Literal
 
 from agents.roles.arbiter import Arbiter
 from agents.roles.base import Agent
-from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
 from agents.roles.gated_arbiter import GatedArbiter
 from agents.roles.judge import ExactJudge, HalfJudge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.specified_screener import SpecifiedScreener
-from agents.roles.specifier import Specifier
-from agents.roles.value_reader import ValueReader
+from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, Specifier, ValueReader
 from agents.roles.writer import BlindWriter, GatedWriter, Writer
 from infra.settings import AnnotationSettings, Evidence
 from infra.settings import Configuration as ConfigurationName

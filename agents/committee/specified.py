@@ -18,13 +18,10 @@ from agents.claims.adapter import adapter_fault, works_on_arguments
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs, claims_program
 from agents.committee.trace import Trace
-from agents.evidence import Draft
+from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable
 from agents.gates.validator import OracleValidator
-from agents.roles.installation import missing_requirement
-from agents.roles.specified_screener import SpecifiedScreening
-from agents.roles.specifier import Specification
-from agents.roles.value_reader import ValueReader
+from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
 from infra.records import Pair, Record
 from sandbox.base import Box, Sandbox

@@ -2,11 +2,10 @@
 
 from typing import Literal
 
-from agents.evidence import Draft
+from agents.evidence import Draft, missing_requirement
 from agents.llm.prompt import fence, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, beside_section
-from agents.roles.installation import missing_requirement
 from infra.records import ExecutionResult, RepairStep
 from sandbox.base import Box, ShellResult
 

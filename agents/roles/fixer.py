@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Literal
 
-from agents.evidence import Draft, FailedFix, FixAction
+from agents.evidence import Draft, FailedFix, FixAction, missing_requirement
 from agents.gates.beside import beside_fault
 from agents.gates.gates import Gate
 from agents.gates.outcomes import catches_of
@@ -12,7 +12,6 @@ from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, beside_section, lacking_section
-from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
 from infra.languages.python.imports import import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair

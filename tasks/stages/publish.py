@@ -45,7 +45,7 @@ _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
     *("tasks.stages.coverage", "infra.store.coverage", "infra.store.labels"),
     *("infra.store.evidence", "infra.records"),
-    *("tasks.stages.specifications", "agents.roles.specifier"),
+    *("tasks.stages.specifications", "agents.roles.specify"),
 )
 _PAIR = ["query_id", "code_id"]
 _WRITTEN = "the written answer is not exported any more"

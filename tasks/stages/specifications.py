@@ -6,7 +6,7 @@ from prefect.logging import get_run_logger
 
 from agents.committee.account import ClaimAccount, account_of
 from agents.llm.structured_output import read
-from agents.roles.specifier import Specification, Specifier
+from agents.roles.specify import Specification, Specifier
 from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.store import Database, recipes

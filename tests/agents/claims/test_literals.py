@@ -14,7 +14,7 @@ from agents.claims.claim import claims_in, is_said_as, same_value
 from agents.claims.literals import UnknownValueError, value_of
 from agents.claims.spelling import spelt
 from agents.claims.values import alike, plain
-from agents.roles.value_reader import DemandedValue
+from agents.roles.specify import DemandedValue
 from tests.agents.claims.test_claim import VALUES
 
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "//", "%", "**"])

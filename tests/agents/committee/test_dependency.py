@@ -21,7 +21,7 @@ from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
 from agents.roles.arbiter import Arbiter
 from agents.roles.fixer import Repair
-from agents.roles.specified_screener import SpecifiedScreening
+from agents.roles.specify import SpecifiedScreening
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of, mark_of
 from infra.records import (

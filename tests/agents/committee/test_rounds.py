@@ -1,6 +1,6 @@
 """Algorithm 1's repairs, line by line, for all ways through them, with the number of rounds.
 
-Covers ``tester.py``, and `agents.roles.command_fixer`, `agents.roles.installation` with it.
+Covers ``tester.py``, and `agents.roles.command_fixer` with it.
 """
 
 from collections.abc import Mapping, Sequence

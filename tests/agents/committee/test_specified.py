@@ -1,7 +1,6 @@
 """Laws of judging by a query's specification, with programs that are really run.
 
-Covers `agents.committee.specified`, `agents.claims.program`, `agents.roles.specifier`,
-`agents.roles.specified_screener`, `agents.roles.value_reader`, `agents.roles.claims_arbiter`.
+Covers `agents.committee.specified`, `agents.claims.program`, `agents.roles.specify`.
 """
 
 from typing import Any
