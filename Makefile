@@ -11,7 +11,7 @@ PARALLEL := --numprocesses 3 --no-loadscope-reorder
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run server test test-all nightly chaos soak screenshots lint format setup engine browser clean
+.PHONY: help run server test test-all nightly chaos screenshots lint format setup engine browser clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,15 +31,11 @@ test-all: setup engine  ## Set up, then run all tests but the nightly ones, as t
 NIGHT ?= $(shell echo $$(($$(date +%s) / 86400)))
 nightly: setup engine browser  ## Set up, then run what is long, with other seeds each day (NIGHT=… repeats one)
 	COSQA_REQUIRE_DOCKER=1 COSQA_NIGHT=$(NIGHT) $(BIN)/pytest $(PARALLEL) -m nightly --hypothesis-seed=$(NIGHT)
-	$(MAKE) chaos soak
+	$(MAKE) chaos
 
 SEEDS ?= 50
 chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 of the night's seeds (an hour)
 	COSQA_NIGHT=$(NIGHT) $(BIN)/python -m tests.chaos --seeds $(SEEDS)
-
-RUNS ?= 200
-soak: setup engine  ## Set up, then run RUNS=200 deployments in a row, and say what is more at the end
-	$(BIN)/python -m tests.chaos.many_runs --runs $(RUNS)
 
 screenshots: setup engine browser  ## Set up, then walk through the Prefect UI and write the README's screenshots
 	COSQA_SCREENSHOTS=infra/deploy/screenshots $(BIN)/pytest tests/ui/test_walk.py

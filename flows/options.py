@@ -2,7 +2,7 @@
 
 Each command, and each flow that a server runs, has a model here, whose fields are its options.
 `ask` says of a field what it means, which setting it sets and what a form calls it; `questions`
-lists the fields, of which `flows.cli.lazy` makes a command and `flows.deployments` a form. What
+lists the fields, of which `flows.cli.lazy` makes a command and `flows.entries` a form. What
 several share is in the classes that come first. Nothing heavy is imported: ``--help`` reads this.
 """
 
@@ -28,7 +28,6 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
-from infra.deploy import POOL
 from infra.draws import Draw
 from infra.errors import SettingsError
 from infra.registry import unknown_name
@@ -55,7 +54,6 @@ SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _INPUT, _CANDIDATES, _JUDGE = "Input", "Candidates", "Annotation"
 _SCORING, _LABELS, _OUTPUT, _INSTEAD = "Scoring", "Labels", "Output", "Instead of running"
 _TRAINING, _OF_RECIPE = "Training", "the recipe's"
-_WHERE, _WHAT = "Where runs work", "What is registered"
 _ENCODERS: dict[str, Any] = {
     "flag": "--encoder", "choices": tuple(encoders), "line": f"Others: {SYNTAX}.",
 }  # fmt: skip
@@ -858,19 +856,19 @@ class CompareAnnotators(Store, DrawnPairs):
 # What runs flows for months, and watches them.
 
 
-class Folder(Options, panel=_WHERE):
-    """Where runs work."""
+class Server(Options, panel="Where runs work"):
+    """Where ``cosqa server`` listens and where its runs work."""
 
     folder: Path | None = ask(
         "Folder in which runs work: their cosqa.toml, and what relative paths start from, such as "
         "those of store and output.",
         metavar="FOLDER", unset="this folder",
     )  # fmt: skip
+    port: int = ask("Port of the server on loopback.", default=4200, ge=1024, le=65535)
 
     @model_validator(mode="after")
     def _is_there(self) -> Self:
-        is_here = not self.folder or getattr(self, "pool_type", "process") == "process"
-        if is_here and not self.place.is_dir():
+        if not self.place.is_dir():
             raise SettingsError(f"--folder {self.place} is not a folder: make it, or name another")
         return self
 
@@ -878,45 +876,6 @@ class Folder(Options, panel=_WHERE):
     def place(self) -> Path:
         """The folder's absolute path."""
         return (self.folder or Path.cwd()).absolute()
-
-
-class Server(Folder):
-    """Where ``cosqa server`` listens and where its runs work."""
-
-    port: int = ask("Port of the server on loopback.", default=4200, ge=1024, le=65535)
-
-
-class Deploy(Folder):
-    """What ``cosqa deploy`` is to do; schedules of None are left as they are."""
-
-    pool: str = ask(
-        "Work pool of the deployments; made if there is none of that name.", default=POOL,
-        panel=_WHERE,
-    )  # fmt: skip
-    pool_type: Literal["process", "docker", "kubernetes"] = ask(
-        "How the pool's workers start runs; for other pools than process --folder is one in the "
-        "container. infra/deploy/README.md explains all three.",
-        default="process", panel=_WHERE,
-    )  # fmt: skip
-    schedules: bool | None = ask(
-        "Switch the nightly and weekly schedules on or off.", flag="--schedules/--no-schedules",
-        unset="new ones on, others as they are", panel=_WHAT,
-    )  # fmt: skip
-    prune: bool = ask(
-        "Remove deployments and automations that an earlier version registered and this one does "
-        "not have.",
-        default=False, panel=_WHAT,
-    )  # fmt: skip
-    as_yaml: bool = ask(
-        "Print prefect.yaml for `prefect deploy --all`, and register nothing.", default=False,
-        flag="--yaml", panel="Instead of registering",
-    )  # fmt: skip
-
-
-class Status(Store):
-    """What ``cosqa status`` is to show."""
-
-    once: bool = ask("Print once and end, as into a file or a pipe.", default=False)
 
 
 class ShowPair(Store):

@@ -39,13 +39,13 @@ def test_agents_holds_at_most_seven_entries() -> None:
     assert len(entries("agents")) <= 7
 
 
-def test_flows_holds_one_file_a_flow_beside_options_deployments_commands_and_runtime() -> None:
+def test_flows_holds_one_file_a_flow_beside_options_entries_commands_and_runtime() -> None:
     for name in entries("flows"):
         path = ROOT / "flows" / name
         if path.is_dir():
             assert name in ("cli", "runtime")
             continue
-        if name in ("deployments.py", "entries.py", "options.py", "README.md"):
+        if name in ("entries.py", "options.py", "README.md"):
             continue
         flow = path.stem
         assert re.search(rf"^def {flow}\(", path.read_text("utf-8"), re.MULTILINE), (

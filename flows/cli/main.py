@@ -267,25 +267,16 @@ COMMANDS: Mapping[str, Command | Group] = {
         details="The UI shows runs and starts them; runs of annotate and benchmark wait "
         "there until a person approves their plan, generate and compare-annotators do not. The "
         "server listens on loopback and keeps its database in PREFECT_HOME, or where "
-        "PREFECT_API_DATABASE_CONNECTION_URL says. A server or worker that dies is started again.",
+        "PREFECT_API_DATABASE_CONNECTION_URL says. The deployments are those of prefect.yaml: what "
+        "people changed of them in the UI is lost with each start.",
         examples=("cosqa server", "cosqa server --port 4300 --folder /srv/cosqa"),
     ),
-    "deploy": Command(
-        "Register all flows as deployments on a Prefect server, with schedules and automations.",
-        "Deploy",
-        ("server:deploy",),
-        details="The server is that of PREFECT_API_URL, else the one on this machine. What is "
-        "there is brought up to date; what people set in the UI stays: parameters, pauses, times "
-        "of schedules, schedules of their own.",
-        examples=("cosqa deploy", "cosqa deploy --no-schedules --prune"),
-    ),
     "status": Command(
-        "Show what runs on a store: progress, cost, labels.",
-        "Status",
+        "Show what a store has, what runs on it and what is left to do.",
+        "Store",
         ("status:show_status",),
-        details="It is drawn anew every second until Ctrl-C; into a file or a pipe it is printed "
-        "once. Runs that wait for approval and those that are scheduled stand in the Prefect UI.",
-        examples=("cosqa status", "cosqa status --once --store cosqa-data"),
+        details="With PREFECT_API_URL set it shows that server's last and next runs as well.",
+        examples=("cosqa status", "cosqa status --store cosqa-data"),
     ),
     "pair": Command(
         "Show how a pair was judged: its texts, each label, all calls and executions.",

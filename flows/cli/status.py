@@ -1,111 +1,94 @@
-"""The status command: what runs on a store, and how far it is."""
+"""``cosqa status``: what a store has, what runs on it, what is planned and what its server did."""
 
-import sys
 import time
 from collections.abc import Iterator
 
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+import httpx
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 
-from flows.cli.output import console, say
-from flows.options import Status
-from flows.runtime.standing import Standing, standing_of
+from flows.cli.output import say
+from flows.options import Store
+from infra.errors import StoreLockedError
+from infra.settings import StoreSettings
+from infra.store import open_database
 from infra.store.database import require_store
-from infra.store.runs import JudgingState, StageState
-from tasks.reports.text import cost, duration, pace, rate, visible
+from infra.store.figures import stored_counts
+from infra.store.runs import JudgingState, StageState, last_plans, lease_holder, read_state
+from tasks.reports.plan import RunPlan, plan_sentence
+from tasks.reports.text import cost, duration, pace, rate
 
-_DRAW_S = 1.0
-_LOOK_S = 5.0  # at the database
-_LONGEST = 2_000
+_PATIENCE_S = 1.0
 _SILENT_S = 60.0
+_RUNS = 5
 
 Line = tuple[str, str]
 
 
-def show_status(options: Status) -> None:
-    """Print how a store stands; in a terminal anew until Ctrl-C."""
-    require_store(options.settings.store)
-    standing = standing_of(options.settings)
-    if options.once or not sys.stdout.isatty():
-        for name, text in lines(standing):
-            say(f"{name:<10} {text}")
-        return
+def show_status(options: Store) -> None:
+    """Print how a store stands, without waiting for what another process holds.
+
+    Raises:
+        StoreError: There is no store.
+    """
+    store = options.settings.store
+    require_store(store)
+    for name, text in (*_stored(store), *_at_work(store), *_of_server()):
+        say(f"{name:<10} {text}")
+
+
+def _stored(store: StoreSettings) -> Iterator[Line]:
+    yield "store", str(store.folder)
     try:
-        with Live(_page(standing), console=console, auto_refresh=False) as live:
-            looked = time.monotonic()
-            while True:
-                time.sleep(_DRAW_S)
-                whole = time.monotonic() - looked >= _LOOK_S
-                looked = time.monotonic() if whole else looked
-                standing = standing_of(options.settings, None if whole else standing)
-                live.update(_page(standing), refresh=True)
-    except KeyboardInterrupt:
+        database = open_database(store.model_copy(update={"lock_timeout_s": _PATIENCE_S}))
+        counts = stored_counts(database)
+        plans = last_plans(database)
+    except StoreLockedError:
+        yield "stored", "unknown: another process has the database open"
         return
+    yield "stored", ", ".join(f"{number:,} {name}" for name, number in counts.items())
+    for plan in plans:
+        sentence = plan_sentence(RunPlan.model_validate(plan.body))
+        yield "plan", f"{plan.planned_at.astimezone():%Y-%m-%d %H:%M} {sentence}"
 
 
-def _page(standing: Standing) -> Table:
-    page = Table.grid(padding=(0, 2))
-    page.add_column(style="bold", no_wrap=True)
-    page.add_column()
-    for name, text in lines(standing):
-        page.add_row(name, Text(visible(text, _LONGEST)))
-        state = standing.stage
-        if name == "stage" and state and state.total and _is_alive(standing):
-            page.add_row("", ProgressBar(total=state.total, completed=state.done, width=60))
-    return page
-
-
-def lines(standing: Standing) -> Iterator[Line]:
-    """Yield the name and the text of each line that there is something to say on."""
-    yield "store", str(standing.folder)
-    nothing = "nothing that writes labels" if _is_alive(standing) else "nothing"
-    yield "runs", standing.holder or nothing
-    if standing.stage:
-        yield from _of_stage(standing.stage, is_alive=_is_alive(standing))
-    yield from (("plan", text) for text in standing.plans)
-    if standing.server:
-        yield "server", standing.server
-
-
-def _is_alive(standing: Standing) -> bool:
-    """Return whether a run is at work: one that writes no labels shows it by its state alone."""
-    state = standing.stage
-    is_seen = state is not None and not state.is_ended and not _is_silent(state)
-    return bool(standing.holder) or is_seen
-
-
-def _is_silent(state: StageState) -> bool:
-    return time.time() - state.updated_at.timestamp() > _SILENT_S
-
-
-def _of_stage(state: StageState, *, is_alive: bool) -> Iterator[Line]:
-    of = "" if state.total is None else f" of {state.total:,}"
-    text = f"{state.stage}: {state.done:,}{of} {state.what}, {pace(state.per_minute)}"
-    if is_alive and not state.is_ended and state.minutes_left is not None:
-        text += f", about {duration(60 * state.minutes_left)} left"
-    yield "stage", text + _ended(state, is_alive=is_alive)
+def _at_work(store: StoreSettings) -> Iterator[Line]:
+    holder, state = lease_holder(store), read_state(store)
+    yield "writes", str(holder or "nothing")
+    if not state:
+        return
+    yield "stage", _stage(state)
     if state.error:
         yield "error", state.error
-    if judging := state.judging:
-        if judging.in_flight:
-            yield from _of_pairs(judging)
-        yield "cost", _cost(judging)
+    if state.judging:
+        yield from _judging(state.judging)
 
 
-def _ended(state: StageState, *, is_alive: bool) -> str:
+def _stage(state: StageState) -> str:
+    of = "" if state.total is None else f" of {state.total:,}"
+    done = f"{state.stage}: {state.done:,}{of} {state.what}, {pace(state.per_minute)}"
     at = f"{state.updated_at.astimezone():%Y-%m-%d %H:%M:%S}"
     if state.is_ended:
-        return f" (ended {at})"
-    if not is_alive:
-        return f" (interrupted; last seen {at})"
-    return f" (no sign since {at})" if _is_silent(state) else ""
+        return f"{done} (ended {at})"
+    if time.time() - state.updated_at.timestamp() > _SILENT_S:
+        return f"{done} (no sign since {at})"
+    left = "" if state.minutes_left is None else f", about {duration(60 * state.minutes_left)} left"
+    return done + left
 
 
-def _of_pairs(state: JudgingState) -> Iterator[Line]:
-    held = f"{state.held:,} of at most {state.in_flight:,} in flight"
-    yield "pairs", f"{held}, {state.waiting:,} queued"
+def _judging(state: JudgingState) -> Iterator[Line]:
+    yield (
+        "pairs",
+        f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued",
+    )
     endings = [f"{number:,} labelled {label}" for label, number in sorted(state.labels.items())]
     others = sorted(state.statuses.items())
     endings += [f"{number:,} {status}" for status, number in others if status != "labelled"]
@@ -116,17 +99,42 @@ def _of_pairs(state: JudgingState) -> Iterator[Line]:
         if counts.obeyed:
             wrong += f"; {counts.obeyed} of {counts.injected} obeyed what the code told them"
         yield "canaries", f"{rate(counts.wrong, counts.judged)} judged wrongly: {wrong}"
-
-
-def _cost(state: JudgingState) -> str:
-    own = f"{cost(state.spent_usd - state.spent_before_usd)} by this run"
     spent = f"{cost(state.spent_usd)} and {state.spent_tokens:,} tokens on {state.model} in all"
-    budgets = [
-        text
-        for text, budget in (
-            (f"budget {cost(state.budget_usd)}", state.budget_usd),
-            (f"budget {state.budget_tokens or 0:,} tokens", state.budget_tokens),
-        )
-        if budget is not None
-    ]
-    return ", ".join([own, spent, *budgets])
+    spendings = [f"{cost(state.spent_usd - state.spent_before_usd)} by this run", spent]
+    if state.budget_usd is not None:
+        spendings.append(f"budget {cost(state.budget_usd)}")
+    if state.budget_tokens is not None:
+        spendings.append(f"budget {state.budget_tokens:,} tokens")
+    yield "cost", ", ".join(spendings)
+
+
+def _of_server() -> Iterator[Line]:
+    """Yield the last runs of deployments on the configured server, and those that come next."""
+    url = PREFECT_API_URL.value()
+    if not url:
+        return
+    try:
+        with get_client(sync_client=True) as client:
+            came = client.read_flow_runs(
+                flow_run_filter=_ours(FlowRunFilterStateType(not_any_=[StateType.SCHEDULED])),
+                sort=FlowRunSort.START_TIME_DESC, limit=_RUNS,
+            )  # fmt: skip
+            come = client.read_flow_runs(
+                flow_run_filter=_ours(FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
+                sort=FlowRunSort.EXPECTED_START_TIME_ASC, limit=_RUNS,
+            )  # fmt: skip
+    except httpx.HTTPError as error:
+        yield "server", f"{url} does not answer: {error}"
+        return
+    yield "server", str(PREFECT_UI_URL.value() or url)
+    for run in (*reversed(came), *come):
+        at = run.start_time or run.expected_start_time
+        when = f"{at.astimezone():%Y-%m-%d %H:%M} " if at else ""
+        message = f": {run.state.message}" if run.state and run.state.message else ""
+        yield "run", f"{when}{run.name} {run.state_name}{message}"
+
+
+def _ours(kind: FlowRunFilterStateType) -> FlowRunFilter:
+    return FlowRunFilter(
+        tags=FlowRunFilterTags(any_=["cosqa"]), state=FlowRunFilterState(type=kind)
+    )

@@ -6,7 +6,7 @@ from infra.settings.section import Section
 
 
 class OperationSettings(Section):
-    """Runs that are scheduled and watched: who must agree to them, who is told of alarms."""
+    """Runs that are scheduled and watched: who must agree to them."""
 
     approve: bool = Field(
         False,
@@ -15,12 +15,4 @@ class OperationSettings(Section):
         "and benchmark are registered with it: change it in the UI (Edit). Commands cannot "
         "wait and are refused: `--plan` shows their plan. generate and compare-annotators never "
         "wait; llm.budget_usd bounds them.",
-    )
-    notification_block: str = Field(
-        "",
-        pattern=r"^([a-z0-9-]+/[a-z0-9-]+)?$",
-        description="Prefect notification block, as TYPE/NAME such as slack-webhook/benchmarks, "
-        "to which alarms go: canaries judged wrongly, a falling alpha, a spent budget. `cosqa "
-        "deploy` registers it, and `cosqa server` when it starts. Without one alarms stand in the "
-        "event feed, the run's log and its artifacts.",
     )

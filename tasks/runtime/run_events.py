@@ -6,7 +6,6 @@ nothing is emitted.
 """
 
 import re
-from collections import Counter
 
 from prefect.events import emit_event
 from prefect.runtime import deployment
@@ -20,8 +19,6 @@ BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
 
 Payload = dict[str, str | int | float | None]
 
-_told: Counter[str] = Counter()  # events of this process by their names
-
 
 def slug(name: str) -> str:
     """Return a name in lower-case letters, digits and dashes."""
@@ -34,11 +31,6 @@ def artifact_key(kind: str, name: str) -> str:
     It is the same in each run on a collection, so that the Prefect UI shows their history.
     """
     return f"{kind}-{slug(name)}"
-
-
-def budgets_told() -> int:
-    """Return how often this process has told that a budget which all runs share is spent."""
-    return _told[BUDGET_EXHAUSTED]
 
 
 def benchmark_published(name: str, collection: str, payload: Payload) -> None:
@@ -55,7 +47,6 @@ def benchmark_published(name: str, collection: str, payload: Payload) -> None:
 
 def tell(event: str, collection: str, message: str, payload: Payload) -> None:
     """Tell of a run on a collection: one of the events above."""
-    _told[event] += 1
     emit_event(
         event,
         resource={

@@ -22,11 +22,11 @@ def main() -> None:
     seeds = [options.seed] if options.seed is not None else tonight(options.seeds)
     with (
         own_engine_if_possible(wanted=options.engine) as engine,
-        harness_of(options.pairs, engine, deployed=options.deployed) as harness,
+        harness_of(options.pairs, engine) as harness,
     ):
         say("a run in which nothing breaks")
         harness.run_undisturbed()
-        missing = missing_here(has_engine=engine is not None, deployed=options.deployed)
+        missing = missing_here(has_engine=engine is not None)
         outcomes = [_outcome_of(harness, seed, options.kinds or (), missing) for seed in seeds]
     print_outcomes(outcomes)
     sys.exit(any(outcome.faults for outcome in outcomes))
@@ -54,7 +54,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=50, help="run so many seeds")
     parser.add_argument("--seed", type=int, help="run this one alone")
     parser.add_argument("--pairs", type=int, default=2_000)
-    parser.add_argument("--deployed", action="store_true", help="run a deployment, by a worker")
     parser.add_argument(
         "--no-engine", dest="engine", action="store_false", help="use the machine's"
     )

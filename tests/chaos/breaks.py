@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import psutil
 
-from tests.chaos.deployed import CosqaServer
 from tests.chaos.running_system import RunningSystem
 
 _MOST_BREAKS = 4
@@ -141,17 +140,9 @@ def _model(system: RunningSystem, order: Break) -> bool:
 
 @_kind("Prefect server", loses=False)
 def _prefect(system: RunningSystem, order: Break) -> bool:
-    if isinstance(system.prefect, CosqaServer):  # it starts another by itself
-        return system.prefect.kill_child("server start")
     system.prefect.kill()
     system.later(order.lasts_s, system.prefect.start)
     return True
-
-
-@_kind("worker", loses=True, needs="worker")
-def _worker(system: RunningSystem, _: Break) -> bool:
-    """The worker of the deployment ends; `cosqa server` starts another."""
-    return isinstance(system.prefect, CosqaServer) and system.prefect.kill_child("worker")
 
 
 @_kind("disk", loses=True, needs="root")
@@ -225,19 +216,15 @@ def seconds_of(process: psutil.Process) -> float:
         return 0.0
 
 
-def missing_here(*, has_engine: bool, deployed: bool = False) -> dict[str, str]:
+def missing_here(*, has_engine: bool) -> dict[str, str]:
     """Return kind of break → why it cannot be had here.
 
     Args:
         has_engine: Whether there is a Docker engine to be killed.
-        deployed: Whether runs are those of a deployment.
     """
     lacks = {
         "root": "" if os.geteuid() == 0 else "only root can mount a disk",
         "engine": "" if has_engine else "there is no Docker engine to be killed",
         "compiler": "" if shutil.which("cc") else "a C compiler (cc) is not installed",
-        "worker": "" if deployed else "only runs of a deployment have one",
     }
-    if deployed:
-        lacks["compiler"] = "clocks of a worker's runs are left alone"
     return {name: lacks[kind.needs] for name, kind in KINDS.items() if lacks.get(kind.needs)}

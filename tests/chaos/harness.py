@@ -3,16 +3,14 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 
 from infra.settings import SandboxSettings
-from tests.chaos.deployed import CosqaServer, DeployedRun
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
-from tests.chaos.running_system import AnyRun, Run, RunningSystem
+from tests.chaos.running_system import Run, RunningSystem
 from tests.chaos.services import Clock, Disk, model_server, prefect_server
 from tests.flows.world import World, environment
 from tests.ports import free_port
@@ -21,7 +19,6 @@ from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 IN_FLIGHT = 32
 _DELAY_S = 0.05
 _DISK_MB = 400
-_SYSTEM = "system"
 _ENGINE_MB = 2_500
 
 
@@ -33,8 +30,6 @@ class Harness:
         pairs: How many pairs, rounded down to a multiple of `CODES`.
         engine: A Docker engine of its own, if there is one.
         prefect_url: Another's Prefect server, which cannot be broken, in place of one of its own.
-        deployed: Whether runs are those of a deployment, by a worker, in place of commands.
-        more: Further variables of all processes.
     """
 
     def __init__(
@@ -43,11 +38,7 @@ class Harness:
         pairs: int,
         engine: OwnEngine | None = None,
         prefect_url: str = "",
-        *,
-        deployed: bool = False,
-        more: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self.is_deployed = deployed
         self.pairs = Pairs(pairs)
         self.engine = engine
         self._folder = folder
@@ -61,14 +52,8 @@ class Harness:
             COSQA_LLM__MAX_BACKOFF_S="2",
             COSQA_REANNOTATION__RETRY_AFTER_S="0",
             **own_engine,
-            **more,
         )
-        self.prefect_home = folder / "prefect"
-        self.prefect = (
-            self._cosqa_server(prefect_port)
-            if deployed
-            else prefect_server(self.prefect_home, prefect_port, self._env)
-        )
+        self.prefect = prefect_server(folder / "prefect", prefect_port, self._env)
         self._has_prefect = not prefect_url
         self._script = folder / "script.json"
         self._base = World(folder / "base", self._env)
@@ -93,20 +78,6 @@ class Harness:
             assert not faults, faults
             self.reference = reference_of(world)
 
-    def _cosqa_server(self, port: int) -> CosqaServer:
-        """Return server and worker for runs over the store of the systems."""
-        folder = self._folder / "work"
-        folder.mkdir()
-        env = {
-            **{name: value for name, value in self._env.items() if name != "PREFECT_API_URL"},
-            "PREFECT_HOME": str(self.prefect_home),
-            "COSQA_SOURCE__NAME": "jsonl",
-            "COSQA_SOURCE__PATH": str(self._folder / "base" / "source"),
-            "COSQA_SEARCH__TOP_K": str(CODES),
-            "COSQA_STORE__FOLDER": str(self._folder / _SYSTEM / "store"),
-        }
-        return CosqaServer(folder, port, env)
-
     def close(self) -> None:
         """End Prefect's server."""
         self.prefect.kill()
@@ -118,7 +89,7 @@ class Harness:
         Args:
             clocked: Whether the run has a clock that can jump.
         """
-        folder = self._folder / _SYSTEM
+        folder = self._folder / "system"
         folder.mkdir()
         clock = Clock(folder)
         if clocked:
@@ -131,11 +102,8 @@ class Harness:
         calls = folder / "calls.jsonl"
         model = model_server(self._script, calls, self._model_port, self._env)
 
-        def start_run(log: str, *options: str) -> AnyRun:
-            if isinstance(self.prefect, CosqaServer):
-                limit = {"limit": int(options[1])} if options else {}
-                return DeployedRun(self.prefect, {"approve": False, **limit})
-            command = [*self._command("annotate", world), *options]
+        def start_run(log: str) -> Run:
+            command = self._command("annotate", world)
             return Run(command, env, folder, folder / f"{log}.log")
 
         system = RunningSystem(start_run, model, calls, self.prefect, disk, clock, self.engine)
@@ -166,16 +134,10 @@ class Harness:
 
 
 @contextmanager
-def harness_of(
-    pairs: int,
-    engine: OwnEngine | None,
-    *,
-    deployed: bool,
-    more: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Harness]:
+def harness_of(pairs: int, engine: OwnEngine | None) -> Iterator[Harness]:
     """Yield a harness in which the source is collected; for its arguments see `Harness`."""
     with tempfile.TemporaryDirectory() as folder:
-        harness = Harness(Path(folder), pairs, engine, deployed=deployed, more=more)
+        harness = Harness(Path(folder), pairs, engine)
         try:
             say(f"collecting {harness.pairs.number:,} pairs")
             harness.prepare()

@@ -118,10 +118,9 @@ def _judge(harness: Harness, world: World, system: RunningSystem, outcome: Outco
     requests = harness.pairs.requests()
     outcome.asked_again, paid_twice = replies_paid_once(system.calls, requests, losing * IN_FLIGHT)
     faults += paid_twice
-    faults += _next_run_has_nothing_to_do(system, says_so=not harness.is_deployed)
+    faults += _next_run_has_nothing_to_do(system)
     for rival in system.rivals:
-        said = "" if harness.is_deployed else rival.printed()  # else the server's words too
-        faults += _has_ended_with_a_word(rival.wait(_DEAD_S), said)
+        faults += _has_ended_with_a_word(rival.wait(_DEAD_S), rival.printed())
     left = [title_of(one) for one in system.processes_left(_CHILDREN_S)]
     faults += [f"processes left: {', '.join(left)}"] if left else []
     faults += labels_as_scripted(world, harness.pairs.expected())
@@ -131,14 +130,14 @@ def _judge(harness: Harness, world: World, system: RunningSystem, outcome: Outco
     faults += _containers_left(harness)
 
 
-def _next_run_has_nothing_to_do(system: RunningSystem, *, says_so: bool) -> list[str]:
+def _next_run_has_nothing_to_do(system: RunningSystem) -> list[str]:
     """A further run starts, finds nothing to do and asks the model nothing."""
     before = system.model_calls()
     run = system.start()
     status = run.wait(_RUN_S)
     if status is None:
         return [f"the next run did not end in {_RUN_S:.0f} s: something is stuck"]
-    if status or (says_so and "Nothing was left to do" not in run.printed()):
+    if status or "Nothing was left to do" not in run.printed():
         return ["the next run found something to do"]
     more = system.model_calls() - before
     return [f"the next run asked the model {more} times"] if more else []

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import psutil
 
@@ -86,26 +85,12 @@ class Run:
             return file.read().decode(errors="replace")
 
 
-class AnyRun(Protocol):
-    """A run that goes on or has ended, by a command or of a deployment."""
-
-    log: Path
-    started: float
-
-    def poll(self) -> int | None: ...
-    def wait(self, timeout_s: float = 600.0) -> int | None: ...
-    def processes(self) -> list[psutil.Process]: ...
-    def send(self, number: signal.Signals) -> bool: ...
-    def kill_all(self) -> None: ...
-    def printed(self) -> str: ...
-
-
 @dataclass
 class RunningSystem:
     """A run, and what is around it.
 
     Attributes:
-        start_run: Starts the run anew, given the name of its log and further options.
+        start_run: Starts the run anew, given the name of its log.
         model: The scripted model.
         calls: The model's own log of requests.
         prefect: Prefect's server.
@@ -114,27 +99,27 @@ class RunningSystem:
         engine: A Docker engine of its own; None where only the machine's can be had.
     """
 
-    start_run: Callable[..., AnyRun]
+    start_run: Callable[[str], Run]
     model: Service
     calls: Path
     prefect: Service
     disk: Disk
     clock: Clock
     engine: OwnEngine | None
-    runs: list[AnyRun] = field(default_factory=list)
-    rivals: list[AnyRun] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    rivals: list[Run] = field(default_factory=list)
     _read: int = 0
     _calls: int = 0
     _due: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
     @property
-    def run(self) -> AnyRun:
+    def run(self) -> Run:
         """The run that goes on, or the last one."""
         return self.runs[-1]
 
-    def start(self, *options: str) -> AnyRun:
+    def start(self) -> Run:
         """Start the run anew."""
-        self.runs.append(self.start_run("run", *options))
+        self.runs.append(self.start_run("run"))
         return self.run
 
     def start_rival(self) -> None:

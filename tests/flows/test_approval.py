@@ -21,7 +21,6 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import AwaitingRetry
 
 from flows import entries
-from flows.deployments import TAG
 from flows.runtime.approval import Answer, approved, bounded
 from flows.runtime.writing import writing
 from infra.errors import SettingsError
@@ -101,7 +100,7 @@ class Deployed:
         self.bounds: list[tuple[int | None, float | None]] = []
         self.then: Callable[[], object] = lambda: None
         self.flow: Flow[..., Any] = entries.FLOWS["annotate"]
-        made = client.create_deployment(client.create_flow(self.flow), "asks", tags=[TAG])
+        made = client.create_deployment(client.create_flow(self.flow), "asks", tags=["cosqa"])
         self.run_id = client.create_flow_run_from_deployment(made).id
 
     def annotate(self, *_: object) -> None:

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,9 @@ from infra.settings import SandboxSettings
 from tests.chaos.breaks import KINDS, Break, missing_here, schedule
 from tests.chaos.harness import Harness
 from tests.chaos.laws import replies_paid_once
-from tests.chaos.many_runs import Sample, growth, many_runs
 from tests.chaos.one_seed import run_seed
 from tests.chaos.services import Clock, Disk
 from tests.sandbox.own_engine import own_engine, whats_missing
-
-NOTHING = Sample(0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_seed_means_the_same_breaks_each_time_and_consecutive_ones_meet_every_kind() -> None:
@@ -44,13 +40,6 @@ def test_a_reply_that_is_paid_twice_or_never_asked_for_is_a_fault(
     calls = tmp_path / "calls.jsonl"
     calls.write_text("".join(f'{{"role": "{role}"}}\n' for role in asked))
     assert replies_paid_once(calls, requests, 0)[1]
-
-
-def test_what_must_not_grow_is_measured_against_the_first_runs_and_the_rest_may_grow() -> None:
-    grown = replace(NOTHING, seconds=9.0, store_mb=2.0, server_threads=8, temporary_files=1)
-    assert growth([NOTHING, NOTHING, grown, grown]) == ["temporary_files 0 → 1"]
-    assert growth([grown, NOTHING, grown, grown]) == []
-    assert growth([NOTHING, NOTHING, grown, NOTHING]) == []
 
 
 CLOCKED = """
@@ -140,12 +129,3 @@ def test_whatever_breaks_the_laws_hold(harness: Harness, seed: int) -> None:
     missing = missing_here(has_engine=True)
     outcome = run_seed(harness, seed, [one for one in schedule(seed) if one.kind not in missing])
     assert outcome.faults == []
-
-
-@pytest.mark.nightly
-@pytest.mark.slow
-@pytest.mark.docker
-def test_nothing_is_more_after_many_runs_than_after_the_first_ones(
-    harness: Harness, tmp_path: Path
-) -> None:
-    assert growth([*many_runs(harness, 4, tmp_path).values()]) == []

@@ -1,58 +1,68 @@
-"""Laws of the deployments as data: all flows, no loops, and prefect.yaml made of them.
+"""Laws of prefect.yaml: all flows, parameters that they have, and chains that do not loop."""
 
-Covers `flows.runtime.prefect_yaml`.
-"""
-
-from pathlib import Path
+from collections.abc import Mapping
 from pkgutil import iter_modules
+from typing import Any
 
 import pytest
-import yaml
+from prefect.cli.deploy._triggers import DeploymentTriggerAdapter
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.utilities.schema_tools.hydration import HydrationContext, hydrate
 
 import flows
-from flows.deployments import DEPLOYMENTS, TAG
-from flows.runtime.prefect_yaml import prefect_yaml
+from flows import entries
+from tests.flows.deployed import DEPLOYMENTS, FORMS
 
-ROOT = Path(__file__).parents[2]
-NAMES = [deployment.name for deployment in DEPLOYMENTS]
+AFTER: dict[str, dict[str, Any]] = {
+    name: trigger for name, each in DEPLOYMENTS.items() for trigger in each.get("triggers", [])
+}
 
 
 def test_every_flow_has_a_deployment_of_its_name() -> None:
     files = {
         module.name.replace("_", "-")
         for module in iter_modules(flows.__path__)
-        if not module.ispkg and module.name not in ("deployments", "entries", "options")
+        if not module.ispkg and module.name not in ("entries", "options")
     }
-    assert sorted(NAMES) == sorted(files)
+    assert sorted(DEPLOYMENTS) == sorted(files)
 
 
-def test_prefect_yaml_is_what_the_deployments_give() -> None:
-    text = (ROOT / "prefect.yaml").read_text("utf-8")
-    assert text == prefect_yaml(), "run `cosqa deploy --yaml > prefect.yaml`"
-    entries = yaml.safe_load(text)["deployments"]
-    assert [entry["name"] for entry in entries] == NAMES
-    assert all(TAG in entry["tags"] for entry in entries)
+def parameters_of(name: str) -> set[str]:
+    return {*entries.form_of(FORMS[name]).parameters}
 
 
-def test_nothing_starts_itself_or_what_started_it() -> None:
-    after = {deployment.name: deployment.after for deployment in DEPLOYMENTS}
-    for name in NAMES:
-        seen = [name]
-        while after[seen[-1]]:
-            seen.append(after[seen[-1]])
-            assert seen[-1] in NAMES
-            assert len(seen) == len(set(seen)), " after ".join(seen)
+@pytest.mark.parametrize(("name", "deployment"), DEPLOYMENTS.items(), ids=DEPLOYMENTS)
+def test_a_deployment_gives_its_flow_parameters_that_it_has_and_sees_whether_it_lives(
+    name: str, deployment: Mapping[str, Any]
+) -> None:
+    assert {*deployment.get("parameters", {})} <= parameters_of(name)
+    assert "cosqa" in deployment["tags"]
+    environment = deployment["work_pool"]["job_variables"]["env"]
+    assert environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    for schedule in deployment.get("schedules", []):
+        assert CronSchedule(cron=schedule["cron"], timezone="UTC"), "Prefect takes it"
 
 
-def test_the_whole_pipeline_neither_starts_its_steps_nor_is_started_by_them() -> None:
-    assert all(deployment.after != "benchmark" for deployment in DEPLOYMENTS)
-    (whole,) = (deployment for deployment in DEPLOYMENTS if deployment.name == "benchmark")
-    assert whole.after == ""
+def starter_of(name: str) -> str:
+    return str(AFTER[name]["match_related"]["prefect.resource.name"]) if name in AFTER else ""
 
 
-@pytest.mark.parametrize(
-    "cron", [schedule.cron for deployment in DEPLOYMENTS for schedule in deployment.schedules]
-)
-def test_schedules_have_times(cron: str) -> None:
-    assert CronSchedule(cron=cron, timezone="UTC").cron == cron, "Prefect takes it"
+def test_what_starts_what() -> None:
+    assert {name: starter_of(name) for name in AFTER} == {
+        "annotate": "collect",
+        "evaluate": "publish",
+    }
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_a_deployment_is_started_with_the_parameters_of_the_run_before_as_far_as_it_has_them(
+    name: str,
+) -> None:
+    trigger = DeploymentTriggerAdapter.validate_python(AFTER[name])
+    given = {asked: ['a "quoted"', {"b": None}] for asked in parameters_of(starter_of(name))}
+    context = HydrationContext(
+        jinja_context={"flow_run": {"parameters": given}},
+        render_jinja=True,
+    )
+    shared = parameters_of(starter_of(name)) & parameters_of(name)
+    assert hydrate(trigger.parameters, context) == {asked: given[asked] for asked in shared}

@@ -1,6 +1,6 @@
 """Laws of forms: flat, described, without secrets, and what answers mean.
 
-Covers `flows.deployments`, `flows.options`.
+Covers `flows.entries`, `flows.options`.
 """
 
 from pathlib import Path
@@ -10,25 +10,25 @@ import pytest
 from prefect.utilities.callables import generate_parameter_schema
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, Deployment, form_of
+from flows.entries import form_of
 from flows.leaderboard import leaderboard
-from flows.options import questions
+from flows.options import Options, questions
 from flows.runtime.parameters import arguments_of
 from infra.errors import SettingsError
-from tests.flows.deployed import deployment_named
+from tests.flows.deployed import FORMS
 
 
-def schema_of(deployment: Deployment) -> dict[str, Any]:
+def schema_of(form: type[Options]) -> dict[str, Any]:
     """Return the schema that Prefect makes of a form."""
-    return generate_parameter_schema(form_of(deployment.options), {}).model_dump(exclude_unset=True)
+    return generate_parameter_schema(form_of(form), {}).model_dump(exclude_unset=True)
 
 
 PLAIN = {"string", "integer", "number", "boolean"}
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)
-def test_each_question_is_plain_has_a_title_and_says_what_it_asks(deployment: Deployment) -> None:
-    for name, question in schema_of(deployment)["properties"].items():
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_each_question_is_plain_has_a_title_and_says_what_it_asks(form: type[Options]) -> None:
+    for name, question in schema_of(form)["properties"].items():
         kind = question["items"]["type"] if question["type"] == "array" else question["type"]
         assert kind in PLAIN, f"{name} is nested: a person fills it in"
         assert question["title"] not in ("", name)
@@ -38,13 +38,13 @@ def test_each_question_is_plain_has_a_title_and_says_what_it_asks(deployment: De
         assert not any(word in name for word in ("key", "secret", "token", "password")), name
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)
-def test_questions_stand_in_their_order(deployment: Deployment) -> None:
-    schema = schema_of(deployment)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_questions_stand_in_their_order(form: type[Options]) -> None:
+    schema = schema_of(form)
     places = [question["position"] for question in schema["properties"].values()]
-    assert [*schema["properties"]] == [*form_of(deployment.options).parameters]
+    assert [*schema["properties"]] == [*form_of(form).parameters]
     assert places == list(range(len(places)))
-    asked = [each for each in questions(deployment.options) if each.title]
+    asked = [each for each in questions(form) if each.title]
     needed = [each.name for each in asked if each.default is ...]
     assert schema.get("required", []) == needed
 
@@ -59,13 +59,13 @@ def test_questions_stand_in_their_order(deployment: Deployment) -> None:
     ],
 )
 def test_the_schema_refuses_a_wrong_answer(answers: dict[str, Any], reason: str) -> None:
-    schema = schema_of(deployment_named("annotate"))
+    schema = schema_of(FORMS["annotate"])
     errors = validate(answers, schema, allow_none_with_default=True)
     assert [error for error in errors if reason in error.message]
 
 
 def test_the_schema_takes_a_right_one_and_an_empty_one() -> None:
-    schema = schema_of(deployment_named("annotate"))
+    schema = schema_of(FORMS["annotate"])
     right = {"top_k": 5, "source": "jsonl", "path": "src", "encoders": ["minilm"], "codes": []}
     assert validate(right, schema, allow_none_with_default=True) == []
     assert validate({}, schema) == []
@@ -78,7 +78,7 @@ def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
     file.write_text('[search]\ntop_k = 7\nencoders = ["unixcoder"]\n[llm]\nmodel = "openai/m"\n')
     monkeypatch.setenv("COSQA_CONFIG", str(file))
     answers = {"source": "jsonl", "path": "src", "encoders": [], "model": "", "limit": 3}
-    options = deployment_named("benchmark").options.of_form(answers | {"top_k": None})
+    options = FORMS["benchmark"].of_form(answers | {"top_k": None})
     settings = options.settings
     assert settings.search.top_k == 7
     assert settings.search.encoders == ("unixcoder",)
@@ -88,27 +88,27 @@ def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
 
 
 def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> None:
-    form = deployment_named("annotate").options
+    form = FORMS["annotate"]
     for answer in (True, None):
         asked = form.of_form({"reasons": ["failed"], "retry_all": answer}).settings.reannotation
         assert (asked.take, asked.retry_all) == (("failed",), bool(answer))
 
 
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
-    asked = schema_of(deployment_named("annotate"))["properties"]
+    asked = schema_of(FORMS["annotate"])["properties"]
     told = " If empty: as in the environment or cosqa.toml, else none."
     assert asked["budget_usd"]["description"].endswith(told)
     assert "If empty" not in asked["batch"]["description"], "no is no answer in words"
 
 
 def test_a_preset_is_one_of_the_answers() -> None:
-    settings = deployment_named("study").options.of_form({"preset": "cosqa-plus-v2"})
+    settings = FORMS["study"].of_form({"preset": "cosqa-plus-v2"})
     assert settings.settings.preset == "cosqa-plus-v2"
 
 
 def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
     answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "unjudged_to_annotate": 3}
-    options = deployment_named("leaderboard").options.of_form(answers)
+    options = FORMS["leaderboard"].of_form(answers)
     given = arguments_of(leaderboard, options)
     assert given.pop("settings") == options.settings
     assert given == {"benchmark": Path("b"), "runs": (), "unjudged_to_annotate": 3}
@@ -116,10 +116,10 @@ def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
 
 
 def test_one_distribution_is_an_answer_where_a_command_takes_several() -> None:
-    options = deployment_named("collect").options.of_form({"distribution": "pydantic"})
+    options = FORMS["collect"].of_form({"distribution": "pydantic"})
     assert options.settings.source.options == {"distribution": ("pydantic",)}
 
 
 def test_an_answer_out_of_bounds_that_passed_the_server_is_refused_by_its_name() -> None:
     with pytest.raises(SettingsError, match=r"search\.top_k"):
-        _ = deployment_named("annotate").options.of_form({"top_k": 0}).settings
+        _ = FORMS["annotate"].of_form({"top_k": 0}).settings

@@ -6,7 +6,6 @@ the job is what Prefect's templating makes of the pool.
 """
 
 import asyncio
-import copy
 import json
 import os
 import re
@@ -26,8 +25,7 @@ from ray.autoscaler._private.kuberay.autoscaling_config import (
     _derive_autoscaling_config_from_ray_cr,
 )
 
-from flows.runtime.registration import JOB
-from infra.deploy import job_template
+from tests.flows.deployed import DEPLOYMENTS
 from tests.test_layout import PACKAGES
 
 ROOT = Path(__file__).parents[2]
@@ -122,15 +120,10 @@ def test_the_example_of_the_environment_has_all_that_compose_reads() -> None:
     assert read == given
 
 
-def test_the_image_has_all_packages() -> None:
-    copied = re.findall(
-        r"^COPY (\w+) \1$", (FOLDER / "Dockerfile").read_text("utf-8"), re.MULTILINE
-    )
-    assert sorted(copied) == sorted(PACKAGES)
-
-
-def test_a_pool_without_needs_of_its_own_has_prefect_s_template() -> None:
-    assert job_template("process", {"variables": {}}) == {"variables": {}}
+def test_the_image_has_all_packages_and_the_deployments() -> None:
+    text = (FOLDER / "Dockerfile").read_text("utf-8")
+    assert sorted(re.findall(r"^COPY (\w+) \1$", text, re.MULTILINE)) == sorted(PACKAGES)
+    assert "COPY pyproject.toml prefect.yaml " in text
 
 
 PREFECT_TYPES: dict[str, dict[str, Any]] = json.loads(
@@ -138,14 +131,24 @@ PREFECT_TYPES: dict[str, dict[str, Any]] = json.loads(
     .joinpath("aggregate-worker-metadata.json")
     .read_text("utf-8")
 )
+# The environment of a deployment's runs, which a pool's template is filled with.
+ENVIRONMENT = DEPLOYMENTS["annotate"]["work_pool"]["job_variables"]["env"]
 
 
 def template_of(pool: str) -> dict[str, Any]:
-    plain = PREFECT_TYPES[f"prefect-{pool}"][pool]["default_base_job_configuration"]
-    before = copy.deepcopy(plain)
-    template = job_template(pool, plain)
-    assert plain == before, "not changed"
+    template: dict[str, Any] = json.loads((FOLDER / "pools" / f"{pool}.json").read_text("utf-8"))
     return template
+
+
+@pytest.mark.parametrize("pool", ["docker", "kubernetes"])
+def test_a_pool_s_template_is_prefect_s_with_other_defaults(pool: str) -> None:
+    plain = PREFECT_TYPES[f"prefect-{pool}"][pool]["default_base_job_configuration"]
+    ours = template_of(pool)
+    for template in (plain, ours):
+        for variable in template["variables"]["properties"].values():
+            variable.pop("default", None)
+    assert ours["variables"] == plain["variables"]
+    assert ours["job_configuration"].keys() == plain["job_configuration"].keys()
 
 
 def test_a_docker_pool_says_where_the_image_is_and_mounts_the_folder_and_the_engine() -> None:
@@ -184,7 +187,7 @@ def job() -> dict[str, Any]:
     values = {
         "command": "prefect flow-run execute",
         "name": "a-run",
-        "env": {**JOB["env"], "PREFECT_API_URL": "http://prefect-server:4200/api"},
+        "env": {**ENVIRONMENT, "PREFECT_API_URL": "http://prefect-server:4200/api"},
     }
     nobody: Any = object()  # a template without references to blocks asks no server
     made: Any = asyncio.run(
@@ -248,7 +251,7 @@ def test_a_job_reaches_the_cluster_with_the_token_that_the_operator_made(
     (container,) = pod_of(job["spec"])["containers"]
     env = {each["name"]: each["value"] for each in container["env"]}
     assert env["RAY_ADDRESS"] == f"{name}-head-svc:6379"
-    assert env.items() >= JOB["env"].items()
+    assert env.items() >= ENVIRONMENT.items()
     (volume,) = [each for each in pod_of(job["spec"])["volumes"] if "secret" in each]
     assert volume["secret"] == {"secretName": name}
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]

@@ -1,6 +1,6 @@
 """The walk of a new user through the Prefect UI: a scheduled run waits, is approved, and succeeds.
 
-Covers `flows.cli.server`, `flows.runtime.local_server`. With ``COSQA_SCREENSHOTS=FOLDER`` it writes
+Covers `flows.cli.server`. With ``COSQA_SCREENSHOTS=FOLDER`` it writes
 the README's screenshots into that folder, as ``make screenshots`` does.
 """
 

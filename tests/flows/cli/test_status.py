@@ -1,33 +1,22 @@
-"""Laws of `cosqa status`: it says what runs, how far it is, and what a crash left behind.
-
-Covers `flows.runtime.standing`.
-"""
+"""Laws of `cosqa status`: it says what is stored, what runs, and what a crash has left."""
 
 import os
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Failed
 
-from flows.cli.status import lines, show_status
-from flows.options import Status
-from flows.runtime import standing
-from flows.runtime.standing import Standing, standing_of
+from flows.cli import status
+from flows.cli.status import show_status
+from flows.options import Store
 from infra.errors import StoreError, StoreLockedError
-from infra.ids import RecipeId
-from infra.settings import Settings, StoreSettings
+from infra.settings import StoreSettings
 from infra.store import Database, open_database
-from infra.store.runs import (
-    JudgingState,
-    StageState,
-    record_plan,
-    write_state,
-    writer_lease,
-)
+from infra.store.runs import JudgingState, StageState, write_state, writer_lease
 from infra.summaries import CanaryCounts
-from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 
 NOW = datetime.now(UTC)
 JUDGING = JudgingState(
@@ -43,102 +32,102 @@ STATE = StageState(
 )  # fmt: skip
 
 
-def said(standing: Standing) -> dict[str, str]:
-    """Return the lines by their names."""
-    return dict(lines(standing))
+@pytest.fixture
+def store(tmp_path: Path) -> StoreSettings:
+    return StoreSettings(folder=tmp_path)
 
 
-def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost() -> None:
-    now = datetime.now(UTC)  # other tests have taken their time since this file was read
-    times = {"started_at": now - timedelta(minutes=10), "updated_at": now}
-    stage = STATE.model_copy(update=times)
-    shown = said(Standing(folder=Path("s"), holder="annotate (process 7 on h)", stage=stage))
-    assert shown == {
-        "store": "s",
-        "runs": "annotate (process 7 on h)",
-        "stage": "annotation-c: 120 of 420 pairs judged, 12 a minute, about 25 min 0 s left",
-        "pairs": "8 of at most 64 in flight, 50 queued",
-        "labels": "35 labelled 0, 80 labelled 1, 2 failed",
-        "canaries": "1 of 6 (16.7%) judged wrongly: 1 false passes, 0 false fails",
-        "cost": "$0.50 by this run, $3.10 and 40,000 tokens on openai/m in all, budget $5.00",
-    }
+@pytest.fixture
+def database(store: StoreSettings) -> Database:
+    return open_database(store)
 
 
-def test_a_run_that_died_is_not_shown_as_one_that_goes_on() -> None:
+def shown(store: StoreSettings, capsys: pytest.CaptureFixture[str], url: str = "") -> list[str]:
+    """Return the lines that are printed, without the store's."""
+    with temporary_settings({PREFECT_API_URL: url}):
+        show_status(Store(store=store.folder))
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == f"store      {store.folder}"
+    return lines
+
+
+def stage_of(lines: list[str]) -> str:
+    return next(line for line in lines if line.startswith("stage"))
+
+
+@pytest.mark.usefixtures("database")
+def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost(
+    store: StoreSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with writer_lease(store, "annotate"):
+        write_state(store, STATE.model_copy(update={"updated_at": datetime.now(UTC)}))
+        stored, writes, *lines = shown(store, capsys)
+    assert stored == (
+        "stored     0 queries, 0 codes, 0 candidates, 0 labelled pairs, 0 exported benchmarks"
+    )
+    assert writes.startswith(f"writes     annotate (process {os.getpid()} on ")
+    assert lines == [
+        "stage      annotation-c: 120 of 420 pairs judged, 12 a minute, about 25 min 0 s left",
+        "pairs      8 of at most 64 in flight, 50 queued",
+        "labels     35 labelled 0, 80 labelled 1, 2 failed",
+        "canaries   1 of 6 (16.7%) judged wrongly: 1 false passes, 0 false fails",
+        "cost       $0.50 by this run, $3.10 and 40,000 tokens on openai/m in all, budget $5.00",
+    ]
+
+
+@pytest.mark.usefixtures("database")
+def test_a_run_that_died_is_not_shown_as_one_that_goes_on(
+    store: StoreSettings, capsys: pytest.CaptureFixture[str]
+) -> None:
     died = STATE.model_copy(update={"updated_at": NOW - timedelta(minutes=5)})
-    shown = said(Standing(folder=Path("s"), stage=died))
-    assert shown["runs"] == "nothing"
-    assert "interrupted; last seen" in shown["stage"]
-    assert "left" not in shown["stage"]
-    ended = STATE.model_copy(update={"is_ended": True, "error": "the budget is spent"})
-    assert "(ended " in said(Standing(folder=Path("s"), stage=ended))["stage"]
-    assert said(Standing(folder=Path("s"), stage=ended))["error"] == "the budget is spent"
-    assert "no sign since" in said(Standing(folder=Path("s"), holder="h", stage=died))["stage"]
+    write_state(store, died)
+    lines = shown(store, capsys)
+    assert lines[1] == "writes     nothing"
+    assert "no sign since" in stage_of(lines)
+    assert "left" not in stage_of(lines)
+    write_state(store, died.model_copy(update={"is_ended": True, "error": "the budget is spent"}))
+    lines = shown(store, capsys)
+    assert "(ended " in stage_of(lines)
+    assert "error      the budget is spent" in lines
 
 
-def test_a_run_that_writes_no_labels_is_not_shown_as_one_that_died() -> None:
-    now = datetime.now(UTC)
-    times = {"started_at": now - timedelta(minutes=10), "updated_at": now}
-    stage = STATE.model_copy(update=times | {"stage": "embedding", "judging": None})
-    shown = said(Standing(folder=Path("s"), stage=stage))
-    assert shown["runs"] == "nothing that writes labels"
-    assert shown["stage"].endswith("about 25 min 0 s left")
-    ended = stage.model_copy(update={"is_ended": True})
-    assert said(Standing(folder=Path("s"), stage=ended))["runs"] == "nothing"
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(store=StoreSettings(folder=tmp_path))
-
-
-@pytest.fixture
-def database(settings: Settings) -> Database:
-    return open_database(settings.store)
-
-
-def recorded_plan(database: Database) -> str:
-    some = Amount(expected=1)
-    plan = RunPlan(
-        collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
-        candidates=9, fresh=0, reasons=(ReasonPlan(reason="stale", pending=5, taken=3),),
-        expected=Expected(tokens=some, usd=some, minutes=some), basis="b",
-    )  # fmt: skip
-    return record_plan(database, "c", plan.recipe_id, plan.model_dump(mode="json"))
-
-
-def test_everything_is_gathered_from_the_store(settings: Settings, database: Database) -> None:
-    recorded_plan(database)
-    write_state(settings.store, STATE)
-    with temporary_settings({PREFECT_API_URL: ""}), writer_lease(settings.store, "annotate"):
-        found = standing_of(settings)
-    shown = said(found)
-    assert shown["runs"].startswith(f"annotate (process {os.getpid()} on ")
-    assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3")
-    assert "server" not in shown
-    assert standing_of(settings, found).holder == "", "the lease is looked at each time"
-
-
-def test_a_store_that_is_held_is_said(
-    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+def test_a_store_that_is_held_and_a_server_that_is_away_are_said(
+    store: StoreSettings,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def held(_: StoreSettings) -> Database:
         raise StoreLockedError("another process has it open")
 
-    monkeypatch.setattr(standing, "open_database", held)
-    assert "another process has the database open" in said(standing_of(settings))["plan"]
+    monkeypatch.setattr(status, "open_database", held)
+    lines = shown(store, capsys, "http://127.0.0.1:9/api")
+    assert "another process has the database open" in lines[0]
+    assert "http://127.0.0.1:9/api does not answer" in lines[-1]
 
 
-def test_into_a_pipe_it_is_printed_once(
-    settings: Settings, database: Database, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("database")
+def test_the_last_runs_of_deployments_and_the_next_ones_are_named(
+    store: StoreSettings, prefect_server: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert not sys.stdout.isatty()
-    with temporary_settings({PREFECT_API_URL: ""}):
-        show_status(Status(store=settings.store.folder, once=False))
-    assert "runs       nothing\n" in capsys.readouterr().out
+    with get_client(sync_client=True) as client:
+        deployment = client.create_deployment(
+            client.create_flow_from_name("annotate"), "of-status", tags=["cosqa"]
+        )
+        ended, due = (
+            client.create_flow_run_from_deployment(deployment, name=name)
+            for name in ("annotate yesterday", "annotate tomorrow")
+        )
+        client.set_flow_run_state(ended.id, Failed(message="the budget is spent"), force=True)
+        try:
+            lines = shown(store, capsys, prefect_server)
+        finally:
+            client.delete_deployment(deployment)
+    assert any(line.endswith("annotate yesterday Failed: the budget is spent") for line in lines)
+    assert any(due.name in line and "Scheduled" in line for line in lines)
 
 
 def test_a_folder_without_a_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store at"):
-        show_status(Status(store=tmp_path / "none", once=True))
+        show_status(Store(store=tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []

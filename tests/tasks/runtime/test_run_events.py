@@ -1,0 +1,9 @@
+"""Laws of the keys under which the Prefect UI shows artifacts."""
+
+from tasks.runtime.run_events import artifact_key, slug
+
+
+def test_names_become_keys_that_prefect_takes() -> None:
+    assert slug("Python Source (3.11)") == "python-source-3-11"
+    assert artifact_key("funnel", "ümläut_x") == "funnel-ml-ut-x"
+    assert slug("…") == "unnamed"
