@@ -65,4 +65,4 @@ def test_a_deployment_is_started_with_the_parameters_of_the_run_before_as_far_as
         render_jinja=True,
     )
     shared = parameters_of(starter_of(name)) & parameters_of(name)
-    assert hydrate(trigger.parameters, context) == {asked: given[asked] for asked in shared}
+    assert hydrate(trigger.parameters or {}, context) == {asked: given[asked] for asked in shared}
