@@ -99,7 +99,7 @@ class Deployed:
         self.plan = PLAN
         self.bounds: list[tuple[int | None, float | None]] = []
         self.then: Callable[[], object] = lambda: None
-        self.flow: Flow[..., Any] = entries.FLOWS["annotate"]
+        self.flow: Flow[..., Any] = entries.annotate
         made = client.create_deployment(client.create_flow(self.flow), "asks", tags=["cosqa"])
         self.run_id = client.create_flow_run_from_deployment(made).id
 
