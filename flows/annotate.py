@@ -22,7 +22,6 @@ from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
@@ -101,32 +100,13 @@ def judge_plan(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[
 
 
 def _judge(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[JudgedPairs, Steps]:
-    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask.
-
-    A store that another command holds for a while ends no run of hours.
-    """
+    """Judge pairs; a store that another command holds for a while ends no run of hours."""
     patience_s = max(_PATIENCE_S, settings.store.lock_timeout_s)
     store = settings.store.model_copy(update={"lock_timeout_s": patience_s})
     settings = settings.model_copy(update={"store": store})
-    if not settings.annotation.batch:
-        judged = _annotated(plan, settings, after)
-        return judged, [judged]
-    forget_collected(settings)
-    next_pass: AnnotationPlan | None = plan
-    judged, steps = JudgedPairs(), after
-    while next_pass and next_pass.pairs:
-        of_pass = _annotated(next_pass, settings, steps)
-        answered = answer_by_batch(next_pass, settings, wait_for=[of_pass], return_state=True)
-        next_pass, steps = answered.result(), [answered]
-        judged += of_pass
-    return judged, steps
-
-
-def _annotated(plan: AnnotationPlan, settings: Settings, after: Steps) -> JudgedPairs:
-    """Run `annotate_pairs` after other steps; what it returns is the step that others follow."""
     follow: Any = annotate_pairs  # whose types know ``wait_for`` beside ``return_state`` alone
     judged: JudgedPairs = follow(plan, settings, wait_for=after)
-    return judged
+    return judged, [judged]
 
 
 @flow(

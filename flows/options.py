@@ -455,12 +455,6 @@ class Spending(Options, panel=_JUDGE):
     )  # fmt: skip
 
 
-class Batch(Options, panel=_JUDGE):
-    """How the model is asked."""
-
-    batch: bool | None = ask("", "annotation.batch", "Use OpenAI's batch protocol")
-
-
 class Methods(Options, panel=_SCORING):
     """What is scored."""
 
@@ -536,12 +530,12 @@ class Instead(Options, panel=_INSTEAD):
 # cosqa.toml for those that follow; a command shows and a form asks those of the classes in `asks`.
 
 _FOUND: tuple[type[Options], ...] = (Preset, Input, Candidates, Checkpoints, Store)
-_JUDGED = (Judge, Agents, DrawnQueries, Extent, Spending, Batch, Instead)
+_JUDGED = (Judge, Agents, DrawnQueries, Extent, Spending, Instead)
 
 
 class Pipeline(
     Preset, Input, Reread, Candidates, Checkpoints, Judge, Agents, DrawnQueries, Extent,
-    Spending, Batch, Methods, Store, Output, Export, Instead,
+    Spending, Methods, Store, Output, Export, Instead,
 ):  # fmt: skip
     """What a command of the pipeline is to do."""
 

@@ -19,8 +19,7 @@ CosqaError
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
 │   │   └── TextsDeclinedError   it won't embed these texts, but does embed others
-│   ├── UnreadableReplyError     a reply that does not validate, nor does the next one
-│   └── ReplyPendingError        the reply is to come with a batch
+│   └── UnreadableReplyError     a reply that does not validate, nor does the next one
 ├── SandboxError             the box, never the program inside it
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
@@ -126,10 +125,6 @@ class TextsDeclinedError(PromptDeclinedError):
 
 class UnreadableReplyError(LanguageModelError):
     """The model replied twice, and neither reply validates."""
-
-
-class ReplyPendingError(LanguageModelError):
-    """The reply is not there yet: it is to come with a batch of requests."""
 
 
 class SandboxError(CosqaError):

@@ -1,4 +1,4 @@
-"""The journal of what is paid for: replies, what was spent, paces and batches, in one SQLite file.
+"""The journal of what is paid for: replies, what was spent and paces, in one SQLite file.
 
 Any number of processes and tasks share it. A change is whole or not made, and so is what belongs
 together: it is one change. Those that are handed over while others are on their way to the disk go
@@ -19,27 +19,23 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from infra.atomic import sync
 from infra.errors import DiskFullError, UnrecordableError
 from infra.key_locks import Claims
 from infra.sqlite import begin, connect
 
-Contents = Literal["replies", "runs"]
-
 _MARK = 0x436F5351  # in the head of the file
-_KEPT: tuple[Contents, ...] = ("replies", "runs")
-_CONTENTS = """
-    number  INTEGER PRIMARY KEY,
-    key     BLOB NOT NULL UNIQUE,
-    content BLOB NOT NULL,
-    kept_at INTEGER NOT NULL DEFAULT (strftime('%s', 'now'))"""
 _TABLES = f"""
 PRAGMA application_id = {_MARK};
 BEGIN;
-CREATE TABLE replies ({_CONTENTS});
-CREATE TABLE runs ({_CONTENTS});
+CREATE TABLE replies (
+    number  INTEGER PRIMARY KEY,
+    key     BLOB NOT NULL UNIQUE,
+    content BLOB NOT NULL,
+    kept_at INTEGER NOT NULL DEFAULT (strftime('%s', 'now'))
+);
 CREATE TABLE spent (
     model       TEXT PRIMARY KEY,
     tokens      REAL NOT NULL CHECK (tokens BETWEEN 0 AND 1e300),
@@ -53,24 +49,6 @@ CREATE TABLE paces (
     last_turn       REAL NOT NULL,
     next_token      REAL NOT NULL,
     expected_tokens REAL NOT NULL
-);
-CREATE TABLE requests (
-    key      BLOB PRIMARY KEY,
-    account  TEXT NOT NULL,
-    role     TEXT NOT NULL,
-    question BLOB NOT NULL,
-    state    TEXT NOT NULL DEFAULT 'waiting',
-    batch    TEXT,
-    tries    INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE INDEX request_states ON requests (account, state, key);
-CREATE INDEX request_batches ON requests (batch) WHERE batch IS NOT NULL;
-CREATE TABLE batches (
-    mark        TEXT PRIMARY KEY,
-    account     TEXT NOT NULL,
-    provider_id TEXT,
-    requests    INTEGER NOT NULL,
-    ticket      TEXT NOT NULL
 );
 COMMIT;
 """
@@ -130,7 +108,7 @@ class Journal:
         self._waiting: list[_Waiting] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
 
-    def find(self, key: str, among: Contents = "replies") -> bytes | None:
+    def find(self, key: str) -> bytes | None:
         """Return the content of a key, or None; also, with a warning, where it is damaged.
 
         The first one that is not found has the whole file checked, for a damaged index may hide
@@ -139,7 +117,7 @@ class Journal:
         Raises:
             UnrecordableError: The journal cannot be read.
         """
-        query = f"SELECT content FROM {among} WHERE key = ?"  # noqa: S608
+        query = "SELECT content FROM replies WHERE key = ?"
         with self._reading, _explained(self.file):
             tx = self._reader.opened(make=False)
             row = tx.execute(query, [bytes.fromhex(key)]).fetchone() if tx else None
@@ -152,9 +130,9 @@ class Journal:
             _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
 
-    def keep(self, key: str, content: bytes, among: Contents = "replies") -> "Future[None]":
+    def keep(self, key: str, content: bytes) -> "Future[None]":
         """Keep a content; it survives a loss of power once the future has ended."""
-        return self.write(lambda tx: keep_all(tx, packed([(key, content)]), among))
+        return self.write(lambda tx: keep_all(tx, packed([(key, content)])))
 
     def spent(self, model: str) -> Money:
         """Return what was spent on a model; errors as in `sums`."""
@@ -381,12 +359,10 @@ def packed(contents: Iterable[tuple[str, bytes]]) -> list[tuple[bytes, bytes]]:
     return [(bytes.fromhex(key), zlib.compress(content)) for key, content in contents]
 
 
-def keep_all(
-    tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]], among: Contents = "replies"
-) -> None:
+def keep_all(tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) -> None:
     """Keep contents in the place of those that their keys had."""
     tx.executemany(
-        f"INSERT INTO {among} (key, content) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET "  # noqa: S608
+        "INSERT INTO replies (key, content) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET "
         "content = excluded.content, kept_at = excluded.kept_at",
         contents,
     )

@@ -59,16 +59,6 @@ class Claims:
             yield
 
     @contextmanager
-    def at_once(self, key: str) -> Iterator[bool]:
-        """Hold the claim on a key inside the ``with`` and yield True; yield False if it is held."""
-        is_taken = self._try(place := int(key[:_DIGITS], 16))
-        try:
-            yield is_taken
-        finally:
-            if is_taken:
-                self._drop(place)
-
-    @contextmanager
     def in_flight(self, name: str) -> Iterator[None]:
         """Let others know inside the ``with`` that something of that name is in flight.
 

@@ -225,7 +225,7 @@ class Annotation(OfPair):
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
-    be judged again). ``pending`` is never stored: the pair waits for replies of a batch.
+    be judged again).
     ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
@@ -239,7 +239,7 @@ class Annotation(OfPair):
     """
 
     recipe_id: RecipeId
-    status: Literal["labelled", "undecided", "failed", "pending"]
+    status: Literal["labelled", "undecided", "failed"]
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "claims", "arbiter"] | None = None
     path: str

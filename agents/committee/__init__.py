@@ -4,5 +4,4 @@
 one pair with the ``tester``; ``trace`` keeps its calls and runs, ``paths`` names how it ended, and
 ``recipe`` is what its label depends on. ``specified`` judges by a query's specification;
 ``account`` reads from stored evidence what that rested on. ``generation`` has missing code written.
-``remembering`` is a box that answers from kept runs.
 """

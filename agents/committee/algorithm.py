@@ -20,7 +20,6 @@ from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, SpecifiedScre
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
-    ReplyPendingError,
     SandboxError,
     UnreadableReplyError,
 )
@@ -32,7 +31,7 @@ _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 class _Decision(Record):
     """The part of an annotation that the algorithm decides; fields as in ``Annotation``."""
 
-    status: Literal["labelled", "undecided", "failed", "pending"]
+    status: Literal["labelled", "undecided", "failed"]
     path: AnnotationPath
     reason: str
     label: Literal[0, 1] | None = None
@@ -78,13 +77,12 @@ class Committee:
         started = time.monotonic()
         trace = Trace(self._model)
         decision = await self._decide(pair, trace)
-        evidence = Trace(self._model) if decision.status == "pending" else trace
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=self._recipe_id,
-            calls=tuple(evidence.calls),
-            executions=tuple(evidence.executions),
+            calls=tuple(trace.calls),
+            executions=tuple(trace.executions),
             seconds=time.monotonic() - started,
             **decision.model_dump(mode="json"),
         )
@@ -97,8 +95,6 @@ class Committee:
         """Return the label, or why there is none."""
         try:
             return await self._judge(pair, trace)
-        except ReplyPendingError as error:
-            return _Decision(status="pending", path=AnnotationPath.REPLY_PENDING, reason=str(error))
         except UnreadableReplyError as error:
             return _undecided(AnnotationPath.UNREADABLE_REPLY, error)
         except PromptDeclinedError as error:

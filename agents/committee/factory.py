@@ -2,13 +2,10 @@
 
 from agents.committee.algorithm import Committee
 from agents.committee.configurations import configuration_of
-from agents.committee.remembering import RememberingSandbox
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
-from agents.llm.batch.requests import BatchRequests
 from agents.llm.client import KeptReplies, LanguageModel, ReportingModel
-from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
 from infra.budget import Budget
 from infra.journal import Journal
@@ -25,8 +22,6 @@ def build_committee(
     sandbox: Sandbox,
     labelling_round: int = 1,
     run: Budget | None = None,
-    *,
-    by_batch: bool = False,
 ) -> Committee:
     """Return the committee that the settings describe.
 
@@ -36,12 +31,8 @@ def build_committee(
         sandbox: Where programs run; closing it is left to the caller.
         labelling_round: The round in which pairs are judged.
         run: The budget of the run; see `build_model`.
-        by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
-            programs are kept, so that the requests that rest on them are the same the next time.
     """
-    model = build_model(settings, labelling_round, run, by_batch=by_batch)
-    if by_batch:
-        sandbox = RememberingSandbox(sandbox, Journal(settings.store.journal), recipe_id)
+    model = build_model(settings, labelling_round, run)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -81,11 +72,7 @@ def committee_on(
 
 
 def build_model(
-    settings: Settings,
-    labelling_round: int = 1,
-    run: Budget | None = None,
-    *,
-    by_batch: bool = False,
+    settings: Settings, labelling_round: int = 1, run: Budget | None = None
 ) -> ReportingModel:
     """Return the language model that the settings describe.
 
@@ -93,11 +80,9 @@ def build_model(
         settings: The model and the folder of replies.
         labelling_round: Replies of one round are not found by another.
         run: The budget of the run that asks; None is one without a limit of its own.
-        by_batch: Collect requests without a kept reply for the next batch.
     """
     llm = settings.llm
     if llm.is_recorded:
         return RecordedReplies(llm)
     journal = Journal(settings.store.journal)
-    deferral = BatchRequests(SharedLimiter(journal, llm)) if by_batch else None
-    return LanguageModel(llm, journal, labelling_round, deferral, run)
+    return LanguageModel(llm, journal, labelling_round, run)

@@ -12,7 +12,6 @@ class AnnotationPath(StrEnum):
     query's specification demands, ``read_alone``, ``claims_disputed`` and the ``unclear_…`` ones
     by the arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the next three
     failed and will be judged again, ``internal_error`` by an unexpected exception.
-    ``reply_pending`` is never stored: the pair waits for replies of a batch.
     """
 
     CLEAR_MATCH = "clear_match"
@@ -35,7 +34,6 @@ class AnnotationPath(StrEnum):
     MODEL_UNAVAILABLE = "model_unavailable"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
     INTERNAL_ERROR = "internal_error"
-    REPLY_PENDING = "reply_pending"
 
 
 _PATHS = {

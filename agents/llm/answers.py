@@ -30,14 +30,14 @@ _DETAILS = {
 
 def read_answer(content: bytes) -> dict[str, Any] | None:
     """Return an answer's body with a text and plausible counts, None where it is no JSON object."""
-    answer = read_object(content)
+    answer = _read_object(content)
     with suppress(LookupError, TypeError):
         message = answer["choices"][0]["message"]  # type: ignore[index]
         message["content"] = _text_of(message["content"])
     return answer and {**answer, "usage": plausible_usage(answer.get("usage"))}
 
 
-def read_object(content: bytes) -> dict[str, Any] | None:
+def _read_object(content: bytes) -> dict[str, Any] | None:
     """Return a JSON object, in which halves of surrogate pairs are replaced; None for no object."""
     try:
         text = content.decode(json.detect_encoding(content), "replace")

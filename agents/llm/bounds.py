@@ -3,9 +3,9 @@
 import json
 from collections.abc import AsyncIterable
 
-LONGEST_REPLY = 16 * 2**20  # bytes
 TOO_LONG = "an answer of more than 16 MB, which no reply has"
 
+_LONGEST_REPLY = 16 * 2**20  # bytes
 _ERROR = 400
 _LONGEST_ERROR = 64 * 2**10  # the rest is left unread
 _REDIRECTED = (
@@ -23,7 +23,7 @@ async def bounded(status: int, chunks: AsyncIterable[bytes]) -> tuple[int, bytes
     """
     if 300 <= status < _ERROR:
         return 421, _told(f"{status}: {_REDIRECTED}")
-    most = LONGEST_REPLY if status < _ERROR else _LONGEST_ERROR
+    most = _LONGEST_REPLY if status < _ERROR else _LONGEST_ERROR
     content = bytearray()
     async for chunk in chunks:
         content += chunk

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
@@ -70,7 +69,6 @@ class LanguageModel:
         journal: Where replies are kept, and looked up before anything is paid for; has the pace and
             the budget that all workers share.
         labelling_round: Replies of one round are not found by another.
-        deferral: Gets the requests without a kept reply, which are not sent then.
         run: The budget of the run that asks, see `SharedLimiter`.
     """
 
@@ -79,14 +77,12 @@ class LanguageModel:
         settings: LanguageModelSettings,
         journal: Journal,
         labelling_round: int = 1,
-        deferral: BatchRequests | None = None,
         run: Budget | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._journal = journal
-        self._deferral = deferral
         self._transport = Transport(settings)
         self._format = ResponseFormat()
         self._limiter = SharedLimiter(journal, settings, run)
@@ -110,7 +106,6 @@ class LanguageModel:
             PromptDeclinedError: The provider won't answer this prompt, but does answer another.
             ModelRefusedError: The provider answers no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
-            ReplyPendingError: The request was left to a batch.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
@@ -132,17 +127,6 @@ class LanguageModel:
             f"{problem}"
         )
 
-    async def request(self, question: Question, key: str) -> ResponseFormat:
-        """Request a reply and keep it; return the format in which the provider gives replies.
-
-        Raises:
-            RequestError: No reply came.
-            BudgetExhaustedError: The budget is spent.
-        """
-        async with claimed(self._journal, [key]):
-            await self._ask_provider(question, key)
-        return self._format
-
     async def close(self) -> None:
         """Close the HTTP clients."""
         await self._transport.close()
@@ -161,9 +145,7 @@ class LanguageModel:
             status="ok",
         )
         raw = find_reply(self._journal, key)
-        cached = raw is not None and not (self._deferral and self._deferral.is_new(key))
-        if raw is None and self._deferral:
-            await self._deferral.defer(key, question.role, question.model_dump_json())
+        cached = raw is not None
         if raw is None:
             try:
                 raw, cached = await self._asked_once(question, key)

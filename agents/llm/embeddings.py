@@ -16,7 +16,7 @@ from agents.llm.answers import Vectors, vectors_of
 from agents.llm.cache import RawReply, claimed, find_reply
 from agents.llm.litellm_transport import request_error
 from agents.llm.loading import loaded_litellm
-from agents.llm.price_list import price_of, prices_of
+from agents.llm.price_list import is_priced, price_of
 from agents.llm.probe import Probe
 from agents.llm.question import TokenLimits, believable
 from agents.llm.rate_limit import SharedLimiter
@@ -212,8 +212,8 @@ class EmbeddingModel:
         prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
         told = getattr(response, "_hidden_params", {}).get("response_cost")
         reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=told, seconds=seconds)
-        is_priced = reply.cost_usd or prices_of(self._settings.model)
-        if reply.prompt_tokens is not None and is_priced:
+        has_price = reply.cost_usd or is_priced(self._settings.model)
+        if reply.prompt_tokens is not None and has_price:
             return reply
         return reply.model_copy(update={"cost_usd": None})
 

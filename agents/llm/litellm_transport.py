@@ -13,7 +13,7 @@ from agents.llm.bounds import TOO_LONG
 from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import ChatCompletions, Message
-from agents.llm.price_list import price_of, prices_of
+from agents.llm.price_list import is_priced, price_of
 from agents.llm.question import TokenLimits
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
@@ -60,7 +60,9 @@ class Transport:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await self._complete(*translated(self._settings, messages, schema, form))
+                response = await self._complete(
+                    *_translated(self._settings, messages, schema, form)
+                )
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
@@ -68,7 +70,7 @@ class Transport:
             key = self._completions.key if self._completions else self._key
             raise request_error(error, key) from None  # its chain may hold request headers
         reply = raw_reply(response, time.monotonic() - started)
-        if reply.cost_usd == 0 and not prices_of(self._model):  # unknown, not free
+        if reply.cost_usd == 0 and not is_priced(self._model):  # unknown, not free
             return reply.model_copy(update={"cost_usd": None})
         return reply
 
@@ -106,7 +108,7 @@ class Transport:
         )
 
 
-def translated(
+def _translated(
     settings: LanguageModelSettings,
     messages: Sequence[Message],
     schema: dict[str, Any],

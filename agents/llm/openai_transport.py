@@ -22,7 +22,7 @@ import httpx
 from agents.llm.answers import bare_reply, read_answer
 from agents.llm.bounds import bounded
 from agents.llm.loading import loaded_litellm
-from agents.llm.price_list import prices_of
+from agents.llm.price_list import is_priced
 
 if TYPE_CHECKING:
     import aiohttp
@@ -48,7 +48,6 @@ class ChatCompletions:
         key: The key, None for the one that litellm finds.
 
     Attributes:
-        base_url: The server's address.
         key: The key that is sent.
     """
 
@@ -63,9 +62,8 @@ class ChatCompletions:
         is_openai = self._provider == "openai"  # of the others, keys and addresses are known now
         self.key: str | None = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
-        self.base_url = str(self._base_url)
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = bool(prices_of(model))
+        self._is_priced = is_priced(model)
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
@@ -94,21 +92,6 @@ class ChatCompletions:
             raised = self._named(error)
             raised.may_be_billed = _may_be_billed(error, raw)  # type: ignore[attr-defined]
             raise raised from None
-
-    def body_of(self, messages: list[Message], parameters: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of the request that `complete` would send."""
-        return self._request(messages, parameters)[2]
-
-    def parsed(self, body: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
-        """Return the reply that an answer's body holds, as `complete` would return it.
-
-        Raises:
-            ValueError: The body is no completion.
-        """
-        try:
-            return self._response(_answer(200, json.dumps(body).encode()), {"messages": []})
-        except self._expected_errors() as error:
-            raise ValueError(f"no completion: {error}") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -164,7 +147,7 @@ class ChatCompletions:
     async def _post(
         self, url: str, headers: dict[str, str], body: dict[str, Any]
     ) -> httpx.Response:
-        session = self._session = self._session or open_session(url)
+        session = self._session = self._session or _open_session(url)
         sent = session.post(
             url, data=json.dumps(body).encode(), headers=headers, allow_redirects=False
         )
@@ -251,7 +234,7 @@ def _may_be_billed(error: Exception, answer: httpx.Response | None) -> bool:
     return isinstance(error, aiohttp.ClientError | OSError) and not isinstance(error, unsent)
 
 
-def open_session(url: str) -> "aiohttp.ClientSession":
+def _open_session(url: str) -> "aiohttp.ClientSession":
     """Return a session for requests to an address, with litellm's certificates and the proxy."""
     import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
 

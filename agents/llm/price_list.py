@@ -4,17 +4,17 @@ It names models without any price, too, and litellm counts these at 0.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from agents.llm.loading import loaded_litellm
 
 _PRICE = "input_cost_per_token"
 _TOKENS = 1_000  # few enough for the price of a short request
 
-_Told = TypeVar("_Told")
+_Answer = TypeVar("_Answer")
 
 
-def told(model: str, ask: Callable[[str, str], _Told]) -> _Told | None:
+def _told(model: str, ask: Callable[[str, str], _Answer]) -> _Answer | None:
     """Return what litellm tells of a model, None where it does not know it.
 
     Args:
@@ -28,14 +28,14 @@ def told(model: str, ask: Callable[[str, str], _Told]) -> _Told | None:
         return None
 
 
-def prices_of(model: str) -> dict[str, Any]:
-    """Return the prices of a model by litellm's names of them, none where no token has a price."""
+def is_priced(model: str) -> bool:
+    """Return whether a token of a model has a price."""
     litellm = loaded_litellm()
-    prices = told(model, lambda *named: dict(litellm.get_model_info(*named)))
-    if prices is None:
-        return {}
-    listed = litellm.model_cost.get(prices["key"])  # or told by a server of the user's own
-    return prices if listed is None or _PRICE in listed else {}
+    name = _told(model, lambda *named: str(litellm.get_model_info(*named)["key"]))
+    if name is None:
+        return False
+    listed = litellm.model_cost.get(name)  # None where a server of the user's own tells it
+    return listed is None or _PRICE in listed
 
 
 def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -50,8 +50,8 @@ def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | 
         )
         return float(sum(prices))
 
-    usd = told(model, count)
-    return usd if usd or prices_of(model) else None
+    usd = _told(model, count)
+    return usd if usd or is_priced(model) else None
 
 
 def token_prices(model: str) -> tuple[float, float] | None:

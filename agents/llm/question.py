@@ -9,7 +9,7 @@ from infra.records import LanguageModelCall, Record
 _TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
 # That a provider may bill beside prompt and reply: a form's explanation, thoughts that it does not
 # count to the limit. To believe a little too much is safe; what is billed and not believed is not.
-UNSEEN_TOKENS = 50_000
+_UNSEEN_TOKENS = 50_000
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 
 
@@ -58,7 +58,7 @@ def token_limits(question: Question, max_tokens: int) -> TokenLimits:
     return TokenLimits(prompt=size + marks, completion=max_tokens)
 
 
-def believable(reply: RawReply, limits: TokenLimits | None = None) -> RawReply:
+def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
     """Return the reply; its counts and price are unknown where these cannot be true.
 
     No prompt has 0 tokens, and no reply with a text: that is how some servers, and litellm for
@@ -66,11 +66,10 @@ def believable(reply: RawReply, limits: TokenLimits | None = None) -> RawReply:
 
     Args:
         reply: The reply.
-        limits: The most that the request may take, beyond which nothing is true; None to ask only
-            for what no request takes.
+        limits: The most that the request may take, beyond which nothing is true.
     """
     is_nought = reply.prompt_tokens == 0 or (reply.completion_tokens == 0 and bool(reply.text))
-    is_too_much = limits is not None and reply.tokens > limits.total + UNSEEN_TOKENS
+    is_too_much = reply.tokens > limits.total + _UNSEEN_TOKENS
     if not (is_nought or is_too_much):
         return reply
     unknown = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))

@@ -25,7 +25,7 @@ _LONGEST_PAUSE_S = 3_600.0  # that tokens which were spent may put off a request
 
 
 class Ticket(Record):
-    """A reservation for one request, or for those of a batch.
+    """A reservation for one request.
 
     Attributes:
         tokens: At most so many tokens.
@@ -70,29 +70,22 @@ class SharedLimiter:
     def reserve(self, tokens: int, usd: float | None = None) -> "Future[Ticket]":
         """Reserve tokens and money for a request, which is sent once `take_turn` allows it.
 
-        What is reserved counts as spent: a process that is killed may have been billed. Arguments
-        and errors are those of `reserve_in`.
-        """
-        has_budget = self.is_in_usd or self.settings.budget_tokens is not None
-        change = partial(self.reserve_in, tokens=tokens, usd=usd)
-        return self.journal.write(change, durable=has_budget)
-
-    def reserve_in(
-        self, tx: sqlite3.Connection, tokens: float, usd: float | None, requests: int = 1
-    ) -> Ticket:
-        """Reserve as a part of a change.
+        What is reserved counts as spent: a process that is killed may have been billed.
 
         Args:
-            tx: The change's transaction.
-            tokens: The most that the requests may take.
-            usd: The most that they may cost; where unknown, the highest price so far for each.
-            requests: How many there are.
+            tokens: The most that the request may take.
+            usd: The most that it may cost; where unknown, the highest price so far.
 
         Raises:
-            BudgetExhaustedError: They could exceed the budget, or no price is known.
+            BudgetExhaustedError: It could exceed the budget, or no price is known.
         """
+        has_budget = self.is_in_usd or self.settings.budget_tokens is not None
+        change = partial(self._reserve, tokens=tokens, usd=usd)
+        return self.journal.write(change, durable=has_budget)
+
+    def _reserve(self, tx: sqlite3.Connection, tokens: int, usd: float | None) -> Ticket:
         with money(tx, self.settings.model) as spent:
-            price = requests * spent.dearest_usd if usd is None else usd
+            price = spent.dearest_usd if usd is None else usd
             refuse_beyond(self._budgets, sums_in(tx), self.settings, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
@@ -145,25 +138,19 @@ class SharedLimiter:
 
         def change(tx: sqlite3.Connection) -> None:
             keep_all(tx, kept(paid_for))
-            self.settle_in(tx, ticket, tokens, usd, dearest_usd=usd or 0.0)
+            self._settle(tx, ticket, tokens, usd)
 
         return self.journal.write(change, durable=bool(paid_for))
 
-    def settle_in(
-        self,
-        tx: sqlite3.Connection,
-        ticket: Ticket,
-        tokens: float,
-        usd: float | None,
-        dearest_usd: float = 0.0,
+    def _settle(
+        self, tx: sqlite3.Connection, ticket: Ticket, tokens: float, usd: float | None
     ) -> None:
-        """Replace what was reserved as a part of a change; see `settle`."""
         with money(tx, self.settings.model) as spent:
             spent.tokens = max(0.0, spent.tokens + tokens - ticket.tokens)
             if usd is not None or not ticket.is_priced:
                 spent.usd = max(0.0, spent.usd + (usd or 0.0) - ticket.usd)
                 spent.unpriced += usd is None
-            spent.dearest_usd = max(spent.dearest_usd, dearest_usd)
+            spent.dearest_usd = max(spent.dearest_usd, usd or 0.0)
         if self.settings.tokens_per_minute and ticket.expected_tokens:
             took = min(tokens, ticket.tokens)
             last_turn, next_token, expected = self._pace(tx)

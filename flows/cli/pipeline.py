@@ -59,7 +59,7 @@ def _remember(options: Pipeline) -> None:
     """
     file, lasting = Path("cosqa.toml"), options.overrides()
     lasting.pop("reannotation", None)
-    for section, key in (("source", "reread"), ("annotation", "limit"), ("annotation", "batch")):
+    for section, key in (("source", "reread"), ("annotation", "limit")):
         lasting.get(section, {}).pop(key, None)
     is_named = options.preset or lasting["source"]
     if is_named and not file.exists() and "COSQA_CONFIG" not in os.environ:

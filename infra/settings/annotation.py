@@ -60,17 +60,6 @@ class AnnotationSettings(Section):
         "They wait for the model most of the time; boxes have a limit of their own "
         "(`sandbox.slots`).",
     )
-    batch: bool = Field(
-        False,
-        description="Send the agents' requests by OpenAI's batch protocol (models `openai/...` and "
-        "`litellm_proxy/...`), at about half the price, step by step: one may take up to 24 hours.",
-    )
-    batch_requests: int = Field(
-        50_000, ge=1, le=50_000, description="Maximum requests in one batch (OpenAI's limit)."
-    )
-    batch_poll_s: float = Field(
-        30.0, gt=0, description="Seconds after which batches in flight are looked at again."
-    )
     canaries: int = Field(
         12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
     )

@@ -30,7 +30,7 @@ class StoreSettings(Section):
 
     @property
     def journal(self) -> Path:
-        """The file of what is paid for: replies, what was spent, batches; see `infra.journal`."""
+        """The file of what is paid for: replies and what was spent; see `infra.journal`."""
         return self.folder / "journal.sqlite"
 
     @property

@@ -139,7 +139,6 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
 
 # Of calls: a reply came, and it is not known what it cost.
 _UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
-_BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -197,23 +196,6 @@ def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
-def _paid_once(calls: str) -> str:
-    """Return SQL of calls among which each reply of a batch is paid for in one, cached in others.
-
-    Several pairs of a query find a reply to what they all ask, and all of them as a new one.
-
-    Args:
-        calls: What follows FROM.
-    """
-    return (
-        f"(WITH chosen AS (SELECT * EXCLUDE (reply, error) FROM {calls}) "  # noqa: S608 - literals only
-        f"SELECT * FROM chosen WHERE NOT ({_BATCHED}) UNION ALL "
-        "SELECT * REPLACE (row_number() OVER ("
-        "PARTITION BY query_id, recipe_id, prompt_digest ORDER BY code_id, ordinal) > 1 AS cached) "
-        f"FROM chosen WHERE {_BATCHED})"
-    )
-
-
 def effort_of(calls: str, annotations: str) -> str:
     """Return SQL of the fields of an `Effort`.
 
@@ -231,7 +213,7 @@ def effort_of(calls: str, annotations: str) -> str:
                  ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
             coalesce(sum(seconds), 0) AS model_seconds,
             (SELECT coalesce(sum(seconds), 0) FROM {annotations}) AS pair_seconds
-        FROM {_paid_once(calls)}
+        FROM {calls}
     """  # noqa: S608 - literals only
 
 

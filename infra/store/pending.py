@@ -8,7 +8,6 @@ which no candidate of an earlier search was judged; new among the candidates of 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,35 +34,6 @@ def new_keys_file(folder: Path, name: str) -> Path:
     for left in pending.glob("*.arrow*"):
         left.unlink(missing_ok=True)
     return pending / f"{name}.arrow"
-
-
-def write_unfinished(database: Database, recipe_id: RecipeId, file: Path, since: datetime) -> int:
-    """Leave in a file of keys those that `unfinished` returns; return their number."""
-    left = unfinished(database, recipe_id, read_keys(file), since)
-    with database.space():
-        return write_keys(left, file)
-
-
-def unfinished(
-    database: Database, recipe_id: RecipeId, keys: pa.Table, since: datetime
-) -> pa.Table:
-    """Return the keys of pairs that a recipe has not finished, and not failed to since a moment.
-
-    Args:
-        database: The store.
-        recipe_id: The recipe.
-        keys: Columns ``query_id`` and ``code_id``.
-        since: When the run began, which tries each pair once. What failed later than now is of an
-            earlier run: the clock was set back.
-    """
-    with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
-        return tx.arrow(
-            "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
-            "FROM annotations WHERE recipe_id = ? "
-            "AND (status <> 'failed' OR annotated_at BETWEEN ? AND now())) "
-            "USING (query_id, code_id) ORDER BY place",
-            [recipe_id, since],
-        )
 
 
 def read_keys(file: Path) -> pa.Table:

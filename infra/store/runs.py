@@ -92,7 +92,7 @@ class JudgingState(Record):
         model: The language model.
         waiting: Pairs in the queue; more are read from the store as it empties.
         held: Pairs that judges are at work on.
-        in_flight: The most that they may have; 0 while batches answer what they have asked.
+        in_flight: The most that they may have.
         statuses: Status of an annotation → number of pairs of this run.
         labels: Label → number of pairs of this run.
         canaries: How pairs with known labels were judged.

@@ -112,8 +112,6 @@ MODEL_AWAY = Retries(
         StoreLockedError,
     ),
 )
-# A batch of 24 hours does not end by a lost connection.
-BATCHES_AWAY = Retries((60, 300, 900, 3600, 3600), (ModelUnavailableError, StoreLockedError))
 
 
 def stage(

@@ -122,8 +122,6 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     if pending:
-        at_once = settings.annotation.model_copy(update={"batch": False})
-        settings = settings.model_copy(update={"annotation": at_once})
         source = LocalPairs(pending, settings.annotation.in_flight, database)
         with source:
             asyncio.run(judge_all(source, settings, recipe))

@@ -10,7 +10,6 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
-from agents.llm.batch.files import check_batches
 from infra.collected import Item
 from infra.errors import SettingsError
 from infra.records import Code, Query
@@ -101,16 +100,14 @@ def check_agents(settings: Settings) -> RecipeReference:
     """Check the model and the engine; return the recipe of the agents.
 
     Raises:
-        SettingsError: The settings leave the agents out; the language model's name or key is
-            invalid; or batches are asked for and its provider takes none.
+        SettingsError: The settings leave the agents out, or the language model's name or key is
+            invalid.
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
     if settings.annotation.agents:
         check_model(settings.llm)
-        if settings.annotation.batch:
-            check_batches(settings.llm)
     return recipe_of_agents(settings, require_shown=True)
 
 

@@ -1,11 +1,10 @@
-"""The journal of a store, its limiters and requests, what it holds as text, and damage to it."""
+"""The journal of a store, its limiters, and what it holds as text."""
 
 import sqlite3
 import zlib
 from contextlib import closing
 from pathlib import Path
 
-from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
 from infra.budget import Budget
 from infra.journal import Journal
@@ -20,11 +19,6 @@ def limiter_of(
     return SharedLimiter(Journal(store.journal), llm, run)
 
 
-def requests_of(store: StoreSettings, llm: LanguageModelSettings) -> BatchRequests:
-    """Return the requests of a model, as another process has them."""
-    return BatchRequests(limiter_of(store, llm))
-
-
 def spend(limiter: SharedLimiter, tokens: int, usd: float | None) -> None:
     """Let a request of so many tokens and US dollars be reserved and settled."""
     limiter.settle(limiter.reserve(tokens, usd).result(), tokens, usd).result()
@@ -35,9 +29,8 @@ def journal_text(folder: Path) -> str:
     contents: list[bytes] = []
     for file in sorted(folder.rglob("journal.sqlite")):
         with closing(sqlite3.connect(file)) as connection:
-            for table in ("replies", "runs"):
-                rows = connection.execute(f"SELECT content FROM {table} ORDER BY number")
-                contents += [zlib.decompress(content) for (content,) in rows]
+            rows = connection.execute("SELECT content FROM replies ORDER BY number")
+            contents += [zlib.decompress(content) for (content,) in rows]
     return "".join(content.decode() for content in contents)
 
 

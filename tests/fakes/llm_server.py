@@ -18,8 +18,6 @@ above, ``data`` (what is sent for the list of vectors), ``vector`` (what is sent
 text with the word ``spoils``) or nothing, for vectors that `embedding_of` makes of the texts;
 ``usage`` too.
 
-Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
-
 Where ``flood`` is set, its parts are sent in place of every answer, as they come.
 
 ``python -m tests.fakes.llm_server --script rules.json --log calls.jsonl`` prints its address.
@@ -37,8 +35,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
-
-from tests.fakes.llm_batches import Batches
 
 KEY = "scripted-key"
 FORMATS = ("json_schema", "json_object")
@@ -69,7 +65,6 @@ class ScriptedServer:
         self.answered: list[dict[str, Any]] = []
         self.embedded: list[dict[str, Any]] = []
         self.embedding_steps: list[dict[str, Any]] = [{}]
-        self.batches = Batches(self._answer_in_batch)
         self.flood: Callable[[], Iterator[bytes]] | None = None
         self._formats = formats
         self._log = log
@@ -152,17 +147,14 @@ class ScriptedServer:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                method, path, headers = _read_head(head)
+                path, headers = _read_head(head)
                 body = await _read_body(reader, headers)
                 for part in self.flood() if self.flood else ():
                     writer.write(part)
                     await writer.drain()
                 if self.flood:
                     return
-                if path.startswith(("/v1/files", "/v1/batches")):
-                    writer.write(self._respond_on_batches(method, path, headers, body))
-                else:
-                    writer.write(await self._respond(path, headers, body))
+                writer.write(await self._respond(path, headers, body))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the client hung up, as those do whose patience ends
@@ -182,20 +174,6 @@ class ScriptedServer:
         if "status" in step:
             return _failure(step)
         return _http(HTTPStatus.OK, _completion(request, _text(step, request), step.get("usage")))
-
-    def _respond_on_batches(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes
-    ) -> bytes:
-        if headers.get("authorization") != f"Bearer {KEY}":
-            return _failure({"status": 401, "message": "Incorrect API key provided"})
-        answer = self.batches.respond(method, path, body)
-        return _raw(200, answer) if isinstance(answer, bytes) else _http(*answer)
-
-    def _answer_in_batch(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        step = self.answer(request, KEY)
-        if "status" in step:
-            return step["status"], {"error": {"message": step.get("message", "scripted")}}
-        return 200, _completion(request, _text(step, request), step.get("usage"))
 
     async def _embed(self, headers: Mapping[str, str], request: dict[str, Any]) -> bytes:
         steps = self.embedding_steps
@@ -232,12 +210,12 @@ def embedding_of(text: str, dimension: int) -> list[float]:
     return [1.0 + text.count(chr(97 + place)) for place in range(dimension)]
 
 
-def _read_head(head: bytes) -> tuple[str, str, dict[str, str]]:
-    """Return the method, the path and the headers of a request."""
+def _read_head(head: bytes) -> tuple[str, dict[str, str]]:
+    """Return the path and the headers of a request."""
     first, *lines = head.decode("latin-1").rstrip().split("\r\n")
     named = (line.partition(":") for line in lines)
-    method, path, _ = first.split()
-    return method, path, {name.lower(): value.strip() for name, _, value in named}
+    _, path, _ = first.split()
+    return path, {name.lower(): value.strip() for name, _, value in named}
 
 
 async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:

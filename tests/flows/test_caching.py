@@ -130,7 +130,6 @@ PASSING: dict[str, tuple[Retries, set[type[CosqaError]]]] = {
             BoxLostError,
         },
     ),
-    "batches": (caching.BATCHES_AWAY, {ModelUnavailableError, StoreLockedError}),
 }  # fmt: skip
 NEVER = {
     BudgetExhaustedError, ModelRefusedError, SettingsError, SourceError, EncoderError,

@@ -49,7 +49,6 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
                 PREFECT_API_URL=prefect_server,
                 PYTHONPATH=str(ROOT),
                 COSQA_ANNOTATION__CONFIGURATION="single",
-                COSQA_ANNOTATION__BATCH_POLL_S="0.5",
                 COSQA_GENERATION__CONFIGURATION="single",
             ),
         )
@@ -77,7 +76,7 @@ def _commands(world: World) -> list[list[str]]:
     leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
     return [
         world.command("benchmark", "--top-k", "3")[1:],
-        world.command("annotate", "--top-k", "4", "--batch")[1:],
+        world.command("annotate", "--top-k", "4")[1:],
         world.command("collect", "--top-k", "5")[1:],
         *(world.command(name, "--top-k", "3")[1:] for name in ("generate", "publish")),
         world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
@@ -113,7 +112,6 @@ FIND = "find the top {} codes for each query of jsonl"
 PLAN = "plan what to judge of jsonl by openai/scripted"
 CHOOSE = "choose the pairs of jsonl for openai/scripted in round 1"
 JUDGE = "annotate-pairs / judge pairs of jsonl by openai/scripted"
-BATCH = "answer by batches what openai/scripted is asked of jsonl"
 REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
@@ -142,7 +140,7 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     | {(JUDGE, "publish jsonl-agents"), ("publish jsonl-agents", REPORT)}
     | scored("jsonl", "publish jsonl", REPORT)
     | scored("jsonl-agents", "publish jsonl-agents", REPORT),
-    "annotate, by batches": path(FIND.format(4), PLAN, CHOOSE, JUDGE, BATCH, JUDGE) - {("", JUDGE)},
+    "annotate": path(FIND.format(4), PLAN, CHOOSE, JUDGE),
     "collect": path(READ, EMBED, FIND.format(5)),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),

@@ -98,7 +98,7 @@ def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
     asked = schema_of(FORMS["annotate"])["properties"]
     told = " If empty: as in the environment or cosqa.toml, else none."
     assert asked["budget_usd"]["description"].endswith(told)
-    assert "If empty" not in asked["batch"]["description"], "no is no answer in words"
+    assert "If empty" not in asked["approve"]["description"], "no is no answer in words"
 
 
 def test_a_preset_is_one_of_the_answers() -> None:

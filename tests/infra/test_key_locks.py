@@ -110,15 +110,3 @@ async def test_nothing_of_a_killed_process_is_in_flight(tmp_path: Path) -> None:
     shower.kill()
     shower.join()
     assert mine.is_idle("model")
-
-
-def test_a_claim_at_once_is_refused_where_somebody_has_it(tmp_path: Path) -> None:
-    mine, theirs = Claims(tmp_path / "claims"), Claims(tmp_path / "claims")
-    with mine.at_once(KEYS[0]) as is_mine:
-        for claims in (mine, theirs):
-            with claims.at_once(KEYS[0]) as is_taken:
-                assert (is_mine, is_taken) == (True, False)
-        with theirs.at_once(KEYS[0]) as is_taken:
-            assert not is_taken, "one that was refused takes nothing from him who has it"
-    with theirs.at_once(KEYS[0]) as is_taken:
-        assert is_taken

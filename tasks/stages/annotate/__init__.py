@@ -2,6 +2,5 @@
 
 ``plan`` counts pending pairs and chooses ``canaries``; each ``judge`` is a long-lived task on a Ray
 worker that judges pairs from a queue, many at once on its ``desk``; ``gather`` fills the queue and
-empties it into the store through ``sinks``; ``batches`` answers requests by a provider's batch API
-between two passes; ``cost`` says what pairs are expected to take.
+empties it into the store through ``sinks``; ``cost`` says what pairs are expected to take.
 """

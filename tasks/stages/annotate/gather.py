@@ -230,7 +230,6 @@ class Gathering:
             self._watch.turn(returned.waiting, returned.judging)
 
     def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
-        arrived = [item for item in arrived if item.status != "pending"]
         with self._ending_the_run():
             writer.add(arrived)
         self._watch.add(arrived)

@@ -83,7 +83,7 @@ def judge(
     if not mark.is_file():
         raise SettingsError(
             f"{socket.gethostname()} does not see the store in {mark.parent}, where all judges "
-            "keep replies, budgets and batches: keep the store (--store) on storage that all "
+            "keep replies and budgets: keep the store (--store) on storage that all "
             "machines of the Ray cluster mount under one path, or unset RAY_ADDRESS"
         )
     hear_libraries()
@@ -140,10 +140,7 @@ async def judge_all(
         BudgetExhaustedError: The budget for the model is spent.
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = build_committee(
-        settings, recipe.recipe_id, sandbox, recipe.labelling_round, budget,
-        by_batch=settings.annotation.batch,
-    )  # fmt: skip
+    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, budget)
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)

@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect.logging import get_run_logger
-from pydantic import Field
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
@@ -38,7 +36,6 @@ class AnnotationPlan(Record):
         pending: Their number.
         reasons: Reasons with the pairs that are judged for them, in that order.
         canaries: Pairs with known labels to judge among them.
-        planned_at: When it was made: a pair that fails after that waits for another run.
         budget: What the run may cost, over all its rounds.
     """
 
@@ -48,7 +45,6 @@ class AnnotationPlan(Record):
     pending: int = 0
     reasons: tuple[Taken, ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
-    planned_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     budget: Budget = Budget()
 
     @property

@@ -71,7 +71,7 @@ def verifying_settings(settings: Settings) -> Settings:
             "answers a query: name a model with --model"
         )
     configuration = settings.generation.configuration
-    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1, "batch": False}
+    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1}
     annotation = settings.annotation.model_copy(update=chosen)
     return settings.model_copy(update={"annotation": annotation})
 

@@ -1,11 +1,10 @@
 """The law of answers without end: whatever a server sends, it costs bounded memory and time.
 
 It holds for each way to a server: the short one, litellm's by OpenAI's SDK and by its own clients,
-embeddings and batches.
+and embeddings.
 """
 
 import gzip
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import chain, repeat
@@ -14,8 +13,6 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agents.llm.batch.api import BatchApi
-from agents.llm.batch.files import outcomes_of
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
 from agents.llm.litellm_transport import Transport
 from agents.llm.retry import RequestError
@@ -56,20 +53,11 @@ async def by_embedding(base_url: str, folder: Path, timeout_s: float) -> object:
         await model.close()
 
 
-async def by_batch(base_url: str, folder: Path, timeout_s: float) -> object:
-    api = BatchApi(base_url, KEY, timeout_s)
-    try:
-        return await api.find("mark")
-    finally:
-        await api.close()
-
-
 WAYS: dict[str, Ask] = {
     "the short way": by_chat("openai/x"),
     "the SDK": by_chat("perplexity/x"),
     "litellm's client": by_chat("anthropic/claude-3-5-haiku-latest"),
     "embeddings": by_embedding,
-    "batches": by_batch,
 }
 each_way = pytest.mark.parametrize("way", WAYS)
 
@@ -115,7 +103,7 @@ async def test_a_reply_of_more_than_16_megabytes_is_left_unread_and_charged(
     assert "more than 16 MB" in error.message
     assert flood.answers == 1
     assert flood.sent < 40 * PART  # what lies in buffers is on top
-    assert error.may_be_billed or way == "batches"
+    assert error.may_be_billed
 
 
 @each_way
@@ -166,23 +154,3 @@ async def test_an_answer_without_end_ends_by_the_time_out(
     error = await failure(way, server, tmp_path, timeout_s=1.0)
     assert time.monotonic() - started < 60
     assert error.status == 408
-
-
-async def test_results_of_a_batch_have_a_bounded_length_in_all_and_a_line(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agents.llm.batch.api._LONGEST_FILE", 3 * PART)
-    server.flood = flood = Flood("200 OK", b" " * PART, 100)
-    api = BatchApi(server.base_url, KEY, TIMEOUT_S)
-    with pytest.raises(RequestError, match="more than 4 GB") as caught:
-        await api.download("f", tmp_path / "results")
-    await api.close()
-    assert caught.value.kind == "refused"
-    assert flood.sent < 40 * PART
-
-
-def test_a_line_of_a_batch_without_end_is_read_in_pieces_and_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "results"
-    answered = {"custom_id": "k", "response": {"status_code": 200, "body": {}}}
-    file.write_bytes(b"[" * (17 * PART) + b"\n" + json.dumps(answered).encode() + b"\n")
-    assert [outcome.key for outcome in outcomes_of(file, ["k"], None) if outcome] == ["k"]

@@ -270,7 +270,7 @@ async def test_vectors_and_what_they_cost_are_kept_both_or_neither(
         raise BudgetExhaustedError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SharedLimiter, "settle_in", full)
+        patch.setattr(SharedLimiter, "_settle", full)
         with pytest.raises(BudgetExhaustedError):
             await embed(client(server, tmp_path), ["a"])
     await embed(client(server, tmp_path), ["a"])

@@ -1,7 +1,6 @@
 """Whatever a provider sends, a reply is read or refused by our own errors."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,10 +8,9 @@ import pytest
 from hypothesis import strategies as st
 
 from agents.llm.answers import plausible_usage, read_answer
-from agents.llm.batch.files import outcomes_of
 from agents.llm.cache import RawReply
 from agents.llm.litellm_transport import raw_reply, request_error
-from agents.llm.openai_transport import ChatCompletions
+from agents.llm.openai_transport import ChatCompletions, _answer
 from agents.llm.structured_output import Reply, read
 from tests.fuzzing import NUMBERS, examine
 
@@ -56,6 +54,12 @@ def completion(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> d
     return {**beside, "usage": usage, "choices": [choice]}
 
 
+def parsed(completions: ChatCompletions, body: dict[str, Any]) -> RawReply:
+    """Return the reply of an answer with such a body."""
+    answer = _answer(200, json.dumps(body).encode())
+    return raw_reply(completions._response(answer, {"messages": []}), 0.0)
+
+
 MORE = st.dictionaries(
     st.sampled_from(["index", "finish_reason", "logprobs", "tool_calls", "refusal", "role"]),
     VALUES, max_size=2,
@@ -68,7 +72,7 @@ def test_a_reply_is_read_whatever_stands_beside_it(
 ) -> None:
     def law(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> None:
         answer = completion(beside, usage, more)
-        reply = raw_reply(completions.parsed(answer), 0.0)
+        reply = parsed(completions, answer)
         assert reply.text == "a reply"
         assert reply.cost_usd is None or (reply.cost_usd >= 0 and reply.is_counted)
         RawReply.model_validate_json(reply.model_dump_json())
@@ -80,8 +84,8 @@ def test_a_reply_is_read_whatever_stands_beside_it(
 def test_any_body_is_a_reply_or_an_error_of_ours(completions: ChatCompletions, cases: int) -> None:
     def law(body: dict[str, Any]) -> None:
         try:
-            raw_reply(completions.parsed(body), 0.0).model_dump_json()
-        except ValueError:
+            parsed(completions, body).model_dump_json()
+        except completions._expected_errors():
             return
 
     examine(law, cases, st.dictionaries(st.text(max_size=5), VALUES, max_size=3) | FIELDS)
@@ -100,19 +104,6 @@ def test_any_bytes_any_usage_and_any_text_can_be_read(cases: int) -> None:
 
     jsons = VALUES.map(lambda value: json.dumps(value).encode())
     examine(law, cases, st.binary(max_size=50) | jsons, USAGES, st.text() | jsons.map(bytes.decode))
-
-
-@pytest.mark.parametrize("cases", NUMBERS)
-def test_any_line_of_a_batch_is_an_outcome_or_left_out(tmp_path: Path, cases: int) -> None:
-    def law(row: dict[str, Any], cut: int) -> None:
-        line = json.dumps({"custom_id": "ab", **row}).encode()
-        (tmp_path / "file").write_bytes(line[:cut] + b"\n" + line)
-        for outcome in outcomes_of(tmp_path / "file", ["ab"], None):
-            assert outcome is None or outcome.model_dump_json()
-
-    response = st.fixed_dictionaries({"status_code": VALUES, "body": VALUES})
-    rows = st.dictionaries(st.sampled_from(["custom_id", "error", "response"]), VALUES | response)
-    examine(law, cases, rows, st.integers(0, 60))
 
 
 @pytest.mark.parametrize("cases", NUMBERS)

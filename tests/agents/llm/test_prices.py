@@ -5,9 +5,7 @@ Covers `agents.llm.price_list` and `agents.llm.loading`.
 
 import pytest
 
-from agents.llm.batch.files import batch_price
 from agents.llm.price_list import token_prices
-from agents.llm.question import TokenLimits
 
 
 def test_a_model_that_litellm_knows_has_a_price_of_a_token_sent_and_of_one_received() -> None:
@@ -21,7 +19,6 @@ def test_a_model_that_litellm_does_not_know_has_none() -> None:
 @pytest.mark.parametrize("model", ["dashscope/qwen3-30b-a3b", "openai/container"])
 def test_a_model_that_litellm_lists_without_a_price_has_none(model: str) -> None:
     assert token_prices(model) is None
-    assert batch_price(model, TokenLimits(1_000, 1_000)) is None
 
 
 def test_a_model_that_litellm_lists_at_0_is_free() -> None:

@@ -221,7 +221,7 @@ async def test_a_reply_and_what_it_cost_are_kept_both_or_neither(
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED)
     with monkeypatch.context() as patch:
-        patch.setattr(SharedLimiter, "settle_in", killed)
+        patch.setattr(SharedLimiter, "_settle", killed)
         with pytest.raises(UnrecordableError):
             await screen(model, [])
     assert await screen(model, []) == "clear_match"

@@ -4,7 +4,6 @@ Covers `infra.store.pending`.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,6 @@ from infra.store.pending import (
     pairs_in,
     read_keys,
     write_pending,
-    write_unfinished,
 )
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
@@ -308,28 +306,6 @@ def test_what_is_judged_while_reading_goes_on_changes_nothing_of_the_rest(
     for key in keys:
         annotate(database, key, status)
     assert keys + [pair.key for pair in reading] == IN_ORDER
-
-
-def test_a_later_pass_takes_what_is_left_of_the_same_pairs_and_no_others(
-    database: Database,
-) -> None:
-    file = database.settings.folder / "keys.arrow"
-    assert planned(database, (("new_queries", 5),)) == IN_ORDER[:5]
-    annotate(database, IN_ORDER[0])
-    annotate(database, IN_ORDER[2], "undecided")
-    annotate(database, IN_ORDER[3], "failed")
-    with database.transaction() as tx:  # the clock is set back then
-        tx.execute(
-            "UPDATE annotations SET annotated_at = now() + INTERVAL 1 HOUR WHERE status = 'failed'"
-        )
-    began = datetime.now(UTC)
-    assert write_unfinished(database, RECIPE, file, began) == 3
-    rows = read_keys(file).to_pylist()
-    expected = [IN_ORDER[1], IN_ORDER[3], IN_ORDER[4]]
-    assert [(row["query_id"], row["code_id"]) for row in rows] == expected
-    annotate(database, IN_ORDER[4], "failed")
-    assert write_unfinished(database, RECIPE, file, began) == 2, "one try a run"
-    assert tries(database) == 1
 
 
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:

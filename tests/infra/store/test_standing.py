@@ -150,20 +150,6 @@ def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
     assert (effort.calls, effort.cached_calls, effort.cost_usd) == (5, 2, 1.5)
 
 
-def test_a_reply_of_a_batch_that_pairs_of_a_query_share_is_paid_for_once(
-    database: Database,
-) -> None:
-    """Each of them finds it as a new one, since another process may have been the first."""
-    shared = CALL.model_copy(update={"prompt_digest": "of the query", "seconds": 0.0})
-    lost = shared.model_copy(update={"status": "refused", "cost_usd": None})
-    pairs = [PairKey(QUERIES[0].query_id, code.code_id) for code in CODES[:2]]
-    for number, pair in enumerate(pairs):
-        own = shared.model_copy(update={"prompt_digest": f"of pair {number}"})
-        judge(database, pair, "new", 1, calls=(shared, own, lost))
-    effort = label_figures(database, labels_by(SEARCH, ["new"])).effort
-    assert (effort.calls, effort.cached_calls, effort.cost_usd) == (6, 1, 3 * 0.5)
-
-
 class Drawn(NamedTuple):
     """An annotation that was drawn by lot."""
 

@@ -73,7 +73,7 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
     budget = run_budget(given)
     assert own() == (0, 0.0)
     spend(0.5)
-    assert own() == (100, 0.5), "a later round, or pass between batches"
+    assert own() == (100, 0.5), "a later round"
     spend(0.25)
     assert own() == (200, 0.75)
 

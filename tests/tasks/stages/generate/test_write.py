@@ -137,11 +137,3 @@ def test_recorded_replies_write_no_answers() -> None:
     recorded = LanguageModelSettings(model="recorded/stdlib-sample")
     with pytest.raises(SettingsError, match="name a model with --model"):
         verifying_settings(Settings(llm=recorded))
-
-
-def test_answers_are_written_at_once_also_where_annotation_goes_by_batches(tmp_path: Path) -> None:
-    settings = settings_of(tmp_path)
-    by_batch = settings.annotation.model_copy(update={"batch": True})
-    llm = settings.llm.model_copy(update={"model": "anthropic/claude-3-5-haiku-latest"})
-    chosen = settings.model_copy(update={"annotation": by_batch, "llm": llm})
-    assert not verifying_settings(chosen).annotation.batch
