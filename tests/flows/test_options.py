@@ -70,7 +70,6 @@ def test_help_names_what_is_registered() -> None:
         (("leaderboard",), f"[default: {', '.join(METRICS)}]"),
         (("leaderboard",), "[default: 1000]"),
         (("estimate",), "[default: MRR, Answered@5, NDCG@10, Recall@10]"),
-        (("estimate",), "[default: 0.02]"),
     ],
 )
 def test_help_shows_the_defaults_of_the_settings(words: tuple[str, ...], default: str) -> None:
