@@ -219,7 +219,7 @@ class LanguageModel:
 
 
 class KeptReplies(LanguageModel):
-    """A client that finds replies in the journal and asks nobody: a label is audited by it."""
+    """A client that finds replies in the journal and asks nobody: a label is checked by it."""
 
     async def _asked_once(self, question: Question, key: str) -> NoReturn:  # noqa: ARG002
         """Refuse.

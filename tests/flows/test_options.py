@@ -20,7 +20,7 @@ from flows.options import (
     Pipeline,
 )
 from infra.errors import EncoderError, SettingsError
-from infra.settings import COMPARED_CONFIGURATIONS
+from infra.settings import COMPARED_CONFIGURATIONS, LanguageModelSettings
 from tasks.encoders import encoders
 from tasks.metrics import metrics
 from tasks.reports.leaderboard import METRICS
@@ -235,6 +235,7 @@ def test_the_sample_runs_where_neither_input_nor_model_is_named(
         monkeypatch.setenv(name, value)
     asked: list[Pipeline] = []
     monkeypatch.setattr(cli_pipeline, "run", asked.append)
-    monkeypatch.setattr(checks, "_models", lambda *_, **__: None)  # input alone names no model
+    # input alone names no model
+    monkeypatch.setattr(LanguageModelSettings, "require_model", lambda _: None)
     CliRunner().invoke(app, ["benchmark", *words])
     assert [options.settings.preset for options in asked] == [preset]
