@@ -72,7 +72,7 @@ class ExecutionResult(Record):
         asserts_executed: Assert statements reached, whether they held or not.
         target_calls: Calls of functions of the code under test.
         tests: The outcome of each test, in the order of the program, of the first hundred; empty
-            where the program failed before its tests, was cut off, or was run by an older version.
+            where the program failed before its tests or was cut off.
     """
 
     outcome: Outcome

@@ -114,7 +114,7 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     with tx.table("incoming_keys", keys):
         stored = tx.rows(
             "SELECT query_id, code_id, recipe_id, "
-            "CASE WHEN status = 'failed' THEN coalesce(tries, 1) ELSE 0 END FROM annotations "
+            "CASE WHEN status = 'failed' THEN tries ELSE 0 END FROM annotations "
             "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
         )
     if not stored:
@@ -258,13 +258,12 @@ def _without_key(row: Mapping[str, object]) -> dict[str, object]:
 def _nested(row: Mapping[str, Any]) -> dict[str, object]:
     """Return the fields of an `Execution` from a row, which has those of its result beside them."""
     own = ("round", "program", "requirements")
-    oracle, details = (json.loads(row[name] or "null") for name in ("oracle", "details"))
-    details = details or {"tests": (), "repairs": ()}
+    oracle, details = json.loads(row["oracle"] or "null"), json.loads(row["details"])
     others = {*own, "oracle", "details"}
     result = {name: value for name, value in row.items() if name not in others}
     return {name: row[name] for name in own} | {
         "oracle": oracle,
         "repairs": details["repairs"],
-        "beside": details.get("beside", ""),
+        "beside": details["beside"],
         "result": result | {"tests": details["tests"]},
     }

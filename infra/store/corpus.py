@@ -214,7 +214,7 @@ _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 class StoredCollection(Record):
     """A stored collection; ``is_annotated`` says whether the agents annotate its pairs.
 
-    ``content`` is the digest of all that was read, "" where an earlier release has read it.
+    ``content`` is the digest of all that was read.
     """
 
     name: str
@@ -222,7 +222,7 @@ class StoredCollection(Record):
     queries: int
     codes: int
     is_annotated: bool
-    content: str = ""
+    content: str
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
@@ -233,9 +233,8 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
         "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
         "AS queries, "
         "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
-        "AS codes, coalesce((SELECT content FROM collection_inputs AS i "
-        "WHERE i.collection = c.collection), '') AS content "
-        "FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
+        "AS codes, content FROM collections AS c JOIN collection_inputs USING (collection) "
+        "WHERE fingerprint = ? ORDER BY for_agents DESC, name",
         [fingerprint],
     )
 

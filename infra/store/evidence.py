@@ -37,11 +37,11 @@ _EXECUTION = (
     "target_calls",
 )
 _LAST = 2**31 - 1
-_NESTED = {  # JSON texts; NULL details are those of older versions
+_NESTED = {  # JSON texts
     "oracle": "oracle::VARCHAR",
-    "tests": "coalesce(details->'$.tests', '[]')::VARCHAR",
-    "repairs": "coalesce(details->'$.repairs', '[]')::VARCHAR",
-    "beside": "coalesce(details->>'$.beside', '')",
+    "tests": "(details->'$.tests')::VARCHAR",
+    "repairs": "(details->'$.repairs')::VARCHAR",
+    "beside": "details->>'$.beside'",
 }
 
 

@@ -102,7 +102,7 @@ def recipes_used_elsewhere(
     """Return the recipes that were in use on collections which may have pairs of a collection.
 
     The last used one comes first. Collections over the same codes share a search, which names only
-    the first of them; under that name stores of earlier releases have the uses on all of them.
+    the first of them.
 
     Args:
         database: The store.

@@ -24,7 +24,7 @@ CREATE TABLE collections (
 CREATE TABLE collection_inputs (         -- what a collection was read from
     collection VARCHAR PRIMARY KEY,
     stamp      VARCHAR NOT NULL,         -- of files, settings and program; equal: not read again
-    content    VARCHAR NOT NULL,         -- digest of all that was read; '': by an older version
+    content    VARCHAR NOT NULL,         -- digest of all that was read
     queries    BIGINT NOT NULL,
     codes      BIGINT NOT NULL,
     labels     BIGINT NOT NULL
@@ -102,7 +102,6 @@ CREATE TABLE vector_files (
     kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),
     file        VARCHAR NOT NULL,        -- relative to the folder of vectors
     items       INTEGER NOT NULL CHECK (items >= 0),
-    dimension   INTEGER,                 -- NULL: written by an older version
     recorded_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (encoder_key, kind, file)
 );
@@ -160,8 +159,8 @@ CREATE TABLE annotations (
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    met          VARCHAR DEFAULT '',     -- what the label depends on: agents met, 'box' if one ran
-    tries        INTEGER DEFAULT 1,      -- how often the pair was judged under this recipe
+    met          VARCHAR NOT NULL,       -- what the label depends on: agents met, 'box' if one ran
+    tries        INTEGER NOT NULL,       -- how often the pair was judged under this recipe
     CHECK ((status = 'labelled') = (label IS NOT NULL))
 );
 
@@ -204,7 +203,7 @@ CREATE TABLE executions (
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
     oracle           JSON,               -- the gates' report; NULL: not checked
-    details          JSON                -- outcomes of tests, repairs, what stood beside the code; NULL: by an older version
+    details          JSON NOT NULL       -- outcomes of tests, repairs, what stood beside the code
 );
 
 -- re-annotation -----------------------------------------------------------------------------------

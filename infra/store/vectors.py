@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
-import pyarrow.parquet as pq
 
 from infra.atomic import atomic_write
 from infra.disk import space_on
@@ -28,7 +27,6 @@ from infra.store.database import Database
 
 Vectors = npt.NDArray[np.float32]
 
-_PARQUET = b"PAR1"
 _WAY_OUT = "move the store to a larger disk and name it with --store"
 
 
@@ -66,12 +64,10 @@ class VectorFile:
         Raises:
             StoreError: The file is missing or damaged.
         """
-        with self._readable():
-            if self._is_parquet:
-                return _typed(pq.read_table(self._file, columns=["item_id"]), "item_id")
-            with pa.OSFile(str(self._file)) as source:  # a mapped file would stay open
-                only_ids = pa.ipc.IpcReadOptions(included_fields=[0])
-                return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
+        only_ids = pa.ipc.IpcReadOptions(included_fields=[0])
+        # A mapped file would stay open.
+        with self._readable(), pa.OSFile(str(self._file)) as source:
+            return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
 
     @cached_property
     def rows(self) -> Vectors:
@@ -88,17 +84,10 @@ class VectorFile:
         return found
 
     def _vectors(self) -> pa.ChunkedArray:
-        if self._is_parquet:
-            return _typed(pq.read_table(self._file, columns=["vector"]), "vector")
         with self._file.open("rb") as stream:
             mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
         return _typed(table, "vector")
-
-    @cached_property
-    def _is_parquet(self) -> bool:
-        with self._file.open("rb") as stream:
-            return stream.read(len(_PARQUET)) == _PARQUET
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -139,12 +128,10 @@ class RecordedFile(NamedTuple):
     Attributes:
         file: Its path below the folder of vectors.
         items: Number of vectors.
-        dimension: Length of a vector; None for files of earlier releases.
     """
 
     file: str
     items: int
-    dimension: int | None
 
 
 @dataclass(frozen=True)
@@ -191,7 +178,7 @@ def delete_files(database: Database, files: Sequence[str]) -> None:
 def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedFile]:
     """Return an encoder's files, in the order in which they were recorded."""
     rows = database.rows(
-        "SELECT file, items, dimension FROM vector_files "
+        "SELECT file, items FROM vector_files "
         "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
         [encoder_key, kind],
     )

@@ -19,7 +19,6 @@ from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.manifest import Manifest, read_manifest, verify_export
 from tasks.benchmarks.reader import (
     is_export,
-    is_vouched_for,
     read_benchmark,
     read_exported,
 )
@@ -40,7 +39,6 @@ __all__ = [
     "benchmark_fingerprint",
     "columns_of",
     "is_export",
-    "is_vouched_for",
     "qrels_of",
     "read_benchmark",
     "read_exported",

@@ -84,7 +84,7 @@ class Manifest(Record):
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
         undecided_digest: Digest of the undecided pairs, which the fingerprint depends on; empty
-            without such pairs and in exports of earlier releases.
+            without such pairs.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.

@@ -68,15 +68,6 @@ def read_exported(folder: Path, name: str, columns: Sequence[str]) -> pa.Table:
     return read_table(folder / file, columns)
 
 
-def is_vouched_for(manifest: Manifest) -> bool:
-    """Return whether an export's fingerprint can be computed from its files.
-
-    Those of earlier releases with undecided pairs that are not listed do not say what pairs.
-    """
-    is_listed = manifest.undecided_listed or not manifest.counts["undecided"]
-    return is_listed or bool(manifest.undecided_digest)
-
-
 def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
     splits: dict[str, str] = {}
     if manifest.splits:
@@ -159,7 +150,7 @@ def _refuse_gaps_and_strangers(folder: Path, manifest: Manifest) -> None:
 def _refuse_other_content(folder: Path, manifest: Manifest, benchmark: Benchmark) -> None:
     """Refuse an export whose records are not those that its manifest stands for."""
     found = _fingerprint(folder, manifest, benchmark)
-    if is_vouched_for(manifest) and found != manifest.fingerprint:
+    if found != manifest.fingerprint:
         raise PublishError(
             f"{folder} holds another benchmark than its {MANIFEST} names: the fingerprint is "
             f"{manifest.fingerprint}, that of its records {found}: publish again"

@@ -19,7 +19,6 @@ from tasks.benchmarks.schemas import (
     SPLITS,
     UNDECIDED,
 )
-from tasks.benchmarks.struck import without_known_secrets, without_secrets
 
 _ROWS = 131_072  # of a row group
 _ANNOTATIONS = 16_384  # of a row group of evidence, some 50 MB
@@ -32,14 +31,13 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
     _write(folder / "codes.parquet", columns.codes.ordered().table, CODES)
     _write(folder / "labels.parquet", columns.labels.ordered().table, LABELS)
     if include_undecided:
-        pairs = without_secrets(columns.undecided.ordered().table)
-        _write(folder / "undecided.parquet", pairs, UNDECIDED)
+        _write(folder / "undecided.parquet", columns.undecided.ordered().table, UNDECIDED)
     if benchmark.splits:
         parts = sorted(benchmark.splits.items())
         rows = [{"query_id": query, "split": part} for query, part in parts]
         _write(folder / "splits.parquet", pa.Table.from_pylist(rows, schema=SPLITS), SPLITS)
     if benchmark.specifications:
-        texts = without_known_secrets(columns.specifications.ordered().table)
+        texts = columns.specifications.ordered().table
         _write(folder / "specifications.parquet", texts, SPECIFICATIONS)
     if benchmark.evidence:
         _write_evidence(benchmark, folder)
@@ -52,7 +50,7 @@ def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
     places = benchmark.former_rounds | places
     with pq.ParquetWriter(folder / EVIDENCE_FILE, EVIDENCE, compression="zstd") as file:
         for group in _row_groups(benchmark.evidence):
-            file.write_table(without_secrets(group), row_group_size=_ANNOTATIONS)
+            file.write_table(group, row_group_size=_ANNOTATIONS)
             if benchmark.rounds:
                 judged.append(_by_round(group, places))
     if benchmark.rounds:

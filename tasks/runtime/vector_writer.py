@@ -172,7 +172,7 @@ class VectorWriter:
         if not file.left:
             name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
             write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
-            recorded = vectors.RecordedFile(name, *file.rows.shape)
+            recorded = vectors.RecordedFile(name, len(file.rows))
             self._written.append((file.kind, recorded))
             for part in file.parts:
                 part.unlink(missing_ok=True)
@@ -237,7 +237,7 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
         if fault:
             problems.append(f"{path} {fault}; delete it")
         else:
-            adopted.append(vectors.RecordedFile(name, *opened.rows.shape))
+            adopted.append(vectors.RecordedFile(name, len(opened.rows)))
     if adopted:
         vectors.record_files(database, spec.key, kind, adopted)
     return len(adopted), problems

@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.identity import digest, digest_of_set, mark, mark_of_set
+from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
@@ -23,11 +23,9 @@ from tasks.benchmarks import (
     Benchmark,
     benchmark_fingerprint,
     is_export,
-    is_vouched_for,
     read_manifest,
     write_run,
 )
-from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.pairs import benchmark_at
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
@@ -97,7 +95,7 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
     folder = folder.resolve()
     content = _content(folder)
     published = Published(
-        benchmark_id=_identity(database, folder, content),
+        benchmark_id=_identity(folder, content),
         name=content.name,
         collection="",
         label_origin=content.label_origin,
@@ -120,19 +118,10 @@ def _content(folder: Path) -> Benchmark:
     return content
 
 
-def _identity(database: Database, folder: Path, content: Benchmark) -> BenchmarkId:
-    """Return the fingerprint of what is in a folder.
-
-    The one in an export's manifest is believed where the records give it, or where this store has
-    written these files. An export of an earlier release that was made elsewhere and does not hold
-    all that its fingerprint depends on has that of what it holds.
-    """
-    if not is_export(folder):
-        return BenchmarkId(benchmark_fingerprint(content))
-    manifest = read_manifest(folder)
-    written = benchmarks.find_export(database, folder)
-    if is_vouched_for(manifest) or (written and written.files == state_of_export(folder)):
-        return BenchmarkId(manifest.fingerprint)
+def _identity(folder: Path, content: Benchmark) -> BenchmarkId:
+    """Return the fingerprint of what is in a folder, which was read from it."""
+    if is_export(folder):  # pairs that it does not list may be part of it
+        return BenchmarkId(read_manifest(folder).fingerprint)
     return BenchmarkId(benchmark_fingerprint(content))
 
 
@@ -143,12 +132,8 @@ def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
 
 
 def method_key(method: str, settings: Settings) -> str:
-    """Return the digest of a method with its weights and its depth.
-
-    The standard metrics are part of it for compatibility with scores that earlier releases stored.
-    """
-    depth = str(settings.evaluation.depth)
-    return mark("scores", identity(method), depth, mark_of_set(STANDARD))
+    """Return the digest of a method with its weights and its depth."""
+    return mark("scores", identity(method), str(settings.evaluation.depth))
 
 
 def _run_folder(database: Database, published: Published, settings: PublishSettings) -> Path:

@@ -57,14 +57,14 @@ def _make(folder: Path) -> Database:
                 f"INSERT INTO {file.stem} BY NAME SELECT * FROM read_json('{file}', "
                 f"format = 'newline_delimited', columns = {columns})"
             )
-        files = tx.rows("SELECT kind, file, dimension FROM vector_files")
+        files = tx.rows("SELECT kind, file FROM vector_files")
         ids = {
             kind: [str(item) for (item,) in tx.rows(f"SELECT {kind}_id FROM collection_{table}")]
             for kind, table in (("query", "queries"), ("code", "codes"))
         }
         keys = tx.rows("SELECT DISTINCT prompt_digest FROM llm_calls ORDER BY ALL")
-    for kind, name, dimension in files:
-        rows = np.ones((6, int(str(dimension))), np.float32)
+    for kind, name in files:
+        rows = np.ones((6, 384), np.float32)
         write_vectors(settings.vectors / str(name), ids[str(kind)], rows)
     journal = Journal(settings.journal)
     for (key,) in keys:

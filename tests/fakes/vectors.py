@@ -17,7 +17,7 @@ def add_file(
 ) -> None:
     """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
     write_vectors(database.settings.vectors / file, item_ids, rows)
-    vectors.record_files(database, encoder_key, kind, [RecordedFile(file, *rows.shape)])
+    vectors.record_files(database, encoder_key, kind, [RecordedFile(file, len(rows))])
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import DiskFullError, StoreError
@@ -27,21 +26,6 @@ def test_vectors_come_back_bit_for_bit_and_are_not_copied(tmp_path: Path) -> Non
     assert not opened.rows.flags.writeable
     assert opened.ids.to_pylist() == IDS
     assert opened.rows.shape == (6, 4)
-
-
-@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
-def test_files_of_earlier_releases_are_read(tmp_path: Path, compression: str) -> None:
-    column = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.reshape(-1)), ROWS.shape[1])
-    pq.write_table(
-        pa.table({"item_id": IDS, "vector": column}),
-        tmp_path / "old.parquet",
-        compression=compression,
-        use_dictionary=compression == "snappy",
-        use_byte_stream_split=["vector.list.element"] if compression == "zstd" else False,
-    )
-    ids, rows = read_vectors(tmp_path / "old.parquet")
-    assert ids == IDS
-    assert np.array_equal(rows, ROWS)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", b"ARROW1\0\0 and no more", None])

@@ -88,14 +88,3 @@ def test_a_query_that_is_left_out_takes_its_specification_with_it() -> None:
     assert tuple(left.specifications) == tuple(
         item for item in ALL if item.query_id != QUERIES[0].query_id
     )
-
-
-def test_a_known_secret_is_struck_and_an_address_that_a_query_is_about_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SOME_API_KEY", "sk-of-this-process")
-    leak = specification(0, reading="see sk-of-this-process", demands=("a", "sk-of-this-process"))
-    write_benchmark(specified((leak,)), tmp_path / "b")
-    [shown] = read_benchmark(tmp_path / "b").specifications
-    assert (shown.reading, shown.demands) == ("see ***", ("a", "***"))
-    assert shown.examples == leak.examples

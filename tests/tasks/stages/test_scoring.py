@@ -12,22 +12,16 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra.errors import PublishError, SourceError
-from infra.identity import mark
-from infra.records import Code, Query
+from infra.records import Query
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from infra.store import Database, benchmarks, open_database, vectors
 from tasks.benchmarks import (
     Benchmark,
-    Undecided,
-    benchmark_fingerprint,
-    read_manifest,
     write_benchmark,
 )
-from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
-from tasks.ranking.methods import identity
 from tasks.runtime.caching import Parameters
 from tasks.stages import leaderboard
 from tasks.stages.embed import Embedding, encoder_key
@@ -210,29 +204,6 @@ def test_nothing_of_a_spoiled_export_is_stored(
     assert benchmarks.all_benchmarks(database) == []
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_an_older_export_that_cannot_be_verified_keeps_its_name_only_where_it_was_written(
-    tmp_path: Path, database: Database, *, own: bool
-) -> None:
-    labelled = toy()
-    undecided = Undecided(query_id=labelled.queries[0].query_id, code_id="c", reason="unreadable")
-    code = Code(code_id="c", text="x = 1")
-    whole = {"undecided": (undecided,), "codes": (*labelled.codes, code)}
-    folder = tmp_path / "b"
-    write_benchmark(labelled.model_copy(update=whole), folder)
-    manifest = read_manifest(folder).model_copy(update={"undecided_digest": ""})
-    (folder / "manifest.json").write_text(manifest.model_dump_json())
-    if own:
-        files = str(state_of_export(folder))
-        export = benchmarks.Export(
-            folder=str(folder), benchmark_id=manifest.fingerprint, stamp="s", files=files
-        )
-        benchmarks.record_export(database, export)
-    opened = open_benchmark(database, folder)
-    assert (opened.benchmark_id == manifest.fingerprint) is own
-    assert opened.benchmark_id in (manifest.fingerprint, benchmark_fingerprint(opened.content))
-
-
 def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
     tmp_path: Path, database: Database
 ) -> None:
@@ -240,12 +211,6 @@ def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
     write_benchmark(toy().model_copy(update={"labels": labels}), tmp_path / "none")
     opened = open_benchmark(database, tmp_path / "none")
     scored(database, opened, settings_in(tmp_path))
-
-
-def test_scores_that_were_stored_before_keep_their_key(tmp_path: Path) -> None:
-    settings = settings_in(tmp_path, 1000)
-    standard = mark("MAP", "MRR", "NDCG@10", "Recall@10")
-    assert method_key("bm25", settings) == mark("scores", identity("bm25"), "1000", standard)
 
 
 def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
