@@ -5,14 +5,14 @@ folder, CodeSearchNet's files as published, or a file of labelled pairs.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import normalise_code, normalise_query
+from infra.records import Record, normalise_code, normalise_query
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.pair_lines import PAIR_FORMS, PairLine, read_pair_lines
@@ -148,3 +148,44 @@ def _reason_to_leave_out(line: PairLine) -> str | None:
     if not line.code:
         return NO_CODE
     return NOT_RELEVANT if line.label == 0 else None
+
+
+class Overlap(Record):
+    """Test pairs that are among the training pairs too; estimates are better than of others.
+
+    Attributes:
+        queries: Test queries that are a training query too, white space and capitals aside.
+        pairs: Test pairs whose query and code are together in the training set.
+        of: Number of test pairs.
+    """
+
+    queries: int
+    pairs: int
+    of: int
+
+
+def overlap(training: Pairs, test: Pairs) -> Overlap:
+    """Return how many test pairs are in the training set."""
+    known = set(_without_capitals(training))
+    return Overlap(
+        queries=shared_queries(training.queries, test.queries),
+        pairs=sum(pair in known for pair in _without_capitals(test)),
+        of=len(test),
+    )
+
+
+def shared_queries(training: Iterable[str], queries: Iterable[str]) -> int:
+    """Return how many queries are training queries too; capitals make no difference.
+
+    Args:
+        training: Normalised texts (`infra.records.normalise_query`).
+        queries: Likewise.
+    """
+    known = {text.casefold() for text in training}
+    return sum(text.casefold() in known for text in queries)
+
+
+def _without_capitals(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    """Yield queries without capitals, each with its code."""
+    for query, code in zip(pairs.queries, pairs.codes, strict=True):
+        yield query.casefold(), code

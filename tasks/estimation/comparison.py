@@ -8,8 +8,8 @@ import numpy as np
 from infra.errors import EstimationError
 from tasks.estimation.records import Difference, MethodComparison, MethodEstimate
 from tasks.statistics import Values
+from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.control_variate import controlled_mean
-from tasks.statistics.rank_correlation import kendall_tau
 from tasks.statistics.sampling import DIFFERENCES, sample_mean
 
 

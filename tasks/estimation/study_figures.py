@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimation.overlap import Overlap
+from tasks.benchmarks.pairs import Overlap
 from tasks.estimators.kape import WEIGHTINGS, NeighboursUsed, Weighting
 
 Part = Literal["all", "similar", "different"]

@@ -1,6 +1,6 @@
 """Rankings of a benchmark's codes.
 
 ``methods`` turns a method's name (``bm25+minilm``) into rankings, by the plug-ins of
-`tasks.retrievers` and `tasks.encoders`; ``dense`` is exact search over vectors, ``fusion`` joins
-several rankings.
+`tasks.retrievers` and, by exact search over vectors, of `tasks.encoders`; ``fusion`` joins several
+rankings.
 """

@@ -3,9 +3,11 @@
 ``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
+
+import numpy as np
 
 from infra.errors import UnknownNameError
 from infra.identity import mark
@@ -13,11 +15,11 @@ from infra.records import Code, Query
 from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, SearchSettings
 from tasks.encoders import SYNTAX, Vectors, encoders
-from tasks.ranking.dense import rank_vectors
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import Rankings, retrievers
-from tasks.search.pairs import Block
-from tasks.search.scores import Positions
+from tasks.search.exact import queries_at_once, search
+from tasks.search.pairs import Block, Codes
+from tasks.search.scores import Positions, Singles
 
 _FUSED = "+"
 
@@ -135,3 +137,33 @@ def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> li
     for method in evaluation.methods:
         components(method)
     return list(evaluation.methods)
+
+
+def rank_vectors(
+    query_vectors: Mapping[str, Singles],
+    codes: Codes,
+    query_ids: Sequence[str],
+    code_ids: Sequence[str],
+    depth: int,
+    memory_mb: int = 2_048,
+) -> Rankings:
+    """Return the ``depth`` codes with the highest mean similarity for each query, found exactly.
+
+    Args:
+        query_vectors: Encoder → (n, d) vectors.
+        codes: The vectors of the codes by the same encoders.
+        query_ids: (n,) in the order of the vectors.
+        code_ids: Ids in ascending order, to which the codes' positions refer.
+        depth: Length of the rankings.
+        memory_mb: Memory of one pass over the codes; more queries than fit take several.
+    """
+    deepest = min(depth, len(code_ids))
+    positions = np.empty((len(query_ids), deepest), np.int32)
+    scores = np.empty((len(query_ids), deepest))
+    dimensions = sum(rows.shape[1] for rows in query_vectors.values())
+    step = queries_at_once(dimensions, len(query_vectors), depth, memory_mb)
+    for start in range(0, len(query_ids), step):
+        here = slice(start, start + step)
+        hits = search({name: rows[here] for name, rows in query_vectors.items()}, codes, depth)
+        positions[here], scores[here] = hits.positions, hits.similarities
+    return Rankings(query_ids, code_ids, positions, scores)

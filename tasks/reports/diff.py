@@ -10,8 +10,8 @@ from tasks.benchmarks import Benchmark
 from tasks.reports.document import Block, Code, Document, Listing, Paragraph, Section, Table
 from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
 from tasks.reports.text import words
+from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.comparisons import randomisation_test
-from tasks.statistics.rank_correlation import kendall_tau
 
 Pair = tuple[str, str]
 _LONGEST_REASON = 600

@@ -28,7 +28,7 @@ from tasks.reports.document import (
 )
 from tasks.reports.kape_paper import KS, MRR, score
 from tasks.reports.text import NONE
-from tasks.statistics.rank_correlation import kendall_tau
+from tasks.statistics.agreement import kendall_tau
 
 DEFAULT_K = 5
 _SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them

@@ -3,7 +3,7 @@
 To add a method, write a file with a class that has ``rank`` and decorate it with
 ``@retrievers.register("name")``, the name being that of the file with dashes for underscores;
 `tests/tasks/retrievers/test_conformance.py` tests it from then on. Every encoder is a method too,
-by `tasks.ranking.dense`.
+by `tasks.ranking.methods`.
 """
 
 from collections.abc import Sequence

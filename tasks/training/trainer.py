@@ -46,7 +46,7 @@ from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, Vectors
 from tasks.metrics import evaluate, mean
-from tasks.ranking.dense import rank_vectors
+from tasks.ranking.methods import rank_vectors
 from tasks.search.pairs import in_memory
 from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from tasks.estimation.overlap import Overlap
+from tasks.benchmarks.pairs import Overlap
 from tasks.estimation.study import study_figures
 from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.estimators import PairVectors

@@ -7,9 +7,8 @@ from pathlib import Path
 from prefect.logging import get_run_logger
 
 from infra.errors import EstimationError
-from tasks.benchmarks.pairs import Pairs, read_pairs
+from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
-from tasks.estimation.overlap import shared_queries
 from tasks.reports.text import visible
 
 _LONGEST = 1_000

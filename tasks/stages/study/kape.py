@@ -17,9 +17,8 @@ from infra.settings import PublishSettings, Settings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import StoredEstimation
 from tasks.benchmarks.pair_splits import find_split, split_path
-from tasks.benchmarks.pairs import Pairs, read_pairs
+from tasks.benchmarks.pairs import Pairs, overlap, read_pairs
 from tasks.encoders import encoders
-from tasks.estimation.overlap import overlap
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.reports.kape import KapeReport, build_kape_report, kape_document

@@ -1,6 +1,6 @@
 """Laws of the KAPE study's figures.
 
-Covers `tasks.estimation.study_figures`, `tasks.estimation.overlap`.
+Covers `tasks.estimation.study_figures`.
 """
 
 from collections import Counter
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from infra.errors import EstimationError
-from tasks.benchmarks.pairs import Pairs
-from tasks.estimation.overlap import Overlap, overlap
+from tasks.benchmarks.pairs import Overlap, Pairs, overlap
 from tasks.estimation.study import histogram, rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import (
     BUDGETS,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tasks.statistics.rank_correlation import kendall_tau
+from tasks.statistics.agreement import kendall_tau
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.ranking.dense import rank_vectors
+from tasks.ranking.methods import rank_vectors
 from tasks.search.pairs import in_memory
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
