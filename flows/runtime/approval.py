@@ -61,6 +61,8 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
     passed = [key for key in run.empirical_policy.pause_keys or () if key.startswith(_KEY)]
     form = Answer.with_initial_data(description=markdown_page(question_document(plan)))
     key = passed[-1] if passed else f"{_KEY}{plan.plan_id}"
+    if not passed:
+        get_run_logger().info("the plan waits for approval: press Resume in the Prefect UI")
     try:
         answer = suspend_flow_run(wait_for_input=form, timeout=_PATIENCE_S, key=key)
     except Pause:

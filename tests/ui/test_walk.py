@@ -137,7 +137,6 @@ def the_plan_is_approved(pages: Pages) -> None:
     assert shown
     assert inside
     assert shown["y"] + shown["height"] <= inside["y"] + inside["height"], "the plan can be read"
-    pages.screenshot("approval")
     pages.press("Submit")
 
 
