@@ -11,9 +11,7 @@ from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
 from flows.runtime.approval import approved
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import rename_run, run_name
-from flows.runtime.steps import Steps
+from flows.runtime.runs import FlowSettings, Steps, rename_run, run_name
 from flows.runtime.writing import writing
 from infra.budget import run_budget
 from infra.ray import box_resources, check_reach, ensure_ray

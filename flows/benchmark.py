@@ -7,9 +7,7 @@ from flows.annotate import judge_candidates
 from flows.collect import collect_candidates
 from flows.evaluate import score_benchmarks
 from flows.publish import publish_labels
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import SIDE_BY_SIDE
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.preflight import check_agents, check_ready

@@ -2,9 +2,7 @@
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import SIDE_BY_SIDE, Steps, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
 from flows.runtime.writing import writing
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of

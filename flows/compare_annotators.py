@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
+from flows.runtime.runs import FlowSettings
 from infra.draws import Draw
 from infra.settings import Configuration
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth

@@ -5,8 +5,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.evaluate import score_methods
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.preflight import check_comparison
 from tasks.stages.scoring import open_benchmark

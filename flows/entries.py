@@ -24,9 +24,7 @@ from pydantic_core.core_schema import CoreSchema, with_default_schema
 from flows import options
 from flows.options import Options, Question, questions
 from flows.runtime.approval import DeclinedError
-from flows.runtime.parameters import arguments_of
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import SIDE_BY_SIDE
+from flows.runtime.runs import SIDE_BY_SIDE, arguments_of, run_name
 from infra.errors import StoreBusyError
 
 # As values, since the types of a form are made of names that are known when it runs.

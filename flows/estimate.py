@@ -4,8 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.runtime.input_checks import encoders_to_estimate
 from tasks.stages.estimate.inputs import open_input
 from tasks.stages.estimate.report import write_estimate

@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from prefect import flow
 from prefect.futures import PrefectFuture
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import SIDE_BY_SIDE, Steps, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.benchmarks import Published

@@ -2,8 +2,7 @@
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
+from flows.runtime.runs import FlowSettings, run_name
 from flows.runtime.writing import writing
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes

@@ -7,8 +7,7 @@ from prefect import flow
 
 from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
 from tasks.stages.annotate.rounds import AnnotationRun

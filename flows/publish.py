@@ -2,9 +2,7 @@
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import Steps
+from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets

@@ -5,9 +5,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.evaluate import score_methods
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.stages.preflight import check_ready, collected_source
 from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.evidence import StudyFiles

@@ -4,9 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import data_name
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
 from tasks.stages.preflight import check_kape_study
 from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 

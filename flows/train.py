@@ -4,8 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.parameters import FlowSettings
-from flows.runtime.steps import SIDE_BY_SIDE, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.encoders import encoders
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.preflight import check_training

@@ -31,11 +31,10 @@ from prefect.settings import (
     temporary_settings,
 )
 
-from flows.runtime.parameters import arguments_of
+from flows.runtime.runs import arguments_of
 from infra.errors import SettingsError
 from infra.locks import locked
 
-USUAL_PORT = 4200
 # What says by its name, or by its value, that it is a secret: a URL with a user part.
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
@@ -126,29 +125,6 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
         server.terminate()
         server.wait()
         starting.close()
-
-
-@contextmanager
-def running_server() -> Iterator[str]:
-    """Yield the address of a Prefect server that runs already, for the length of a ``with``.
-
-    It is the one of ``PREFECT_API_URL``, else the one at Prefect's usual address on this machine.
-
-    Raises:
-        SettingsError: None answers.
-    """
-    configured = PREFECT_API_URL.value()
-    if configured:
-        _require_answer(configured)
-        yield configured
-        return
-    if not is_healthy(USUAL_PORT):
-        raise SettingsError(
-            f"no Prefect server answers at {api_address(USUAL_PORT)}: start one with `make "
-            "server`, or set PREFECT_API_URL to the address of yours"
-        )
-    with temporary_settings({PREFECT_API_URL: api_address(USUAL_PORT)}):
-        yield api_address(USUAL_PORT)
 
 
 def api_address(port: int) -> str:

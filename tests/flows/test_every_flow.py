@@ -1,6 +1,6 @@
 """Laws over runs of every flow: parameters and results are small, and the arrows are the DAG.
 
-Covers `tasks.runtime.references`, `tasks.runtime.caching`, `flows.runtime.steps`.
+Covers `tasks.runtime.references`, `tasks.runtime.caching`, `flows.runtime.runs`.
 """
 
 import json

@@ -13,7 +13,7 @@ from prefect.utilities.schema_tools.validation import validate
 from flows.entries import form_of
 from flows.leaderboard import leaderboard
 from flows.options import Options, questions
-from flows.runtime.parameters import arguments_of
+from flows.runtime.runs import arguments_of
 from infra.errors import SettingsError
 from tests.flows.deployed import FORMS
 

@@ -1,6 +1,6 @@
 """Laws of flows' parameters: no key in forms, in stored parameters, or in Prefect's database.
 
-Covers `flows.runtime.parameters`, `flows.runtime.run_names`.
+Covers `flows.runtime.runs`, `flows.runtime.runs`.
 """
 
 import os
@@ -24,7 +24,7 @@ import flows
 from flows.benchmark import benchmark
 from flows.compare_annotators import compare_annotators
 from flows.leaderboard import leaderboard
-from flows.runtime.run_names import subject_of
+from flows.runtime.runs import subject_of
 from infra.errors import SettingsError
 from infra.settings import (
     EvaluationSettings,

@@ -19,7 +19,7 @@ from prefect.settings import (
 )
 
 from flows.runtime import prefect_server as prefect_server_module
-from flows.runtime.prefect_server import running_server, without_secrets
+from flows.runtime.prefect_server import without_secrets
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -122,14 +122,4 @@ def test_private_servers_over_one_database_start_one_after_another(
         pass
     assert found
     with locked(lock, wait=False):
-        pass
-
-
-def test_without_a_server_it_is_said_how_to_start_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefect_server_module, "USUAL_PORT", 1)
-    with (
-        temporary_settings(restore_defaults={PREFECT_API_URL}),
-        pytest.raises(SettingsError, match="make server"),
-        running_server(),
-    ):
         pass

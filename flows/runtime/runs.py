@@ -1,0 +1,119 @@
+"""What all flows share: their parameters, the names of their runs, stages side by side.
+
+Names appear in the Prefect UI: sentences that say what a run does. Prefect draws its arrows from
+``wait_for``. So the parts of flows hand on, beside what they return, the steps that the next part
+follows: states and futures of stages, and results of subflows.
+"""
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar, cast
+
+from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.context import FlowRunContext
+from prefect.futures import PrefectFuture
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+from pydantic import BeforeValidator
+
+from infra.errors import SettingsError
+from infra.settings import Settings, load_settings
+from tasks.runtime.caching import Steps
+from tasks.runtime.progress import stop_stages
+
+__all__ = [
+    "SIDE_BY_SIDE", "FlowSettings", "Steps", "arguments_of", "data_name", "rename_run",
+    "results_of", "run_name", "subject_of",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+# As many at once as there are cores, and four at most: each may take the memory that a search has.
+SIDE_BY_SIDE = cast(
+    "TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=min(4, os.cpu_count() or 1))
+)
+_LONGEST = 200
+_SUBJECTS = ("benchmark", "before", "truth", "data", "queries", "codes", "preset", "source")
+
+
+def _refuse_key(value: object) -> object:
+    """Raise if a flow's parameter has a key in it, which Prefect's database would store."""
+    for name in ("llm", "encoder"):
+        section = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(section, Mapping) and "api_key" in section:
+            raise ValueError(
+                f"{name}.api_key cannot be a parameter, since Prefect stores parameters: set "
+                f"COSQA_{name.upper()}__API_KEY where the flow runs, or name a Prefect Secret "
+                f"block by {name}.api_key_block"
+            )
+    return value
+
+
+# The settings parameter of a flow; missing values are read from file and environment.
+FlowSettings = Annotated[Settings | None, BeforeValidator(_refuse_key)]
+
+
+def arguments_of(flow: Flow[..., Any], options: object) -> dict[str, object]:
+    """Return the arguments of a flow by its parameters' names, as far as the options have them."""
+    names = inspect.signature(flow.fn).parameters
+    return {name: getattr(options, name) for name in names if hasattr(options, name)}
+
+
+def run_name() -> str:
+    """Return flow, subject and time of a run: ``annotate python-source, 21 Nov 09:30``."""
+    settings = flow_run.parameters.get("settings")
+    is_command = isinstance(settings, Settings)
+    return _name(settings.source.title if is_command else subject_of(flow_run.parameters))
+
+
+def data_name() -> str:
+    """Return flow, data sets and time of a run: ``study-kape docs+cosqa, 21 Nov 09:30``."""
+    return _name("+".join(flow_run.parameters.get("data", {})) or "nothing")
+
+
+def rename_run(name: str) -> None:
+    """Give the flow run at work another name, once it is known what it does.
+
+    A server that takes none ends no run.
+    """
+    context = FlowRunContext.get()
+    if context is None or context.flow_run is None:
+        return
+    try:
+        with get_client(sync_client=True) as client:
+            client.update_flow_run(context.flow_run.id, name=name[:_LONGEST])
+    except Exception as error:  # noqa: BLE001 - a name is not worth a run
+        get_run_logger().warning("Prefect's server does not take the run's name: %s", error)
+
+
+def subject_of(answers: Mapping[str, object]) -> str:
+    """Return what a deployment's run is about, by its form, else by the settings where it works."""
+    for name in _SUBJECTS:
+        if answer := answers.get(name):
+            return "+".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+    try:
+        return load_settings().source.title
+    except SettingsError:  # the run itself says what is wrong with them
+        return "unknown"
+
+
+def _name(subject: str) -> str:
+    started = flow_run.scheduled_start_time.astimezone()
+    return f"{flow_run.flow_name} {subject[:_LONGEST]}, {started:%d %b %H:%M}"
+
+
+def results_of(futures: Sequence[PrefectFuture[T]]) -> list[T]:
+    """Return the results of stages that run side by side.
+
+    An error of one is raised once the others have ended; an interrupt ends them all.
+    """
+    try:
+        for future in futures:
+            future.wait()
+    except BaseException:
+        stop_stages()
+        raise
+    return [future.result() for future in futures]
