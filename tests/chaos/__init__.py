@@ -1,4 +1,4 @@
-"""Chaos: annotation runs in which processes die, disks fill and clocks jump, from a seed.
+"""Chaos: annotation runs in which processes die, disks fill and stores are held, from a seed.
 
     python -m tests.chaos --seeds 50 [--pairs 2000]     # those of COSQA_NIGHT, and a table
     python -m tests.chaos --seed 17                     # one again

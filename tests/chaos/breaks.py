@@ -6,8 +6,9 @@ register it, saying whether it may cost requests: those whose reply nobody could
 
 import os
 import random
-import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,17 @@ import psutil
 from tests.chaos.running_system import RunningSystem
 
 _MOST_BREAKS = 4
-_JUMPS_S = (-90_000, -7_200, -30, 45, 3_600, 90_000, 40_000_000)
+_HOLDS = """
+import sys, time
+import duckdb
+while True:
+    try:
+        held = duckdb.connect(sys.argv[1])
+        break
+    except duckdb.IOException:
+        time.sleep(0.01)
+sys.stdin.read()
+"""
 
 
 class Kind(NamedTuple):
@@ -27,7 +38,7 @@ class Kind(NamedTuple):
     Attributes:
         act: Does it; returns whether there was anything to break yet.
         loses: Whether replies on the wire can be lost with it.
-        needs: What must be had for it: "", "root", "engine" or "compiler".
+        needs: What must be had for it: "", "root" or "engine".
     """
 
     act: Callable[[RunningSystem, "Break"], bool]
@@ -47,19 +58,16 @@ class Break:
         at_share: Share of all requests after which it happens; None for ``at_s``.
         at_s: Seconds after the start of a command.
         lasts_s: How long what is broken stays so, where it comes back by itself.
-        jump_s: How far the clock is put.
     """
 
     kind: str
     at_share: float | None
     at_s: float
     lasts_s: float
-    jump_s: int
 
     def __str__(self) -> str:
         when = f"{self.at_s:.1f} s" if self.at_share is None else f"{self.at_share:.0%}"
-        how = {"clock": f" by {self.jump_s:+d} s"}.get(self.kind, "")
-        return f"{self.kind}{how} at {when}"
+        return f"{self.kind} at {when}"
 
 
 def schedule(seed: int, kinds: Sequence[str] = ()) -> list[Break]:
@@ -79,7 +87,6 @@ def schedule(seed: int, kinds: Sequence[str] = ()) -> list[Break]:
             at_share=draw.uniform(0.01, 0.95) if draw.random() < 0.8 else None,
             at_s=draw.uniform(0.0, 10.0),
             lasts_s=draw.uniform(0.2, 8.0),
-            jump_s=draw.choice(_JUMPS_S),
         )
         for name in names
     ]
@@ -118,11 +125,6 @@ def _head(system: RunningSystem, _: Break) -> bool:
     return _kill_busiest(system, "gcs_server")
 
 
-@_kind("queue", loses=True)
-def _queue(system: RunningSystem, _: Break) -> bool:
-    return _kill_busiest(system, "ray::PairQueue")
-
-
 @_kind("dockerd", loses=False, needs="engine")
 def _dockerd(system: RunningSystem, order: Break) -> bool:
     assert system.engine is not None
@@ -152,9 +154,12 @@ def _disk(system: RunningSystem, order: Break) -> bool:
     return True
 
 
-@_kind("clock", loses=False, needs="compiler")
-def _clock(system: RunningSystem, order: Break) -> bool:
-    system.clock.jump(order.jump_s)
+@_kind("held store", loses=False)
+def _held_store(system: RunningSystem, order: Break) -> bool:
+    """Another program opens the store's file, and keeps it open for a while."""
+    command = [sys.executable, "-c", _HOLDS, str(system.disk.folder / "cosqa.duckdb")]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE)
+    system.later(order.lasts_s, holder.communicate)
     return True
 
 
@@ -176,18 +181,6 @@ def _power(system: RunningSystem, order: Break) -> bool:
 @_kind("Ctrl-C", loses=True)
 def _interrupt(system: RunningSystem, _: Break) -> bool:
     return system.run.send(signal.SIGINT)
-
-
-@_kind("SIGTERM", loses=True)
-def _terminate(system: RunningSystem, _: Break) -> bool:
-    return system.run.send(signal.SIGTERM)
-
-
-@_kind("frozen flow", loses=False)
-def _freeze(system: RunningSystem, order: Break) -> bool:
-    """The flow's process stands still for a while, as on a machine that swaps or sleeps."""
-    system.later(order.lasts_s, lambda: system.run.send(signal.SIGCONT))
-    return system.run.send(signal.SIGSTOP)
 
 
 def _kill_busiest(system: RunningSystem, title: str) -> bool:
@@ -225,6 +218,5 @@ def missing_here(*, has_engine: bool) -> dict[str, str]:
     lacks = {
         "root": "" if os.geteuid() == 0 else "only root can mount a disk",
         "engine": "" if has_engine else "there is no Docker engine to be killed",
-        "compiler": "" if shutil.which("cc") else "a C compiler (cc) is not installed",
     }
     return {name: lacks[kind.needs] for name, kind in KINDS.items() if lacks.get(kind.needs)}

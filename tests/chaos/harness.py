@@ -11,7 +11,7 @@ from infra.settings import SandboxSettings
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
 from tests.chaos.running_system import Run, RunningSystem
-from tests.chaos.services import Clock, Disk, model_server, prefect_server
+from tests.chaos.services import Disk, model_server, prefect_server
 from tests.flows.world import World, environment
 from tests.ports import free_port
 from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
@@ -83,19 +83,11 @@ class Harness:
         self.prefect.kill()
 
     @contextmanager
-    def system(self, *, clocked: bool = False) -> Iterator[tuple[World, RunningSystem]]:
-        """Yield a copy of the collected store with a model of its own; nothing is left of it.
-
-        Args:
-            clocked: Whether the run has a clock that can jump.
-        """
+    def system(self) -> Iterator[tuple[World, RunningSystem]]:
+        """Yield a copy of the collected store with a model of its own; nothing is left of it."""
         folder = self._folder / "system"
         folder.mkdir()
-        clock = Clock(folder)
-        if clocked:
-            clock.build()
-        env = {**self._env, **(clock.environment() if clocked else {})}
-        world = World(folder, env)
+        world = World(folder, self._env)
         disk = Disk(world.store, _DISK_MB)
         disk.mount()
         shutil.copytree(self._base.store, world.store, dirs_exist_ok=True)
@@ -104,9 +96,9 @@ class Harness:
 
         def start_run(log: str) -> Run:
             command = self._command("annotate", world)
-            return Run(command, env, folder, folder / f"{log}.log")
+            return Run(command, self._env, folder, folder / f"{log}.log")
 
-        system = RunningSystem(start_run, model, calls, self.prefect, disk, clock, self.engine)
+        system = RunningSystem(start_run, model, calls, self.prefect, disk, self.engine)
         try:
             model.start()
             yield world, system

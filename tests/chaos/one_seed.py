@@ -65,8 +65,7 @@ def run_seed(harness: Harness, seed: int, plan: Sequence[Break]) -> Outcome:
         plan: Its breaks.
     """
     outcome = Outcome(seed, list(plan))
-    clocked = any(one.kind == "clock" for one in outcome.plan)
-    with harness.system(clocked=clocked) as (world, system):
+    with harness.system() as (world, system):
         try:
             _annotate(world, system, harness.pairs.requests(), outcome)
             system.do_due(all_of_it=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.chaos.services import Clock, Disk, Service, children_of
+from tests.chaos.services import Disk, Service, children_of
 from tests.processes import is_running, still_running
 from tests.sandbox.own_engine import OwnEngine
 
@@ -95,7 +95,6 @@ class RunningSystem:
         calls: The model's own log of requests.
         prefect: Prefect's server.
         disk: The store's disk.
-        clock: The clock of the run.
         engine: A Docker engine of its own; None where only the machine's can be had.
     """
 
@@ -104,7 +103,6 @@ class RunningSystem:
     calls: Path
     prefect: Service
     disk: Disk
-    clock: Clock
     engine: OwnEngine | None
     runs: list[Run] = field(default_factory=list)
     rivals: list[Run] = field(default_factory=list)

@@ -1,11 +1,10 @@
-"""The processes around a run: the model, Prefect's server, a Docker engine, a disk and a clock.
+"""The processes around a run: the model, Prefect's server, a Docker engine and a disk.
 
 Each can be broken and comes back; what is ended is known by its process id.
 """
 
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -143,36 +142,6 @@ class Disk:
         """Unmount it."""
         if self._is_mounted:
             subprocess.run(["umount", "-l", str(self.folder)], check=True)
-
-
-class Clock:
-    """The wall clock of all processes of a run; monotonic clocks are left alone.
-
-    `clock.c` says how.
-
-    Args:
-        folder: Where the library and the difference from the machine's clock are kept.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._file, self._library = folder / "clock", folder / "clock.so"
-        self.jump(0)
-
-    def build(self) -> None:
-        """Compile the library, for which `cc` must be installed."""
-        source = Path(__file__).with_name("clock.c")
-        command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(self._library), str(source), "-ldl"]
-        subprocess.run(command, check=True)
-
-    def jump(self, seconds: int) -> None:
-        """Set the clock to so many seconds ahead of the machine's, or behind it."""
-        handle = os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600)
-        os.pwrite(handle, struct.pack("q", seconds), 0)
-        os.close(handle)
-
-    def environment(self) -> dict[str, str]:
-        """Return what puts a process and its children under this clock."""
-        return {"LD_PRELOAD": str(self._library), "CHAOS_CLOCK": str(self._file)}
 
 
 def children_of(pid: int) -> list[psutil.Process]:

@@ -1,7 +1,5 @@
-"""Seeds of chaos, and the harness: its seeds repeat, its clock jumps, its laws can be broken."""
+"""Seeds of chaos, and the harness: its seeds repeat, its laws can be broken."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +11,7 @@ from tests.chaos.breaks import KINDS, Break, missing_here, schedule
 from tests.chaos.harness import Harness
 from tests.chaos.laws import replies_paid_once
 from tests.chaos.one_seed import run_seed
-from tests.chaos.services import Clock, Disk
+from tests.chaos.services import Disk
 from tests.sandbox.own_engine import own_engine, whats_missing
 
 
@@ -42,38 +40,6 @@ def test_a_reply_that_is_paid_twice_or_never_asked_for_is_a_fault(
     assert replies_paid_once(calls, requests, 0)[1]
 
 
-CLOCKED = """
-import sys, threading, time
-print(time.time(), time.monotonic(), flush=True)
-sys.stdin.readline()
-lock = threading.Lock()
-lock.acquire()
-lock.acquire(timeout=0.1)
-print(time.time(), time.monotonic(), flush=True)
-"""
-
-
-@pytest.mark.skipif("clock" in missing_here(has_engine=False), reason="needs a C compiler")
-@pytest.mark.parametrize("seconds", [3_600, -3_600])
-def test_a_clock_jumps_while_processes_run_and_waits_take_as_long_as_they_should(
-    tmp_path: Path, seconds: int
-) -> None:
-    clock = Clock(tmp_path)
-    clock.build()
-    command = [sys.executable, "-c", CLOCKED]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, env=clock.environment(), stdin=pipe, stdout=pipe, text=True
-    ) as process:
-        assert process.stdout is not None
-        wall, steady = map(float, process.stdout.readline().split())
-        clock.jump(seconds)
-        wall_after, steady_after = map(float, process.communicate("\n")[0].split())
-    passed = steady_after - steady
-    assert 0.1 <= passed < 60
-    assert wall_after - wall == pytest.approx(seconds + passed, abs=1)
-
-
 @pytest.mark.skipif("disk" in missing_here(has_engine=False), reason="needs root")
 def test_a_full_disk_takes_no_byte_until_there_is_room(tmp_path: Path) -> None:
     disk = Disk(tmp_path / "disk", megabytes=1)
@@ -97,7 +63,7 @@ def test_a_flow_that_is_killed_halfway_goes_on_where_it_was(
 ) -> None:
     harness = Harness(tmp_path, 50, prefect_url=prefect_server)
     harness.prepare()
-    halfway = Break("flow", at_share=0.5, at_s=0, lasts_s=0, jump_s=0)
+    halfway = Break("flow", at_share=0.5, at_s=0, lasts_s=0)
     outcome = run_seed(harness, 0, [halfway])
     assert (outcome.faults, outcome.runs) == ([], 2)
 
