@@ -148,16 +148,6 @@ class Journal:
             tx = self._reader.opened(make=False)
             return sums_in(tx) if tx else {}
 
-    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, none where there is no journal yet.
-
-        Raises:
-            UnrecordableError: The journal cannot be read.
-        """
-        with self._reading, _explained(self.file):
-            tx = self._reader.opened(make=False)
-            return tx.execute(query, values).fetchall() if tx else []
-
     def write(
         self, change: Callable[[sqlite3.Connection], _Result], *, durable: bool = True
     ) -> "Future[_Result]":

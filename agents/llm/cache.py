@@ -113,24 +113,15 @@ async def claimed(journal: Journal, keys: Iterable[str]) -> AsyncIterator[None]:
     """Hold the right to request replies; once it is held, others may have kept them.
 
     Raises:
-        UnrecordableError: The disk may have no room for what would be paid for.
-    """
-    async with journal.claims.on(keys):
-        require_room(journal)
-        yield
-
-
-def require_room(journal: Journal) -> None:
-    """Check that replies to requests which are sent now can be kept.
-
-    Raises:
-        UnrecordableError: The disk may have no room for them, so that the run must stop.
+        UnrecordableError: The disk may have no room for replies, so that the run must stop.
     """
     folder = journal.file.parent
-    free_mb = free_bytes(folder) / 2**20
-    if free_mb < _RESERVE_MB:
-        raise UnrecordableError(
-            f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_RESERVE_MB} MiB "
-            "that replies in flight may take: nothing more is requested; free some space or "
-            f"{OTHER_STORE}, then run the same command again"
-        )
+    async with journal.claims.on(keys):
+        free_mb = free_bytes(folder) / 2**20
+        if free_mb < _RESERVE_MB:
+            raise UnrecordableError(
+                f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_RESERVE_MB} "
+                "MiB that replies in flight may take: nothing more is requested; free some space "
+                f"or {OTHER_STORE}, then run the same command again"
+            )
+        yield

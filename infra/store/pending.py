@@ -68,13 +68,10 @@ def write_keys(keys: pa.Table, file: Path) -> int:
     return int(keys.num_rows)
 
 
-def _numbered(keys: pa.Table) -> pa.Table:
-    return keys.append_column("place", pa.array(range(keys.num_rows), pa.int32()))
-
-
 def _load(database: Database, collection: str, keys: pa.Table) -> list[Pair]:
     """Return the pairs with these keys, with what the collection says of their codes."""
-    with database.transaction() as tx, tx.stream("wanted", _numbered(keys)):
+    wanted = keys.append_column("place", pa.array(range(keys.num_rows), pa.int32()))
+    with database.transaction() as tx, tx.stream("wanted", wanted):
         rows = tx.dicts(
             "SELECT query_id, queries.text AS query_text, code_id, codes.text, name, module, "
             "first_line, last_line, documentation, parameters, k.origin "

@@ -241,7 +241,7 @@ async def test_a_request_that_is_cancelled_while_it_is_reserved_costs_nothing(
     with pytest.raises(asyncio.CancelledError):
         await waiting
     journal = budget._limiter.journal
-    await eventually(lambda: journal.rows("SELECT tokens FROM spent") == [(0.0,)])
+    await eventually(lambda: [each.tokens for each in journal.sums().values()] == [0.0])
     assert (budget._in_flight, budget._limiter.spent()) == (0, (0, 0.0))
     assert server.calls == []
 
