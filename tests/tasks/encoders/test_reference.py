@@ -1,6 +1,6 @@
 """Laws of encoders by reference: folders, the hub's models, names and options.
 
-Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint`, `tasks.encoders._hub` and
+Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint` and
 `tasks.encoders._sentence_transformers`.
 """
 
