@@ -151,7 +151,7 @@ class _WithoutErrors(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         record.exc_info = record.exc_text = None
         message = record.getMessage()
-        is_ours = error is not None and all(isinstance(e, CosqaError) for e in leaves(error))
+        is_ours = error is not None and all(isinstance(e, CosqaError) for e in _leaves(error))
         return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
 
 
@@ -164,20 +164,16 @@ def hide_tracebacks() -> None:
 
 
 def print_error(error: BaseException) -> None:
-    """Print an error's message to stderr, and how to see more where it was not expected."""
-    sys.stderr.write(f"error: {visible(message_of(error), _LONGEST)}\n")
+    """Print to stderr each distinct error of a group, and how to see more of unexpected ones."""
+    told = "\n".join(dict.fromkeys(map(_message, _leaves(error))))
+    sys.stderr.write(f"error: {visible(told, _LONGEST)}\n")
 
 
-def message_of(error: BaseException) -> str:
-    """Return an error as a person reads it: each distinct error of a group on its own lines."""
-    return "\n".join(dict.fromkeys(map(_message, leaves(error))))
-
-
-def leaves(error: BaseException) -> Iterator[BaseException]:
+def _leaves(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors of a group and of groups in it, each as it was before Ray wrapped it."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from leaves(inner)
+            yield from _leaves(inner)
     else:
         cause = getattr(error, "cause", None)  # Ray's wrapper around an error of a worker
         yield cause if isinstance(cause, BaseException) else error
