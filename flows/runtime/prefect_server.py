@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import Any
 
 import httpx
-import uvicorn
 from prefect import tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.orchestration import get_client
@@ -156,7 +155,7 @@ def _of_a_command() -> Iterator[None]:
 def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
     number = bound.fileno()
-    command = [sys.executable, "-m", "flows.runtime.prefect_server", str(number)]
+    command = [sys.executable, "-m", "flows.runtime.private_server", str(number)]
     environment = (
         without_secrets(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
@@ -243,19 +242,3 @@ def _status(port: int, path: str, auth: str = "") -> int:
     except httpx.TransportError:
         return 0
     return answer.status_code
-
-
-def serve() -> None:
-    """Serve Prefect's API at the socket of the number that is this process's argument.
-
-    Its parent has bound it: nobody else can be there.
-    """
-    config = uvicorn.Config(
-        "prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on"
-    )
-    with socket.socket(fileno=int(sys.argv[1])) as bound:
-        uvicorn.Server(config).run(sockets=[bound])
-
-
-if __name__ == "__main__":
-    serve()

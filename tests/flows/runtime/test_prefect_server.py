@@ -1,4 +1,7 @@
-"""Laws of Prefect's servers on this machine: what they are told, and what is said without one."""
+"""Laws of Prefect's servers on this machine: what they are told, and what is said without one.
+
+Covers `flows.runtime.private_server`.
+"""
 
 import os
 import socket
