@@ -291,7 +291,7 @@ class Input(Options, panel=_INPUT):
     distribution: tuple[str, ...] = ask(
         "Installed distribution that python-source reads, in place of a path.",
         "source.distribution", "Distribution", default=(), is_one_in_form=True,
-        examples=["pydantic"],
+        examples=["pydantic"], flag=None,
     )  # fmt: skip
     queries: str | None = ask(
         'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, or those of '
@@ -307,9 +307,10 @@ class Input(Options, panel=_INPUT):
         examples=[["codesearchnet=python/"]],
     )  # fmt: skip
     source_option: tuple[str, ...] = ask(
-        "Another option of the source, such as filters=testable,parseable, or of one named in "
-        "--queries or --codes (codesearchnet.filters=testable). `cosqa settings` prints those of "
-        "the chosen source.",
+        "Another option of the source, such as distribution=pydantic, which python-source reads in "
+        "place of a path, or filters=testable,parseable; or of a source named in --queries or "
+        "--codes (codesearchnet.filters=testable). `cosqa settings` prints those of the chosen "
+        "source.",
         default=(), metavar="[NAME.]KEY=VALUE",
     )  # fmt: skip
     collection: str | None = ask(
@@ -735,17 +736,10 @@ class Estimate(Checkpoints, Store, Output):
 class Training(Options, panel=_TRAINING):
     """How models are trained, and what they are compared with."""
 
-    split: str | None = ask("", "training.split", panel=_INPUT)
-    split_by: Literal["query", "repository"] | None = ask("", "training.split_by", panel=_INPUT)
-    overlap: Literal["refuse", "drop"] | None = ask("", "training.overlap", panel=_INPUT)
     recipe: str | None = ask(
         "", "training.recipe", "Recipe", choices=tuple(RECIPES),
         unset="that of a model trained from nothing, else cosqa-plus",
     )  # fmt: skip
-    epochs: int | None = ask("", "training.epochs", "Epochs", unset=_OF_RECIPE)
-    batch_size: int | None = ask("", "training.batch_size", unset=_OF_RECIPE)
-    learning_rate: float | None = ask("", "training.learning_rate", unset=_OF_RECIPE)
-    seed: int | None = ask("", "training.seed", unset=_OF_RECIPE)
     methods: tuple[str, ...] = ask(
         "Retrieval method to compare with beside the base.", "evaluation.methods",
         "Methods to compare with", default=(), panel=_SCORING, flag="--method",
@@ -772,6 +766,15 @@ class Train(Training, Checkpoints, Store, Output):
         "Base", panel=_TRAINING, examples=["minilm"],
         line=_BASES,
     )  # fmt: skip
+    split: str | None = ask("", "training.split", panel=_INPUT)
+    split_by: Literal["query", "repository"] | None = ask("", "training.split_by", panel=_INPUT)
+    overlap: Literal["refuse", "drop"] | None = ask("", "training.overlap", panel=_INPUT)
+    epochs: int | None = ask("", "training.epochs", "Epochs", unset=_OF_RECIPE, panel=_TRAINING)
+    batch_size: int | None = ask("", "training.batch_size", unset=_OF_RECIPE, panel=_TRAINING)
+    learning_rate: float | None = ask(
+        "", "training.learning_rate", unset=_OF_RECIPE, panel=_TRAINING
+    )
+    seed: int | None = ask("", "training.seed", unset=_OF_RECIPE, panel=_TRAINING)
     name: str | None = ask("", "training.name", "Name of the encoder", panel=_TRAINING,
         unset="those of base and data, joined",
     )  # fmt: skip
@@ -808,8 +811,9 @@ class StudyTraining(Training, Checkpoints, Store, Output):
         "Benchmark to test all on, exported or BEIR, in place of each data set's own test queries.",
         "", "Test benchmark", metavar="FOLDER", panel=_INPUT,
     )  # fmt: skip
-    seeds: int = ask("Seeds to train by, counted from --seed.", "", "Seeds", default=1, ge=1,
-        panel=_TRAINING,
+    seeds: int = ask(
+        "Seeds to train by, counted from that of the settings (training.seed).", "", "Seeds",
+        default=1, ge=1, panel=_TRAINING,
     )  # fmt: skip
 
 

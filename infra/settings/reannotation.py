@@ -35,11 +35,6 @@ class ReannotationSettings(Section):
         description="Most pairs of a reason that one run judges, over all labelling rounds, such "
         "as {stale = 500}.",
     )
-    budgets_usd: dict[Reason, float] = Field(
-        {},
-        description="US dollars for the pairs of a reason in one run: as many are taken as that is "
-        "expected to pay for.",
-    )
     pairs: int | None = Field(
         None,
         ge=1,
@@ -73,7 +68,6 @@ class ReannotationSettings(Section):
     def _check(self) -> Self:
         if len(set(self.take)) < len(self.take):
             raise ValueError("take names a reason twice: each has one place in the order")
-        for name, bounds in (("limits", self.limits), ("budgets_usd", self.budgets_usd)):
-            if any(bound < 0 for bound in bounds.values()):
-                raise ValueError(f"{name} must not be negative; 0 takes no pair of the reason")
+        if any(limit < 0 for limit in self.limits.values()):
+            raise ValueError("limits must not be negative; 0 takes no pair of the reason")
         return self

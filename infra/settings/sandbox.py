@@ -57,9 +57,6 @@ class SandboxSettings(Section):
     install_mb: int = Field(
         3072, ge=1, description="Megabytes that all that is installed for one pair may take."
     )
-    wheel_cache_mb: int = Field(
-        8192, ge=0, description="Megabytes of downloaded wheels that are kept for later boxes."
-    )
 
     @property
     def machine_slots(self) -> int:

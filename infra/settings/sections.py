@@ -50,9 +50,6 @@ class SearchSettings(Section):
         le=1,
         description="Share of the exact candidates that an approximate index must find.",
     )
-    recall_queries: int = Field(
-        200, ge=1, description="Queries that are searched exactly too, to measure this share."
-    )
 
     @model_validator(mode="after")
     def _check_fusion(self) -> Self:

@@ -45,9 +45,3 @@ class TrainingSettings(Section):
         description="Training pairs whose query is a dev or a test query too: refuse the data, or "
         "leave these pairs out.",
     )
-    checkpoint_minutes: float = Field(
-        10.0,
-        gt=0,
-        description="Minutes between checkpoints, from which a killed run goes on; there is one "
-        "after each epoch besides.",
-    )

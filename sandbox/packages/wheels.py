@@ -25,6 +25,7 @@ _FETCHED = ".wheels"
 _KEPT = 65_536
 _MESSAGE_CHARACTERS = 1000
 _MEGABYTE = 2**20
+_MOST_CACHED_MB = 8192  # of wheels that are kept for later boxes
 _GUARDED_PIP = Path(__file__).with_name("wheels_only.py")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -111,7 +112,7 @@ async def fetch(
         "markers": dict(image.markers),
         "places": [place for host in settings.index_hosts for place in _places_of(host)],
         "cache": str(wheel_cache()),
-        "most_cached": settings.wheel_cache_mb * _MEGABYTE,
+        "most_cached": _MOST_CACHED_MB * _MEGABYTE,
         "most": max(0, settings.install_mb * _MEGABYTE - taken),
         "seconds": limit,
         "there": _FETCHED,

@@ -65,13 +65,13 @@ def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | 
             raise error.cause from error
         failure = f"the training failed on its worker: {error}"
         if "out of memory" in failure:
-            failure += "\na smaller --batch-size needs less memory"
+            failure += "\na smaller training.batch_size needs less memory"
         raise TrainingError(failure) from error
     except RayError as error:
         cause = str(error).partition("\n")[0].rstrip(".")
         raise EncoderUnavailableError(
             f"the worker that trains has died: {cause}; what it has saved is kept, and the same "
-            "command goes on from there; a smaller --batch-size needs less memory"
+            "command goes on from there; a smaller training.batch_size needs less memory"
         ) from error
     finally:
         ray.kill(worker)

@@ -32,6 +32,8 @@ from tasks.search.pairs import Block, Codes
 from tasks.search.scores import Positions
 from tasks.stages.vectors import open_codes, stored_vectors
 
+_MEASURED_QUERIES = 200  # that are searched exactly too, to measure what an index finds
+
 # Encoder → (n, d) vectors of queries → the best codes of each.
 Find = Callable[[Mapping[str, Vectors]], Hits]
 
@@ -153,7 +155,7 @@ def _search(
     if settings.index != "exact":
         # Of all queries, not of those that are left: a few say little about an index.
         queries = vectors.member_ids(database, [collection], "query").to_pylist()
-        sample = queries[:: -(-len(queries) // settings.recall_queries)]
+        sample = queries[:: -(-len(queries) // _MEASURED_QUERIES)]
         measured = {name: rows.load(sample) for name, rows in stored.items()}
         find = _approximate(codes, len(code_ids), measured, settings)
     for group in groups:

@@ -257,8 +257,7 @@ def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
     model = work / _MODEL
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir(parents=True)
-    minutes = settings.training.checkpoint_minutes
-    job = TrainingJob(inputs.base, recipe, data.train, data.dev, work, minutes)
+    job = TrainingJob(inputs.base, recipe, data.train, data.dev, work)
     steps = -(-len(data.train) // recipe.batch_size) * recipe.epochs
     ensure_ray(settings.ray)
     with progress(artifact_key("train", inputs.name), "training steps", steps) as bar:

@@ -267,7 +267,8 @@ def _without_known(
         raise SourceError(
             f"{printable(path)}: {known:,} of {len(pairs):,} training pairs are of dev or test "
             f"queries, {query[:80]!r} among them, so that scores would be of what was learnt by "
-            "heart: give other data or another --test, or leave these pairs out with --overlap drop"
+            "heart: give other data or another --test, or leave these pairs out by the setting "
+            "training.overlap = drop"
         )
     return Pairs.of(pairs.name, kept, Counter(pairs.left_out)), known
 

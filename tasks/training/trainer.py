@@ -182,7 +182,8 @@ class _DevScore(BaseEvaluator):
         vectors = embed(self._model, texts, kind, self._recipe.similarity, device)
         if not np.isfinite(vectors).all():
             raise TrainingError(
-                "the weights are no numbers any more: take a lower --learning-rate or another base"
+                "the weights are no numbers any more: take a lower training.learning_rate or "
+                "another base"
             )
         return vectors
 

@@ -155,7 +155,10 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
         (("--top-k", "1001"), ["top_k"]),
-        (("--distribution", "rich"), ["no option 'distribution'", "distribution=rich"]),
+        (
+            ("--source-option", "distribution=rich"),
+            ["no option 'distribution'", "distribution=rich"],
+        ),
         (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
         (("--source-option", "pth=x"), ["no option 'pth'", "did you mean 'path'", "filters"]),
         (("--source-option", "filters"), ["filters=VALUE"]),

@@ -91,6 +91,6 @@ def test_an_error_of_the_training_comes_from_the_worker_and_leaves_no_encoder(
     base = {"codebert-base": checkpoint("codebert-base", tmp_path / "base", 768)}
     settings = settings_in(tmp_path, base)
     wild = SETTINGS.model_copy(update={"learning_rate": 1e30})
-    with pytest.raises(TrainingError, match="--learning-rate"):
+    with pytest.raises(TrainingError, match=r"training\.learning_rate"):
         train(data, settings=settings.model_copy(update={"training": wild}))
     assert not (tmp_path / "out" / "encoders" / "my-codebert").exists()

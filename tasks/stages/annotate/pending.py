@@ -1,22 +1,19 @@
 """The pending pairs of a labelling round, and which of them the settings let a run judge."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from infra.ids import SearchId
-from infra.settings import Reason, Settings
+from infra.settings import Reason
 from infra.store import Database, candidates, corpus
 from infra.store.labels import CurrentLabels
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
-from tasks.stages.annotate.cost import cost_of_pair
 from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import coverage_of
 
 _LONGEST_DELAY_S = 86_400.0
-
-_ROUNDING = 1e-9  # of a number of pairs
 
 
 class Taken(NamedTuple):
@@ -25,12 +22,10 @@ class Taken(NamedTuple):
     Attributes:
         reason: The reason.
         pairs: Number of its pairs.
-        usd: What they are expected to cost in US dollars, of a reason with a budget.
     """
 
     reason: Reason
     pairs: int
-    usd: float = 0.0
 
 
 class RoundPending(NamedTuple):
@@ -94,45 +89,32 @@ def pending_of(database: Database, run: AnnotationRun) -> RoundPending:
 
 
 def taken_pairs(
-    database: Database,
-    pending: RoundPending,
-    run: AnnotationRun,
-    before: Sequence[Taken] = (),
+    pending: RoundPending, run: AnnotationRun, before: Sequence[Taken] = ()
 ) -> list[Taken]:
     """Return the reasons that a round takes, in their order, each with its number of pairs.
 
-    A reason's limit and budget hold first, then the run's number of pairs. These are of all rounds:
-    each takes an equal part of what those before have left, of a budget in dollars the pairs that
-    this pays for.
+    A reason's limit holds first, then the run's number of pairs. Both are of all rounds: each takes
+    an equal part of what those before have left.
 
     Args:
-        database: The store.
         pending: The pending pairs of the round.
         run: The round, and what its run takes.
         before: What the earlier rounds of the run take.
     """
     policy, numbers = run.settings.reannotation, pending.pending
     done: Counter[Reason] = Counter()
-    spent: defaultdict[Reason, float] = defaultdict(float)
     for item in before:
         done[item.reason] += item.pairs
-        spent[item.reason] += item.usd
     rounds = run.settings.annotation.rounds - run.recipe.labelling_round + 1
-    usd = _usd_of_pair(database, run.settings) if policy.budgets_usd else 0.0
-    limits = {reason: limit - done[reason] for reason, limit in policy.limits.items()}
-    budgets = by_budget(policy.budgets_usd, usd, spent)
     most = {
-        reason: share(min(bounds), rounds)
+        reason: share(policy.limits[reason] - done[reason], rounds)
         for reason in policy.take
-        if (bounds := [of[reason] for of in (limits, budgets) if reason in of])
+        if reason in policy.limits
     }
     left = sum(numbers.values())
     if policy.pairs is not None:
         left = share(policy.pairs - done.total(), rounds)
-    return [
-        Taken(reason, number, number * usd if reason in policy.budgets_usd else 0.0)
-        for reason, number in within(numbers, policy.take, most, left)
-    ]
+    return [Taken(*item) for item in within(numbers, policy.take, most, left)]
 
 
 def share(left: int, rounds: int) -> int:
@@ -162,31 +144,3 @@ def within(
             taken.append((reason, number))
         left -= number
     return taken
-
-
-def _usd_of_pair(database: Database, settings: Settings) -> float:
-    """Return the expected US dollars of a pair, 0 where they are unknown."""
-    usd = cost_of_pair(database, settings).means.usd
-    return usd.mean if usd else 0.0
-
-
-def by_budget(
-    budgets_usd: Mapping[Reason, float], usd_of_pair: float, spent_usd: Mapping[Reason, float]
-) -> dict[Reason, int]:
-    """Return reason → pairs that what is left of its budget is expected to pay for.
-
-    A budget of nothing takes none, also of a model that costs nothing.
-
-    Args:
-        budgets_usd: Reason → its budget.
-        usd_of_pair: What one pair is expected to cost; 0 bounds no other budget.
-        spent_usd: Reason → what earlier rounds are expected to cost.
-    """
-    numbers = {}
-    for reason, budget in budgets_usd.items():
-        if usd_of_pair:
-            left = max(0.0, budget - spent_usd.get(reason, 0.0))
-            numbers[reason] = int(left / usd_of_pair + _ROUNDING)
-        elif not budget:
-            numbers[reason] = 0
-    return numbers

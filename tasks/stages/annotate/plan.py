@@ -113,7 +113,7 @@ def plan_annotation(run: AnnotationRun, before: Sequence[Taken] = ()) -> Annotat
     database = open_database(settings.store)
     record_rounds(database, run)
     of_round = pending_of(database, run)
-    taken = taken_pairs(database, of_round, run, before)
+    taken = taken_pairs(of_round, run, before)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
     if taken:

@@ -38,7 +38,7 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
     before: list[Taken] = []
     for of_round in run.rounds:
         pending = pending_of(database, of_round)
-        found = taken_pairs(database, pending, of_round, before)
+        found = taken_pairs(pending, of_round, before)
         before += found
         taken = {item.reason: item.pairs for item in found}
         canaries = canaries_for(database, of_round, sum(taken.values()))

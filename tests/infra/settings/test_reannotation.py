@@ -35,7 +35,6 @@ def test_reasons_come_from_the_environment_as_names_with_commas(
         {"take": ("old",)},
         {"limits": {"stale": -1}},
         {"limits": {"old": 1}},
-        {"budgets_usd": {"failed": -0.5}},
     ],
 )
 def test_what_means_nothing_is_refused(values: dict[str, object]) -> None:

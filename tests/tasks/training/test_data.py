@@ -237,7 +237,7 @@ def test_training_pairs_of_dev_or_test_queries_are_refused_or_left_out(tmp_path:
     made = parts(tmp_path / "d", "train", "dev", "test")
     known = [made["dev"][0], made["test"][0] | {"query": made["test"][0]["query"].upper()}]
     write_lines(tmp_path / "d" / "train.jsonl", [*made["train"], *known])
-    with pytest.raises(SourceError, match=r"2 of 12 training pairs .* --overlap drop"):
+    with pytest.raises(SourceError, match=r"2 of 12 training pairs .* training.overlap = drop"):
         read_training_data(tmp_path / "d", USUAL, None)
     found = read_training_data(tmp_path / "d", TrainingSettings(overlap="drop"), None)
     assert found.leakage.dropped == 2

@@ -274,7 +274,7 @@ def test_a_disk_that_fills_up_keeps_the_checkpoint_before(
 
 
 def test_weights_that_are_no_numbers_any_more_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="--learning-rate"):
+    with pytest.raises(TrainingError, match=r"training\.learning_rate"):
         train(job(tmp_path, learning_rate=1e30), ignore)
 
 

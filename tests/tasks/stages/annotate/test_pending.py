@@ -30,7 +30,6 @@ from tasks.stages.annotate.pending import (
     RoundPending,
     pending_of,
     share,
-    taken_pairs,
     within,
 )
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -76,20 +75,6 @@ def test_rounds_share_what_a_person_bounds_and_never_take_more(most: int, of: li
     assert left >= 0
     if min(of) >= most:
         assert left == 0, "where enough is pending, all of it is taken"
-
-
-def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
-    tmp_path: Path,
-) -> None:
-    store = StoreSettings(folder=tmp_path)
-    policy = ReannotationSettings(budgets_usd={"stale": 0.0, "failed": 1.0})
-    llm = LanguageModelSettings(model="recorded/stdlib-sample")
-    settings = Settings(store=store, reannotation=policy, llm=llm)
-    groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
-    pending = RoundPending(SELECTION, PendingCounts(20, 5, 0, groups))
-    search = SearchReference(search_id=SearchId("s"), collection="c", queries=1, candidates=1)
-    run = AnnotationRun(search, RecipeReference(recipe_id=RecipeId("r"), model=""), settings)
-    assert taken_pairs(open_database(store), pending, run) == []
 
 
 def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:

@@ -110,7 +110,6 @@ def world(tmp_path: Path, model: Alternating) -> World:
         ({"pairs": 10}, {"new_queries": 10}),
         ({"pairs": 27}, {"new_queries": 2 * PAIRS}),
         ({"limits": {"new_queries": 7}}, {"new_queries": 7}),
-        ({"budgets_usd": {"new_queries": 0.0}}, {}),
     ],
 )
 def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rounds(
