@@ -33,7 +33,6 @@ from infra.settings.environment import (
     EnvironmentSource,
     refuse_wrong_variables,
 )
-from infra.settings.operation import OperationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.reannotation import (
@@ -51,6 +50,7 @@ from infra.settings.sections import (
     GateSettings,
     GenerationSettings,
     LanguageModelSettings,
+    OperationSettings,
     PublishSettings,
     RaySettings,
     SearchSettings,

@@ -5,12 +5,16 @@ To add one, write a module or a package in this folder that registers a factory 
 judges it from then on, and each run does, once for each engine, where it is `Identified`.
 """
 
+import difflib
 from collections.abc import Callable
 
+from infra.errors import UnknownNameError
 from infra.registry import Registry
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.contract.accepted import check_accepted
+from sandbox.contract.behaviours import BEHAVIOURS
+
+_LIMITS = ("memory", "swap", "processes", "cpus", "seccomp")  # that an engine tells of itself
 
 backends: Registry[Callable[[SandboxSettings], Sandbox]] = Registry(
     "sandbox backend", "sandbox.backends"
@@ -24,5 +28,13 @@ def make_sandbox(settings: SandboxSettings) -> Sandbox:
         UnknownNameError: No backend has that name; the message lists those that exist. Or
             ``accept_without`` names what is neither a limit nor a behaviour.
     """
-    check_accepted(settings.accept_without)
+    known = [*_LIMITS, *(behaviour.name for behaviour in BEHAVIOURS)]
+    for name in settings.accept_without:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise UnknownNameError(
+                f"sandbox.accept_without: no limit and no behaviour is called {name!r}{hint}; the "
+                f"limits are {', '.join(_LIMITS)}, and `cosqa sandbox check` lists the behaviours"
+            )
     return backends.get(settings.backend)(settings)

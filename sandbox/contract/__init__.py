@@ -1,6 +1,5 @@
 """The contract of a sandbox in executable form.
 
 ``behaviours`` lists what every backend must show, each a ``behaviour``; ``self_check`` tries them,
-``kept`` asks for them before a run, once for each engine, and ``accepted`` knows the names of what
-an engine may lack.
+and ``kept`` asks for them before a run, once for each engine.
 """

@@ -26,7 +26,7 @@ from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.judge import judge_all
-from tasks.stages.annotate.languages import refuse_others
+from tasks.stages.annotate.pending import refuse_others
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement

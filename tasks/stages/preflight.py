@@ -28,7 +28,7 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.languages import refuse_others
+from tasks.stages.annotate.pending import refuse_others
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of_size, planned_run

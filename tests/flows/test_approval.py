@@ -1,6 +1,6 @@
 """Laws of approval: a run waits for an answer, and what was approved bounds what it does.
 
-Covers `flows.runtime.approval`, `flows.runtime.writing`, `infra.settings.operation`.
+Covers `flows.runtime.approval`, `flows.runtime.writing`.
 """
 
 import contextlib

@@ -4,16 +4,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from infra.errors import SettingsError
 from infra.ids import SearchId
+from infra.languages import languages
 from infra.settings import Reason
 from infra.store import Database, candidates, corpus
 from infra.store.labels import CurrentLabels
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
-from tasks.stages.annotate.languages import refuse_others
 from tasks.stages.annotate.rounds import AnnotationRun
 from tasks.stages.coverage import coverage_of
 
 _LONGEST_DELAY_S = 86_400.0
+_WITHOUT_AGENTS = (
+    "collect none of it, or leave the agents out (COSQA_ANNOTATION__AGENTS=false), so that the "
+    "source's own labels are all"
+)
 
 
 class Taken(NamedTuple):
@@ -144,3 +149,23 @@ def within(
             taken.append((reason, number))
         left -= number
     return taken
+
+
+def refuse_others(holder: str, numbers: Mapping[str, int], way_out: str = _WITHOUT_AGENTS) -> None:
+    """Refuse code in a language that the agents do not know.
+
+    Args:
+        holder: The name of what holds the code: of a collection, a benchmark or a file.
+        numbers: Language → codes; "" where the source names none, and holds Python.
+        way_out: What to do instead.
+
+    Raises:
+        SettingsError: There is such code.
+    """
+    others = {name: n for name, n in numbers.items() if name and name.lower() not in languages}
+    if others:
+        counted = ", ".join(f"{number:,} in {name}" for name, number in sorted(others.items()))
+        raise SettingsError(
+            f"the agents judge code in {', '.join(languages)} alone, and {holder} holds "
+            f"{counted}: {way_out}"
+        )

@@ -1,6 +1,6 @@
 """An engine is asked for each behaviour once, and one that it does not show stops the run.
 
-Covers `kept` and `accepted`.
+Covers `kept`.
 """
 
 import asyncio

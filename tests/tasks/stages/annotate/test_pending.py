@@ -1,7 +1,6 @@
 """Laws of which pending pairs a run takes.
 
-Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.rounds`,
-`tasks.stages.annotate.languages`.
+Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.rounds`.
 """
 
 from pathlib import Path
