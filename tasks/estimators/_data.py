@@ -177,7 +177,7 @@ def nearest(
     """Return the k nearest items of each query; all items where there are fewer.
 
     Exact: no index, and ties are decided in double precision. Takes little more than the product
-    of the two matrices, and memory for a block of it (`tests/bench/bench_kape.py`).
+    of the two matrices, and memory for a block of it.
 
     Args:
         queries: (n, d) checked vectors (`check_vectors`).

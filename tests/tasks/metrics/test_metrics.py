@@ -1,11 +1,10 @@
-"""Values of the metrics, with pytrec_eval, ir-measures and ranx as independent judges.
+"""Values of the metrics, with pytrec_eval and ir-measures as independent judges.
 
 Covers the families of ndcg, precision, recall and reciprocal_rank, and `_lists` under them.
 
 Covers `tasks.metrics.*`.
 """
 
-import importlib.util
 from typing import TypeVar
 
 import ir_measures
@@ -250,18 +249,3 @@ def test_a_metric_that_needs_a_depth_says_so() -> None:
 
 def test_the_standard_metrics_are_known() -> None:
     assert set(evaluate(rankings_of({}), {}, STANDARD)) == set(STANDARD)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ranx") is None, reason="ranx is not installed")
-def test_the_values_are_those_of_ranx_too(cases: tuple[Rankings, Qrels]) -> None:
-    ranx = importlib.import_module("ranx")
-    rankings, qrels = cases
-    theirs = {"NDCG@10": "ndcg@10", "NDCG-exp@10": "ndcg_burges@10", "MRR@10": "mrr@10"}
-    ours = evaluate(rankings, qrels, theirs)
-    judged = {query: qrels[query] for query in next(iter(ours.values()))}
-    run = {query: scores for query, scores in as_run(rankings).items() if query in judged}
-    found = ranx.evaluate(
-        ranx.Qrels(judged), ranx.Run(run), list(theirs.values()), make_comparable=True
-    )
-    for name, values in ours.items():
-        assert np.mean(list(values.values())) == pytest.approx(found[theirs[name]], abs=1e-9)
