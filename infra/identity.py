@@ -42,8 +42,3 @@ def mark(*parts: str) -> str:
 def mark_of(value: object) -> str:
     """Return the mark of a JSON-serialisable value, in any order of its keys."""
     return digest_of(value, MARK_DIGITS)
-
-
-def mark_of_set(items: Iterable[str]) -> str:
-    """Return the mark of a set of strings, in any order."""
-    return mark(*sorted(set(items)))

@@ -87,7 +87,8 @@ class NewComer:
 
 import numpy as np
 
-from tasks.benchmarks.runs import NOTHING, rank_scores
+from tasks.benchmarks.runs import NOTHING
+from tests.fakes.rankings import rank_scores
 from tasks.retrievers import retrievers
 from infra.words import words
 

@@ -177,14 +177,6 @@ def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published |
     return found[0] if found else None
 
 
-def all_benchmarks(database: Database) -> list[Published]:
-    """Return the records of all exports, oldest first."""
-    return database.records(
-        Published,
-        "SELECT * EXCLUDE (published_at) FROM benchmarks ORDER BY published_at, benchmark_id",
-    )
-
-
 class Evaluation(Record):
     """A method's rankings of a benchmark: their ``depth``, and the ``seconds`` that they took."""
 

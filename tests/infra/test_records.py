@@ -15,7 +15,6 @@ from infra.identity import (
     digest_of_set,
     mark,
     mark_of,
-    mark_of_set,
 )
 from infra.records import Code, MutantRun, OracleReport, Query, code_id_of, query_id_of
 
@@ -86,7 +85,6 @@ def test_a_digest_has_128_bits_and_a_mark_the_first_80() -> None:
         assert len(made) == 32
     assert mark("a", "b") == digest("a", "b")[:20]
     assert mark_of({"a": 1}) == digest_of({"a": 1})[:20]
-    assert mark_of_set("ba") == digest_of_set("ab")[:20]
 
 
 def test_the_id_of_a_text_is_that_of_its_record() -> None:

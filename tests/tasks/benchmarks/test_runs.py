@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.benchmarks.runs import Numbering, _refuse_sparse, numbered, rank_scores
+from tasks.benchmarks.runs import Numbering, _refuse_sparse, numbered
+from tests.fakes.rankings import rank_scores
 
 
 @pytest.mark.parametrize("levels", [1, 6, 10**9])

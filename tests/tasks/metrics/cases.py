@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tasks.benchmarks.runs import Rankings, rank_scores
+from tasks.benchmarks.runs import Rankings
+from tests.fakes.rankings import rank_scores
 
 CODES = [f"c{n:02}" for n in range(30)]
 Qrels = dict[str, dict[str, int]]

@@ -4,7 +4,7 @@ import numpy as np
 
 from infra.records import Code, Label, Query
 from tasks.benchmarks import Benchmark, qrels_of
-from tasks.benchmarks.runs import Rankings, rank_scores
+from tasks.benchmarks.runs import Rankings
 from tasks.metrics import evaluate
 from tasks.reports.leaderboard import (
     METRICS,
@@ -15,6 +15,7 @@ from tasks.reports.leaderboard import (
     judged_share,
 )
 from tests.fakes.benchmarks import people_benchmark
+from tests.fakes.rankings import rank_scores
 
 NAMES = (*METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
 
