@@ -22,7 +22,6 @@ from tasks.benchmarks import write_benchmark
 from tasks.reports.document import Document
 from tasks.runtime.pages import write_pages
 from tasks.stages.diff import compare_versions
-from tasks.stages.estimate import report as estimate_report
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
@@ -101,26 +100,6 @@ def test_the_pages_of_a_report_are_written_whole_or_not_at_all(
     with pytest.raises(DiskFullError, match="--output"):
         write_pages(tmp_path, "study", Document("t"), {"study.json": "{}"}, key="k", about="a")
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("study.html", "old")]
-
-
-def test_an_estimate_is_written_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = open_database(StoreSettings(folder=tmp_path / "store"))
-    fakes: dict[str, object] = {
-        "_report": None,
-        "html_page": "page",
-        "estimation_document": None,
-        "markdown_page": "page",
-        "estimate_folder": tmp_path / "estimate",
-    }
-    for name, value in fakes.items():
-        monkeypatch.setattr(estimate_report, name, lambda *_, value=value: value)
-    fill_when_written(monkeypatch, estimate_report.PAGE)
-    inputs: Any = None
-    with pytest.raises(DiskFullError, match="--output"):
-        estimate_report.write_estimate.fn(database, inputs, [], Settings())
-    assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
 def test_a_sheet_of_answers_that_finds_no_room_is_not_there(
