@@ -836,7 +836,7 @@ class CompareAnnotators(Store, DrawnPairs):
     configurations: tuple[str, ...] = ask(
         "Which agents judge; `cosqa list configurations` says what each means.", "",
         "Configurations of the agents", default=(), flag="--configuration",
-        choices=_CONFIGURATIONS, unset="the rows of the paper's ablation, and gated",
+        choices=_CONFIGURATIONS, unset="the rows of the paper's ablation, and spec",
         validate_default=True,
     )  # fmt: skip
     output: Path | None = ask("File for the figures, as JSON.")

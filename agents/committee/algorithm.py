@@ -123,7 +123,9 @@ class Committee:
         label = label_by(evidence, verdict)
         if label is not None:
             return _by_claims(label, screening, evidence)
-        if evidence.speaks_for or evidence.confirmed or verdict == "unclear_query":
+        # Doubt about the query needs no run, unless one is wanted of every pair.
+        in_doubt = verdict == "unclear_query" and self._configuration.evidence != "all"
+        if evidence.speaks_for or evidence.confirmed or in_doubt:
             judgement = await ClaimsArbiter(trace.model).judge(
                 pair, specification, screening, evidence.runs, evidence.read, evidence.problem
             )

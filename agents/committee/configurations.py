@@ -1,4 +1,4 @@
-"""Configurations of the committee: the rows of the paper's ablation, and the gated one."""
+"""Configurations of the committee: the rows of the paper's ablation, and `spec`."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -36,7 +36,7 @@ class Configuration:
             as in the paper, or by single actions on program and packages.
         gates: Whether programs must pass the gates, and a failing one is confirmed by a second.
         scaffolding: Whether code under test gets the imports and stand-ins that it lacks, and
-            programs the packages of the sandbox image, where the settings leave it open.
+            programs the packages of the sandbox image, if the settings do not ask for it.
         judge: Who judges by reading where no test program is written.
         criterion: What makes a code an answer: that it meets the whole query, or half of its
             demands. Labels by one criterion never stand beside labels by the other.
@@ -109,7 +109,6 @@ CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "executor": Configuration(),
     "simulated": Configuration(executor="simulated"),
     "paper": Configuration(fixer="commands"),
-    "gated": Configuration(fixer="actions", gates=True, scaffolding=True),
     "spec": Configuration(
         fixer="actions", gates=True, scaffolding=True, specification=True, evidence="matches"
     ),
@@ -125,8 +124,8 @@ OF_QUERIES = (Specifier.role, ValueReader.role)
 def configuration_of(settings: AnnotationSettings) -> Configuration:
     """Return the configuration that the settings name, with their choices."""
     configuration = CONFIGURATIONS[settings.configuration]
-    if settings.scaffolding != "auto":
-        configuration = replace(configuration, scaffolding=settings.scaffolding == "on")
+    if settings.scaffolding:
+        configuration = replace(configuration, scaffolding=True)
     if settings.evidence != "auto" and configuration.writer:
         configuration = replace(configuration, evidence=settings.evidence)
     return configuration

@@ -29,8 +29,6 @@ _OF_PROGRAMS = {
     "sandbox": "sandbox image",
     "scaffolding": "scaffolding",
 }
-# Only a program that an agent wrote is repaired; one of claims is not.
-_OF_REPAIRS = ("max_try_time",)
 _NAMES = {**_OF_PROGRAMS, "agents": "agents", "round": "labelling round"}
 _BOX = "box"
 
@@ -132,10 +130,8 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
         return dict(body)
     has_program = bool(roles & {_BOX, Writer.role})
     left_out = {"configuration", "prompts", *(() if has_program else _OF_PROGRAMS)}
-    if Writer.role not in roles:
-        left_out.update(_OF_REPAIRS)
-        if _BOX in roles:  # claims, which come before all programs
-            left_out.add("evidence")
+    if Writer.role not in roles:  # a program of claims is not repaired
+        left_out.add("max_try_time")
     return {
         **{name: value for name, value in body.items() if name not in left_out},
         **{f"prompt of {agent}": prompts[agent] for agent in agents},

@@ -69,7 +69,7 @@ _ANNOTATORS = {
         "judged before by the same model and configuration are taken from the store.",
         examples=(
             "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
-            "cosqa annotators compare --truth pairs.jsonl --configuration gated",
+            "cosqa annotators compare --truth pairs.jsonl --configuration spec",
         ),
     ),
     "rounds": Command(

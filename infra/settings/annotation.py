@@ -1,8 +1,8 @@
 """The section of the settings about annotation: who judges pairs, how often, how many at once."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from infra.draws import Draw
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration, Evidence
@@ -29,11 +29,10 @@ class AnnotationSettings(Section):
         "that more than half of the rounds give is published. At temperature 0 rounds differ "
         "only by what the provider leaves to chance.",
     )
-    scaffolding: Literal["auto", "on", "off"] = Field(
-        "auto",
+    scaffolding: bool = Field(
+        False,
         description="Whether code under test gets the imports and stand-ins that it lacks, and "
-        "programs the packages of the sandbox image; auto gives them in `gated` and `spec`, "
-        "the last of which runs its examples on all candidates alike and cannot do without.",
+        "programs the packages of the sandbox image; `spec` gives them in any case.",
     )
     evidence: Literal["auto"] | Evidence = Field(
         "auto",
@@ -83,11 +82,3 @@ class AnnotationSettings(Section):
     def draw(self) -> Draw:
         """The draw of the queries whose candidates are judged."""
         return Draw(self.limit, self.seed)
-
-    @model_validator(mode="after")
-    def _check_scaffolding(self) -> Self:
-        if self.configuration == "spec" and self.scaffolding == "off":
-            raise ValueError(
-                "scaffolding cannot be off in `spec`, whose examples run on code with its imports"
-            )
-        return self

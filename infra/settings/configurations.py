@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 Configuration = Literal[
-    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "spec",
-    "v1-exact", "v1-half",
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "spec", "v1-exact", "v1-half",
 ]  # fmt: skip
 Evidence = Literal["read", "matches", "all"]
 # The rows of the paper's ablation, and the default: what annotators are compared by if not asked.
 COMPARED_CONFIGURATIONS: tuple[Configuration, ...] = (
-    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "spec",
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "spec",
 )  # fmt: skip
 CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "single": "one model reads the pair, in three steps",
@@ -19,9 +18,8 @@ CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "executor": "as writer, and the test program is run",
     "simulated": "as executor, but a model predicts the run",
     "paper": "Algorithm 1 of CoSQA+: as executor, with a fixer that answers errors by commands",
-    "gated": "as executor, with a fixer of other means, and programs must pass checks to count",
     "spec": "a query is specified once, its examples are run on every candidate, and where they "
-    "cannot be, as gated",
+    "cannot be, a test program that must pass checks to count",
     "v1-exact": "CoSQA+ version 1, a label for code that answers in full: as single, with rounds=3",
     "v1-half": "CoSQA+ version 1, a label for code that meets half of the demands, with rounds=3",
 }

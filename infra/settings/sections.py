@@ -220,7 +220,7 @@ class GenerationSettings(Section):
     """Answers that a model writes for queries without a match."""
 
     configuration: Configuration = Field(
-        "gated",
+        "spec",
         description="Which agents verify an answer, whichever annotate; those that run programs "
         "write and run one for each.",
     )

@@ -23,6 +23,7 @@ from infra.settings import (
 )
 from sandbox.base import Sandbox
 from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.specified import SCREENING, SPECIFICATION
 
 QUICK: dict[str, Any] = {"model": "openai/scripted", "max_backoff_s": 0.05, "max_retries": 2}
 
@@ -34,6 +35,14 @@ CLEAR = {"reply": {"reason": "it reverses", "verdict": "clear_match"}}
 def rule(role: str, *steps: dict[str, Any], **where: str) -> dict[str, Any]:
     """Return a rule of the scripted server."""
     return {"role": role, "steps": list(steps), **where}
+
+
+SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
+# No claim is run, and reading does not decide: a test program is written.
+IN_DOUBT = (
+    SPECIFIED,
+    rule("screener", {"reply": SCREENING | {"verdict": "unclear_behaviour", "adapter": ""}}),
+)
 
 
 @pytest.fixture

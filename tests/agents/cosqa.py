@@ -17,18 +17,10 @@ import pytest
 from infra.errors import BoxLostError
 from infra.records import Code, ExecutionResult, Pair, Query
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+from tests.fakes.specified import SPECIFICATION
 
 _REPLIES = Path(__file__).with_name("cosqa_replies.json")
-_AGENTS = (
-    "screener",
-    "writer",
-    "blind_writer",
-    "simulator",
-    "fixer",
-    "arbiter",
-    "exact_judge",
-)
-_VERDICTS = ("does_not_answer", "answers")
+_AGENTS = ("specifier", "screener", "writer", "blind_writer", "fixer", "arbiter")
 
 
 @dataclass(frozen=True)
@@ -52,18 +44,11 @@ class Scripted:
         return int(self.replies["screener"]["verdict"] == "clear_match")
 
     def rules(self) -> Iterator[dict[str, Any]]:
-        """Yield the scripted server's rules; who only reads or imagines says what the label says.
-
-        What the reader of a single pass misses is what tests are for, so it finds that the code of
-        every unclear pair answers.
-        """
-        right = bool(self.label)
-        read = _VERDICTS[right or self.unclear]
-        said = {
-            **self.replies,
-            "exact_judge": {"asked": "As written.", "deviations": "none", "verdict": read},
-            "simulator": {"outcome": "passed" if right else "assertion_failed", "message": ""},
-        }
+        """Yield the scripted server's rules; no claim is run."""
+        screening = {**self.replies["screener"], "adapter": "", "call": ""}
+        if self.unclear:
+            screening["verdict"] = "unclear_behaviour"
+        said = {**self.replies, "specifier": SPECIFICATION, "screener": screening}
         for role in _AGENTS:
             if role in said:
                 query = self.pair.query.text

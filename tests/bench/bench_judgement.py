@@ -7,7 +7,7 @@ real boxes; the model is the reader, which answers at once. The rival of each co
 first one, which reads alone. A figure has its 95% interval (Wilson). Codes of the set ``made`` run
 as they stand; those of ``real`` lack names, or their class, and work on files or print. The reader
 knows what they lack, and writes programs that are right by construction. A configuration may be
-named with what evidence it wants, as in ``gated:all``, which has a program written for every pair.
+named with what evidence it wants, as in ``spec:all``, which has a program written for every pair.
 
 - False passes are wrong codes labelled 1, false fails right codes labelled 0; near misses are wrong
   codes that many calls do not show.
@@ -74,7 +74,7 @@ from tests.fakes.llm_server import KEY
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-CONFIGURATIONS = ("single", "paper", "gated", "spec")
+CONFIGURATIONS = ("single", "paper", "spec")
 _SEARCH = SearchId("proved")
 _ENDS = ("passed", "assertion_failed")
 _LONGEST_REASON = 300  # characters

@@ -40,7 +40,7 @@ def plan_of(usd: float | None = 2.0, high: float | None = 3.0, **pairs: int) -> 
     )
     reasons = [ReasonPlan(reason=name, pending=n, taken=n) for name, n in pairs.items()]
     return RunPlan(
-        collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
+        collection="c", recipe_id=RecipeId("r"), model="m", configuration="spec",
         candidates=300, fresh=0, reasons=tuple(reasons), expected=expected, basis="made up",
     )  # fmt: skip
 

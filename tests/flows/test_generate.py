@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.agents.conftest import IN_DOUBT
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Case, World, environment, judged, read, rule, written
 from tests.tasks.benchmarks.test_confirmation_sheets import fill
@@ -29,6 +30,7 @@ SCRIPT = [
     read("answers") | {"query": CASES[0].query},
     read("does_not_answer"),
     rule("code_writer", {"reply": {"code": WRONG}}, {"reply": {"code": RIGHT}}),
+    *IN_DOUBT,
     written(PROGRAM),
     rule("blind_writer", {"reply": {"reading": "as scripted", "program": PROGRAM}}),
     judged("answers") | {"code": "/ 2"},

@@ -135,7 +135,7 @@ def _confirmations(folder: Path) -> Callable[[], object]:
 PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
 QUERY = json.dumps({"query": "double it", "id": "q1"}) + "\n"
 SHEET = "annotator,query,code,relevance,notes\nfirst,q,c,1,\nsecond,q,c,0,why\n"
-SCORES = json.dumps([{"name": "gated · m", "model": "m", "agreement": {"pairs": 2, "accuracy": 1}}])
+SCORES = json.dumps([{"name": "spec · m", "model": "m", "agreement": {"pairs": 2, "accuracy": 1}}])
 
 READERS = {
     **{f"source-{name}": _source(name) for name in sources.names()},

@@ -18,7 +18,7 @@ _START_S = 10.0  # of Ray and its judges, cold
 # program; those of `spec` are the packaged sample's.
 _REQUESTS: Mapping[Configuration, float] = {
     "single": 1.0, "arbiter": 1.4, "writer": 1.8, "executor": 1.8, "simulated": 2.2, "paper": 1.8,
-    "gated": 2.2, "spec": 1.5, "v1-exact": 1.0, "v1-half": 1.0,
+    "spec": 1.5, "v1-exact": 1.0, "v1-half": 1.0,
 }  # fmt: skip
 # Of a request. At GPT-4o-mini's prices CoSQA+ costs $243 by these; the paper says $257.
 _SENT, _RECEIVED, _SECONDS = 1_300, 220, 2.0

@@ -3,6 +3,7 @@
 Covers `agents.gates.beside`, `agents.roles.writer`, `agents.committee.tester`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Configuration
 from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
 from tests.agents.committee.test_specified import RIGHT, screened, specified
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import IN_DOUBT, Bench, rule
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
@@ -35,6 +36,11 @@ def written(program: str = PROGRAM, beside: str = BESIDE, role: str = "writer") 
     return rule(role, {"reply": {"reading": "r", "beside": beside, "program": program}})
 
 
+def screening_of(configuration: Configuration) -> Sequence[dict[str, Any]]:
+    """Return the rules after which a test program is written."""
+    return IN_DOUBT if configuration == "spec" else (UNCLEAR,)
+
+
 def told_to(bench: Bench, role: str) -> str:
     call = next(call for call in bench.server.calls if call["role"] == role)
     return str(call["messages"][1]["content"])
@@ -49,13 +55,13 @@ async def judged(bench: Bench, configuration: Configuration, *script: dict[str, 
 @pytest.mark.docker
 @pytest.mark.parametrize(
     ("configuration", "support"),
-    [("executor", "ungated"), ("paper", "ungated"), ("gated", "valid_oracle")],
+    [("executor", "ungated"), ("paper", "ungated"), ("spec", "valid_oracle")],
 )
 async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_runs(
     bench: Bench, configuration: Configuration, support: str
 ) -> None:
-    annotation = await judged(bench, configuration, UNCLEAR, written())
-    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    annotation = await judged(bench, configuration, *screening_of(configuration), written())
+    assert roles(annotation)[-3:] == ["screener", "writer", "arbiter"]
     assert (annotation.path, annotation.support) == ("unclear_passed", support)
     assert "names that the code lacks" in told_to(bench, "writer")
     assert "Number, size\n" in told_to(bench, "writer")
@@ -87,18 +93,13 @@ async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("configuration", ["gated", "spec"])
-async def test_every_fixer_of_programs_may_add_to_it(
-    bench: Bench, configuration: Configuration
-) -> None:
+async def test_the_fixer_of_programs_may_add_to_it(bench: Bench) -> None:
     fixes = rule(
         "fixer",
         {"reply": {"diagnosis": "d", "action": "add_import_to_code", "content": BESIDE}},
         GAVE_UP,
     )
-    doubt = screened("unclear_behaviour", adapter="")
-    script = [UNCLEAR] if configuration == "gated" else [specified(), doubt]
-    annotation = await judged(bench, configuration, *script, written(beside=""), fixes)
+    annotation = await judged(bench, "spec", *IN_DOUBT, written(beside=""), fixes)
     assert (annotation.path, annotation.support) == ("unclear_mended_passed", "valid_oracle")
     assert [run.beside for run in annotation.executions] == ["", BESIDE]
     assert "Number, size\n" in told_to(bench, "fixer")
@@ -106,11 +107,11 @@ async def test_every_fixer_of_programs_may_add_to_it(
 
 async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench) -> None:
     bench.serve(
-        [UNCLEAR, written(beside="def rotate(*_): return []"), rule("fixer", GAVE_UP), ANSWERS]
+        [*IN_DOUBT, written(beside="def rotate(*_): return []"), rule("fixer", GAVE_UP), ANSWERS]
     )
     lacks = PASSED.model_copy(update={"outcome": "raised", "error_type": "NameError"})
     sandbox = FakeSandbox(lambda program, installed: lacks)
-    annotation = await bench.committee(sandbox, configuration="gated").judge(PAIR)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(PAIR)
     assert [run.beside for run in annotation.executions] == [""]
     assert "rotate is no name that the code lacks" in told_to(bench, "fixer")
     assert "rotate is no name that the code lacks" in said_to_arbiter(bench)
@@ -118,15 +119,15 @@ async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench)
 
 @pytest.mark.parametrize(
     ("configuration", "support"),
-    [("gated", "screened"), ("paper", "ungated"), ("writer", "ungated")],
+    [("spec", "screened"), ("paper", "ungated"), ("writer", "ungated")],
 )
 async def test_a_writer_may_say_that_no_call_of_the_code_can_show_it(
     bench: Bench, pair: Pair, configuration: Configuration, support: str
 ) -> None:
-    bench.serve([UNCLEAR, written(" \n", ""), ANSWERS])
+    bench.serve([*screening_of(configuration), written(" \n", ""), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED)
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
-    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert roles(annotation)[-3:] == ["screener", "writer", "arbiter"]
     assert (annotation.path, annotation.support) == ("unclear_not_run", support)
     assert sandbox.made == 0
     assert "Its writer found no call" in said_to_arbiter(bench)
@@ -137,14 +138,14 @@ async def test_a_program_stands_where_nobody_can_write_a_better_or_a_second_one(
 ) -> None:
     good = "from target import backwards\nassert backwards('ab') == 'ba'"
     steps = ({"reply": {"reading": "r", "program": text}} for text in (good, ""))
-    bench.serve([UNCLEAR, rule("writer", *steps), written("", role="blind_writer"), ANSWERS])
+    bench.serve([*IN_DOUBT, rule("writer", *steps), written("", role="blind_writer"), ANSWERS])
     survives = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
-    annotation = await bench.committee(survives, configuration="gated").judge(pair)
-    assert roles(annotation) == ["screener", "writer", "writer", "arbiter"]
+    annotation = await bench.committee(survives, configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]
     fails = FakeSandbox(
         lambda program, installed: PASSED.model_copy(update={"outcome": "assertion_failed"})
     )
-    annotation = await bench.committee(fails, configuration="gated").judge(pair)
-    assert roles(annotation) == ["screener", "writer", "blind_writer", "arbiter"]
+    annotation = await bench.committee(fails, configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "blind_writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]

@@ -1,9 +1,8 @@
 """The rows of the ablation, and what the gates make of test programs on the way to the arbiter."""
 
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from agents import build_committee
 from agents.committee.configurations import configuration_of
@@ -15,8 +14,9 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+from tests.fakes.specified import SCREENING
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
 ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
@@ -74,14 +74,18 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
         ("paper", (["screener", "writer", "command_fixer", "arbiter"], NEVER, 1, "ungated")),
-        ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
+        (
+            "spec",
+            (["specifier", "screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle"),
+        ),
     ],
 )
 async def test_each_configuration_asks_its_own_agents(
     bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
 ) -> None:
-    replies = [UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, *STEPWISE, ANSWERS]
-    bench.serve(replies)
+    screening = IN_DOUBT if configuration == "spec" else (UNCLEAR,)
+    replies = [written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, *STEPWISE, ANSWERS]
+    bench.serve([*screening, *replies])
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
     found = roles(annotation), annotation.path, sandbox.made, annotation.support
@@ -111,8 +115,8 @@ async def test_the_last_word_of_every_row_of_the_ablation_reasons_in_the_same_st
 async def test_a_valid_oracle_that_passes_is_a_judgement_of_its_own(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
-    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    bench.serve([*IN_DOUBT, written(GOOD), ANSWERS])
+    annotation = await bench.committee(always(PASSED), configuration="spec").judge(pair)
     assert standing(annotation) == (1, "valid_oracle", 2, 2)
     (execution,) = annotation.executions
     assert execution.oracle is not None
@@ -122,43 +126,50 @@ async def test_a_valid_oracle_that_passes_is_a_judgement_of_its_own(
 async def test_an_arbiter_who_overrules_a_valid_oracle_disagrees_with_it(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), FALLS_SHORT])
-    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    bench.serve([*IN_DOUBT, written(GOOD), FALLS_SHORT])
+    annotation = await bench.committee(always(PASSED), configuration="spec").judge(pair)
     assert standing(annotation) == (0, "overruled", 2, 1)
 
 
-CLEAR = rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})
+def read_as(verdict: str) -> dict[str, Any]:
+    """Return the rule of a screener who is sure and by whose words no claim is run."""
+    return rule("screener", {"reply": SCREENING | {"verdict": verdict, "adapter": ""}})
 
 
 @pytest.mark.parametrize(
-    ("evidence", "result", "asked", "expected"),
+    ("verdict", "evidence_and_result", "asked", "expected"),
     [
-        ("read", PASSED, ["screener"], (1, "screened", 1, 1)),
-        ("matches", PASSED, ["screener", "writer"], (1, "valid_oracle", 2, 2)),
-        ("all", PASSED, ["writer", "arbiter"], (0, "overruled", 2, 1)),
-        ("matches", FAILED, ["screener", "writer", "blind_writer", "arbiter"],
+        ("clear_match", ("read", PASSED), [], (1, "screened", 1, 1)),
+        ("clear_match", ("matches", PASSED), ["writer"], (1, "valid_oracle", 2, 2)),
+        ("clear_match", ("matches", FAILED), ["writer", "blind_writer", "arbiter"],
          (0, "valid_oracle", 3, 3)),
+        ("clear_non_match", ("matches", PASSED), [], (0, "screened", 1, 1)),
+        ("clear_non_match", ("all", PASSED), ["writer", "arbiter"], (0, "overruled", 2, 1)),
+        ("clear_non_match", ("all", FAILED), ["writer", "blind_writer"],
+         (0, "valid_oracle", 2, 2)),
+        ("unclear_query", ("all", PASSED), ["writer", "arbiter"], (0, "overruled", 2, 1)),
     ],
 )  # fmt: skip
 async def test_a_program_is_run_as_the_setting_of_evidence_says(
     bench: Bench,
     pair: Pair,
-    evidence: Evidence,
-    result: ExecutionResult,
+    verdict: str,
+    evidence_and_result: tuple[Evidence, ExecutionResult],
     asked: list[str],
     expected: tuple[int, str, int, int],
 ) -> None:
-    bench.serve([CLEAR, written(GOOD), written_blind(), FALLS_SHORT])
-    committee = bench.committee(always(result), configuration="gated", evidence=evidence)
+    evidence, result = evidence_and_result
+    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), written_blind(), FALLS_SHORT])
+    committee = bench.committee(always(result), configuration="spec", evidence=evidence)
     annotation = await committee.judge(pair)
-    assert roles(annotation) == asked
+    assert roles(annotation) == ["specifier", "screener", *asked]
     assert standing(annotation) == expected
 
 
 async def test_a_void_oracle_is_written_once_more_with_the_reason(bench: Bench, pair: Pair) -> None:
-    server = bench.serve([UNCLEAR, written(HOLLOW, BETTER), ANSWERS])
-    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
-    assert roles(annotation) == ["screener", "writer", "writer", "arbiter"]
+    server = bench.serve([*IN_DOUBT, written(HOLLOW, BETTER), ANSWERS])
+    annotation = await bench.committee(always(PASSED), configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "writer", "arbiter"]
     again = [call for call in server.calls if call["role"] == "writer"][1]
     assert "anything but None" in again["messages"][1]["content"]
     assert [execution.program for execution in annotation.executions] == [HOLLOW, BETTER]
@@ -167,9 +178,9 @@ async def test_a_void_oracle_is_written_once_more_with_the_reason(bench: Bench, 
 
 
 async def test_mutants_that_survive_are_told_to_the_writer(bench: Bench, pair: Pair) -> None:
-    server = bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    server = bench.serve([*IN_DOUBT, written(GOOD), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
-    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
     again = [call for call in server.calls if call["role"] == "writer"][1]
     assert "text[::-1] → text" in again["messages"][1]["content"]
     assert standing(annotation) == (1, "void_oracle", 1, 1)
@@ -178,8 +189,8 @@ async def test_mutants_that_survive_are_told_to_the_writer(bench: Bench, pair: P
 async def test_an_oracle_that_stays_void_reaches_the_arbiter_marked_as_such(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(HOLLOW), FALLS_SHORT])
-    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    bench.serve([*IN_DOUBT, written(HOLLOW), FALLS_SHORT])
+    annotation = await bench.committee(always(PASSED), configuration="spec").judge(pair)
     assert roles(annotation).count("writer") == 2
     assert "proves nothing" in said_to_arbiter(bench)
     assert "What the program tests, the code does" not in said_to_arbiter(bench)
@@ -189,9 +200,9 @@ async def test_an_oracle_that_stays_void_reaches_the_arbiter_marked_as_such(
 async def test_a_failing_assertion_brings_in_a_program_that_has_not_seen_the_code(
     bench: Bench, pair: Pair
 ) -> None:
-    server = bench.serve([UNCLEAR, written(GOOD), written_blind(), FALLS_SHORT])
-    annotation = await bench.committee(always(FAILED), configuration="gated").judge(pair)
-    assert roles(annotation) == ["screener", "writer", "blind_writer", "arbiter"]
+    server = bench.serve([*IN_DOUBT, written(GOOD), written_blind(), FALLS_SHORT])
+    annotation = await bench.committee(always(FAILED), configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "blind_writer", "arbiter"]
     seen = next(call for call in server.calls if call["role"] == "blind_writer")
     assert "def backwards(text):" in seen["messages"][1]["content"]
     assert "[::-1]" not in seen["messages"][1]["content"]
@@ -203,9 +214,9 @@ async def test_a_failing_assertion_brings_in_a_program_that_has_not_seen_the_cod
 async def test_a_failure_that_no_second_program_confirms_does_not_count_against_the_code(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), written_blind(), ANSWERS])
+    bench.serve([*IN_DOUBT, written(GOOD), written_blind(), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)
-    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
     assert "does not count against the code" in said_to_arbiter(bench)
     assert standing(annotation) == (1, "valid_oracle", 3, 2)
 
@@ -213,8 +224,8 @@ async def test_a_failure_that_no_second_program_confirms_does_not_count_against_
 async def test_a_failure_beside_a_void_second_program_is_no_valid_oracle(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), written_blind(HOLLOW), ANSWERS])
-    annotation = await bench.committee(always(FAILED), configuration="gated").judge(pair)
+    bench.serve([*IN_DOUBT, written(GOOD), written_blind(HOLLOW), ANSWERS])
+    annotation = await bench.committee(always(FAILED), configuration="spec").judge(pair)
     assert "does not count against the code" in said_to_arbiter(bench)
     assert standing(annotation) == (1, "void_oracle", 2, 1)
 
@@ -229,29 +240,25 @@ async def test_without_gates_a_failing_assertion_asks_nobody_else(bench: Bench, 
 async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    bench.serve([*IN_DOUBT, written(GOOD), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=raised())
-    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
-    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "arbiter"]
     assert annotation.support == "void_oracle"
 
 
-def test_claims_are_not_run_without_the_imports_of_their_code() -> None:
-    with pytest.raises(ValidationError, match="scaffolding cannot be off in `spec`"):
-        AnnotationSettings(configuration="spec", scaffolding="off")
+ROWS: tuple[Configuration, ...] = ("executor", "paper", "spec")
 
 
-ROWS: tuple[Configuration, ...] = ("executor", "paper", "gated")
-
-
-@pytest.mark.parametrize("scaffolding", ["auto", "on", "off"])
+@pytest.mark.parametrize("scaffolding", [False, True])
 @pytest.mark.parametrize("configuration", ROWS)
 async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
-    bench: Bench, configuration: Configuration, scaffolding: Literal["auto", "on", "off"]
+    bench: Bench, configuration: Configuration, scaffolding: bool
 ) -> None:
     method = "def backwards(self, text):\n    return np.array(text)[::-1]"
     pair = Pair(query=Query.of("reverse a string"), code=Code.of(method))
-    bench.serve([UNCLEAR, written(GOOD), written_blind(), ANSWERS])
+    screening = IN_DOUBT if configuration == "spec" else (UNCLEAR,)
+    bench.serve([*screening, written(GOOD), written_blind(), ANSWERS])
     sandbox = always(FAILED)
     annotation = AnnotationSettings(configuration=configuration, scaffolding=scaffolding)
     settings = Settings(
@@ -263,14 +270,14 @@ async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
     await committee.judge(pair)
     await committee.close()
     gets = configuration_of(annotation).scaffolding
-    assert gets == (scaffolding == "on" or (scaffolding == "auto" and configuration == "gated"))
+    assert gets == (scaffolding or configuration == "spec")
     ((code, bare),) = sandbox.asked
     assert bare is not gets
     assert ("DummySelf" in code, "import numpy" in code) == (gets, gets)
     assert (code == method) is not gets
     (asked,) = [call for call in bench.server.calls if call["role"] == "writer"]
     system = asked["messages"][0]["content"]
-    assert ("DummySelf" in system) == (configuration == "gated")
+    assert ("DummySelf" in system) == (configuration == "spec")
     published = ("functional requirements", "edge cases", "constraints on behaviour")
-    assert all(demand in system for demand in published) is (configuration != "gated")
+    assert all(demand in system for demand in published) is (configuration != "spec")
     assert "two to five" not in system

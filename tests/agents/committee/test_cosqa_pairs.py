@@ -74,7 +74,7 @@ async def test_real_pairs_get_the_labels_that_the_replies_and_the_runs_lead_to(
 ) -> None:
     scripted = scripted_pairs()
     bench.serve(script(scripted))
-    committee = bench.committee(sandbox, configuration="gated")
+    committee = bench.committee(sandbox, configuration="spec", evidence="read")
     made = await judge_all(committee, [item.pair for item in scripted], LIMITS.machine_slots)
     assert [item.label for item in made] == [item.label for item in scripted]
     assert {item.status for item in made} == {"labelled"}
@@ -116,7 +116,7 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
     expected = [item.label for item in pairs]
     bench.serve(script(scripted), kind=FaultyServer)
     sandbox = as_the_labels_say(scripted, broken_every=20)
-    committee = bench.committee(sandbox, configuration="gated", timeout_s=2.0)
+    committee = bench.committee(sandbox, configuration="spec", evidence="read", timeout_s=2.0)
     made = await judge_all(committee, [item.pair for item in pairs], at_once=16)
     statuses = Counter(item.status for item in made)
     assert statuses.total() == 1_000
@@ -129,7 +129,9 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
         assert annotation.calls
 
     bench.serve(script(scripted), kind=PlainServer)
-    healthy = bench.committee(FakeSandbox(lambda program, installed: PASSED), configuration="gated")
+    healthy = bench.committee(
+        FakeSandbox(lambda program, installed: PASSED), configuration="spec", evidence="read"
+    )
     again = [item.pair for item, old in zip(pairs, made, strict=True) if old.status == "failed"]
     assert {item.status for item in await judge_all(healthy, again, 16)} <= {
         "labelled",

@@ -73,7 +73,7 @@ class Variant:
     @property
     def settings(self) -> Settings:
         model = {"llm": LanguageModelSettings(model="openai/scripted")}
-        return Settings.model_validate({**on("gated"), **model, **self.sections})
+        return Settings.model_validate({**on("spec"), **model, **self.sections})
 
 
 def by_lot(*parts: object) -> random.Random:
@@ -207,25 +207,20 @@ TEXTS = {  # text → role
     "specified_screener": "screener",
 }
 VARIANTS = {
-    **{name: Variant(on(name)) for name in ("gated", "paper", "executor", "writer")},
+    **{name: Variant(on(name)) for name in ("spec", "paper", "executor", "writer")},
     **{name: Variant(on(name)) for name in ("simulated", "arbiter", "single", "v1-half")},
-    "tested": Variant(on("gated", evidence="all")),
-    **{f"gated, {role}": Variant(prompts={role: " Mind."}) for role in ROLES},
-    "spec": Variant(on("spec")),
-    **{f"spec, {role}": Variant(on("spec"), {role: " Mind."}) for role in ("arbiter", *OF_CLAIMS)},
-    "spec, tries": Variant(on("spec", max_try_time=0)),
-    "spec, image": Variant(on("spec"), sandbox="image 2"),
-    "spec, gates": Variant({**on("spec"), "gates": GateSettings(mutants=3)}),
+    "tested": Variant(on("spec", evidence="all")),
+    "executor, tested": Variant(on("executor", evidence="all")),
+    **{f"spec, {role}": Variant(prompts={role: " Mind."}) for role in (*ROLES, *OF_CLAIMS)},
     "paper, command_fixer": Variant(on("paper"), {"command_fixer": " Mind."}),
     "paper, judge": Variant(on("paper"), {"exact_judge": " Mind."}),
-    **{f"tries {n}": Variant(on("gated", max_try_time=n)) for n in (0, 1)},
+    **{f"tries {n}": Variant(on("spec", max_try_time=n)) for n in (0, 1)},
     "paper, tries": Variant(on("paper", max_try_time=0)),
     "gates": Variant({"gates": GateSettings(mutants=3, min_mutation_score=0.9)}),
     "time-out": Variant({"gates": GateSettings(mutant_timeout_s=1)}),
     "memory": Variant({"sandbox": SandboxSettings(memory_mb=256)}),
     "image": Variant(sandbox="image 2"),
-    "bare": Variant(on("gated", scaffolding="off")),
-    "executor, scaffolded": Variant(on("executor", scaffolding="on")),
+    "executor, scaffolded": Variant(on("executor", scaffolding=True)),
     "model": Variant({"llm": LanguageModelSettings(model="openai/other")}),
     "temperature": Variant({"llm": LanguageModelSettings(model="openai/scripted", temperature=1)}),
     "round": Variant(labelling_round=2),
@@ -278,16 +273,17 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
         for first, second in pairs:
             assert outcome(first) == outcome(second), (one, other, first.met)
     some = {pair for pair, items in fresh.items() if 0 < len(items) < len(PAIRS)}
-    screened = {("gated", f"gated, {role}") for role in ROLES if role != "screener"}
-    assert screened | {("gated", "image"), ("gated", "gates"), ("gated", "paper")} <= some
-    unasked = {("spec", f"spec, {role}") for role in ("value_reader", "claims_arbiter", "arbiter")}
-    assert unasked | {("spec", f"spec, {part}") for part in ("tries", "image", "gates")} <= some
-    for none in ("gated", "spec, specifier"):
+    of_all = ("specifier", "screener")
+    unasked = {("spec", f"spec, {role}") for role in (*ROLES, *OF_CLAIMS) if role not in of_all}
+    assert unasked | {("spec", part) for part in ("tries 0", "image", "gates")} <= some
+    assert {("paper", "executor"), ("paper", "writer")} <= some, "they have one screener"
+    for none in ("model", "round", "temperature", "single", "paper"):
         assert not fresh["spec", none], none
-    for none in ("model", "round", "temperature", "tested", "gated, screener", "single", "spec"):
-        assert not fresh["gated", none], none
+    for none in of_all:
+        assert not fresh["spec", f"spec, {none}"], none
+    assert not fresh["executor", "executor, tested"]
     assert any(item.path.startswith("claims_") for item in annotations["spec"])
-    assert len(fresh["gated", "gated"]) == len(fresh["paper", "paper, judge"]) == len(PAIRS)
+    assert len(fresh["spec", "spec"]) == len(fresh["paper", "paper, judge"]) == len(PAIRS)
 
 
 def outcome(annotation: Annotation) -> tuple[object, ...]:
@@ -298,7 +294,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
 
 
 def body(**sections: Any) -> dict[str, object]:
-    return recipe_of(Settings(**{**on("gated"), **sections}), "image 1")
+    return recipe_of(Settings(**{**on("spec"), **sections}), "image 1")
 
 
 def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
@@ -318,9 +314,9 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
         ({"sandbox": SandboxSettings(memory_mb=99)}, "screener", ()),
         ({"sandbox": SandboxSettings(memory_mb=99)}, "box,screener", ("limits of the sandbox",)),
         ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model",)),
-        (on("gated", max_try_time=9), "screener,writer", ("rounds of repair",)),
-        (on("gated", max_try_time=9), "box,screener", ()),
-        (on("gated", evidence="all"), "screener", ("agents",)),
+        (on("spec", max_try_time=9), "screener,writer", ("rounds of repair",)),
+        (on("spec", max_try_time=9), "box,screener", ()),
+        (on("spec", evidence="all"), "screener", ("evidence",)),
         (on("v1-half"), "screener", ("agents",)),
     ],
 )
@@ -343,5 +339,5 @@ def test_a_changed_prompt_is_named_by_its_agent(
 
 def test_the_criterion_is_told_by_the_recipe() -> None:
     assert criterion_of(body(**on("v1-half"))) == "half"
-    assert {criterion_of(body(**on(name))) for name in ("v1-exact", "gated")} == {"exact"}
+    assert {criterion_of(body(**on(name))) for name in ("v1-exact", "spec")} == {"exact"}
     assert criterion_of({"configuration": "of another release"}) == "exact"

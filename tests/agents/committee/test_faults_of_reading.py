@@ -29,7 +29,7 @@ from tests.fakes.sandbox import FakeSandbox
 from tests.real_sandbox import real_sandbox
 
 LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
-GATED = CONFIGURATIONS["gated"]
+SPEC = CONFIGURATIONS["spec"]
 GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
 
 real = pytest.mark.docker
@@ -116,7 +116,7 @@ async def test_2_an_exception_of_the_codes_own_logic_is_evidence_and_not_repaire
     replies = [fixes(("replace_program", SWALLOWS)), written_blind(blind), written(SWALLOWS)]
     bench.serve([*replies, ANSWERS])
     pair = pair_of(FIRST, "first item of a list, None where it has none")
-    new = await course_of(bench, sandbox, pair, OF_NOTHING, GATED)
+    new = await course_of(bench, sandbox, pair, OF_NOTHING, SPEC)
     assert new.roles == ["blind_writer", "arbiter"]
     assert [item.evidence for item in new.attempts] == [RunEvidence.CODE_RAISED] * 2
     assert [item.is_valid for item in new.attempts] == [True, True]
@@ -131,7 +131,7 @@ async def test_2_an_exception_that_no_second_program_confirms_does_not_count(
 ) -> None:
     blind = "from target import first\ndef test_it():\n    assert first([1, 2]) == 1"
     bench.serve([written_blind(blind), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(FIRST), OF_NOTHING, GATED)
+    new = await course_of(bench, sandbox, pair_of(FIRST), OF_NOTHING, SPEC)
     assert [item.evidence for item in new.attempts] == ["code_raised", "passed"]
     assert not is_confirmed(new.attempts)
     assert "no second, independent one agrees" in new.told[-1]
@@ -142,7 +142,7 @@ async def test_2_a_program_that_came_to_a_limit_is_written_once_more_and_not_rep
 ) -> None:
     bench.serve([rule("fixer", GAVE_UP), written(OF_NOTHING), ANSWERS])
     stopped = FakeSandbox(lambda program, _: ExecutionResult(outcome="timeout", message="2 s"))
-    new = await course_of(bench, stopped, pair, OF_NOTHING, GATED)
+    new = await course_of(bench, stopped, pair, OF_NOTHING, SPEC)
     assert new.roles == ["writer", "arbiter"]
     assert "timeout: 2 s; test smaller values" in new.told[0]
     assert "Stopped: " in new.told[-1]
@@ -166,7 +166,7 @@ async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_
 ) -> None:
     to_code = ("add_import_to_code", IMPORT)
     bench.serve([fixes(("add_import", IMPORT), to_code), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, GATED)
+    new = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, SPEC)
     first, second = new.told_to("fixer")
     assert "in vain" not in first
     assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
@@ -185,7 +185,7 @@ async def test_3_what_was_imported_stays_for_a_second_program(
     blind = f"# by the query alone\n{wrong}"
     bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
     pair = pair_of(AREA)
-    new = await course_of(bench, sandbox, pair, wrong, GATED)
+    new = await course_of(bench, sandbox, pair, wrong, SPEC)
     assert [item.draft.beside for item in new.attempts] == [IMPORT, IMPORT]
     assert is_confirmed(new.attempts)
 
@@ -207,7 +207,7 @@ async def test_3_only_what_the_code_lacks_is_added_to_it(
     lacking = ExecutionResult(
         outcome="raised", error_type="NameError", message="name 'floor' is not defined"
     )
-    new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, GATED)
+    new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, SPEC)
     assert new.first.draft.beside == ""
     assert [fix.problem for fix in new.first.draft.failed_fixes] == [problem]
     assert problem in new.told_to("fixer")[1]
@@ -227,7 +227,7 @@ async def test_4_mistakes_beside_the_querys_demand_do_not_fail_a_sound_program(
 ) -> None:
     bench.serve([written(OF_JOINED), ANSWERS])
     pair = pair_of(JOINED, "join words by spaces")
-    new = await course_of(bench, sandbox, pair, OF_JOINED, GATED)
+    new = await course_of(bench, sandbox, pair, OF_JOINED, SPEC)
     assert new.roles == ["arbiter"]
     assert new.first.is_valid
     assert new.first.report is not None
@@ -280,8 +280,8 @@ async def test_4_a_dozen_mutants_are_run_where_the_code_has_so_many() -> None:
 
 
 def test_4_the_requirement_of_mutants_stands_in_the_first_prompt() -> None:
-    assert "versions of the code with one mistake" in system_text(GATED.writer_type.text_name())
-    assert "test nothing for their sake" in GATED.writer_type.once_more
+    assert "versions of the code with one mistake" in system_text(SPEC.writer_type.text_name())
+    assert "test nothing for their sake" in SPEC.writer_type.once_more
 
 
 SCALED = "def scaled(self, number):\n    if self.is_on():\n        return number * self.factor\n"
@@ -298,7 +298,7 @@ async def test_5_a_blind_writer_knows_by_name_what_a_methods_object_needs(
 ) -> None:
     bench.serve([written_blind(WITHOUT), fixes(), ANSWERS])
     pair = pair_of(SCALED)
-    new = await course_of(bench, sandbox, pair, OF_SCALED, GATED)
+    new = await course_of(bench, sandbox, pair, OF_SCALED, SPEC)
     (told,) = new.told_to("blind_writer")
     assert "factor, is_on\n" in told
     assert "number * " not in told
@@ -323,7 +323,7 @@ async def test_7_missing_surroundings_turned_into_a_failed_assertion_are_no_fail
     bench: Bench, sandbox: Sandbox
 ) -> None:
     bench.serve([written_blind(TURNS_INTO_A_FAILURE), fixes(), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, GATED)
+    new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, SPEC)
     assert new.roles == ["fixer", "arbiter"]
     assert new.first.outcome is RunOutcome.SURROUNDINGS_MISSING
 
@@ -333,7 +333,7 @@ async def test_7_the_arbiter_is_told_that_an_exception_became_a_failed_assertion
     bench: Bench, sandbox: Sandbox
 ) -> None:
     bench.serve([written_blind(TURNS_INTO_A_FAILURE), ANSWERS])
-    new = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, GATED)
+    new = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, SPEC)
     assert "The program catches what the code raises." in new.told[-1]
     assert "line 3 catches Exception" in new.told[-1]
     assert "test_it: exception of the code's own logic" in new.told[-1]
@@ -345,7 +345,7 @@ async def test_7_a_repair_that_would_hide_what_the_code_raises_is_refused(bench:
     called_wrongly = OF_NOTHING.replace("first([])", "first()")
     fault = ExecutionResult(outcome="raised", error_type="TypeError", message="missing 1 argument")
     boxes = FakeSandbox(lambda _, __: fault)
-    new = await course_of(bench, boxes, pair_of(FIRST), called_wrongly, GATED)
+    new = await course_of(bench, boxes, pair_of(FIRST), called_wrongly, SPEC)
     assert new.first.draft.program == called_wrongly
     assert "which would hide what the code does" in new.told_to("fixer")[1]
 
@@ -357,7 +357,7 @@ async def test_each_kind_of_outcome_has_its_own_line_for_the_arbiter(
     bench.serve([ANSWERS])
     result = ExecutionResult(outcome="passed" if outcome is RunOutcome.PASSED else "raised")
     attempt = Attempt(draft=Draft(reading="r", program="assert 1"), result=result, outcome=outcome)
-    await GATED.arbiter_type(bench.model()).judge(pair, [attempt])
+    await SPEC.arbiter_type(bench.model()).judge(pair, [attempt])
     (call,) = bench.server.calls
     told = str(call["messages"][1]["content"]).splitlines()
     names = ("Passed: ", "Failed assertion: ", "Exception of", "Missing", "Stopped: ", "The test's")

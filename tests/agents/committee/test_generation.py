@@ -12,8 +12,9 @@ from agents.roles.code_writer import RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.records import ExecutionResult, Query
 from tests.agents.committee.test_configurations import GOOD, written
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
+from tests.fakes.specified import SCREENING, claims_run
 
 QUERY = Query.of("python reverse a string")
 CODE = "def backwards(text):\n    return text[::-1]"
@@ -32,9 +33,10 @@ async def answer(
 ) -> tuple[WrittenAnswer | None, int]:
     """Return what became of a written answer, and how many boxes it took."""
     blind = rule("blind_writer", {"reply": {"reading": "r", "program": GOOD}})
-    bench.serve([rule("code_writer", {"reply": {"code": code}}), written(GOOD), blind, verdict])
+    by_program = [*IN_DOUBT, written(GOOD), blind, verdict]
+    bench.serve([rule("code_writer", {"reply": {"code": code}}), *by_program])
     sandbox = FakeSandbox(lambda program, installed: result)
-    committee = bench.committee(sandbox, configuration="gated", evidence="all")
+    committee = bench.committee(sandbox, configuration="spec", evidence="all")
     found = await written_answer(QUERY, refused, bench.model(), committee, snippets=snippets)
     return found, sandbox.made
 
@@ -49,6 +51,25 @@ async def test_an_answer_is_tested_in_a_box_whichever_way_it_was_written(
     assert [call.role for call in found.calls] == ["code_writer"]
     assert found.annotation is not None
     assert found.annotation.support == "valid_oracle"
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [({}, "verified"), ({"'abc'": "'abc'", "'aab'": "'aab'"}, "refused")]
+)
+async def test_claims_that_can_be_run_decide_without_a_program(
+    bench: Bench, given: dict[str, str], status: str
+) -> None:
+    verdict = "unclear_behaviour"
+    screening = rule("screener", {"reply": SCREENING | {"verdict": verdict, "call": ""}})
+    values = ({"reply": {"reason": "r", "value": value}} for value in ("'cba'", "'baa'"))
+    writes = rule("code_writer", {"reply": {"code": CODE}})
+    bench.serve([writes, SPECIFIED, screening, rule("value_reader", *values)])
+    committee = bench.committee(FakeSandbox(claims_run(given)), configuration="spec")
+    found = await written_answer(QUERY, (), bench.model(), committee)
+    assert found is not None
+    assert found.annotation is not None
+    assert (found.status, found.annotation.decided_by) == (status, "claims")
+    assert found.annotation.executions
 
 
 async def test_what_the_agents_refuse_is_refused_with_their_reason(bench: Bench) -> None:

@@ -29,9 +29,9 @@ from tests.agents.committee.test_configurations import (
     written,
     written_blind,
 )
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, lacks, raised
-from tests.fakes.specified import SCREENING, SPECIFICATION, claims_run
+from tests.fakes.specified import SCREENING, claims_run
 
 MENDED = {"diagnosis": "d", "action": "add_import", "content": "import math"}
 INSTALLED = {"diagnosis": "d", "action": "install", "content": "missing"}
@@ -64,7 +64,6 @@ def as_the_box_says(program: str, installed: frozenset[str]) -> ExecutionResult:
     return PASSED if {"six", "touch data.txt"} <= installed else raised()
 
 
-SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
 SAYS_NO = rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})
 
 
@@ -82,20 +81,20 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
     "read": ("single", STEPWISE, FakeSandbox(lambda program, installed: PASSED)),
     "imagined": ("simulated", [UNCLEAR, written(GOOD), IMAGINED, FALLS_SHORT],
                  FakeSandbox(lambda program, installed: PASSED)),
-    "mended": ("gated", [UNCLEAR, written(GOOD), FIXES, ANSWERS],
+    "mended": ("spec", [*IN_DOUBT, written(GOOD), FIXES, ANSWERS],
                FakeSandbox(as_the_program_says, ["PyYAML"])),
     "by commands": ("paper", [UNCLEAR, written(GOOD), COMMANDS, ANSWERS],
                     FakeSandbox(as_the_box_says, ["PyYAML", "six"])),
-    "valid": ("gated", [UNCLEAR, written(GOOD), ANSWERS],
+    "valid": ("spec", [*IN_DOUBT, written(GOOD), ANSWERS],
               FakeSandbox(lambda program, installed: PASSED)),
-    "written twice": ("gated", [UNCLEAR, written(HOLLOW, BETTER), FALLS_SHORT],
+    "written twice": ("spec", [*IN_DOUBT, written(HOLLOW, BETTER), FALLS_SHORT],
                       FakeSandbox(lambda program, installed: PASSED)),
-    "survived by mutants": ("gated", [UNCLEAR, written(GOOD), ANSWERS],
+    "survived by mutants": ("spec", [*IN_DOUBT, written(GOOD), ANSWERS],
                             FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)),
-    "failed and confirmed": ("gated", [UNCLEAR, written(GOOD), written_blind(), FALLS_SHORT],
+    "failed and confirmed": ("spec", [*IN_DOUBT, written(GOOD), written_blind(), FALLS_SHORT],
                              FakeSandbox(lambda program, installed: FAILED)),
     "failed and not confirmed": (
-        "gated", [UNCLEAR, written(GOOD), written_blind(), ANSWERS],
+        "spec", [*IN_DOUBT, written(GOOD), written_blind(), ANSWERS],
         FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)),
     "unreadable": ("paper", [UNCLEAR, rule("writer", {"text": "no"})],
                    FakeSandbox(lambda program, installed: PASSED)),

@@ -13,7 +13,7 @@ from agents.roles.writer import BlindWriter
 from infra.errors import BoxLostError, ModelRefusedError
 from infra.languages.python import Python
 from infra.records import ExecutionResult, Pair
-from infra.settings import GateSettings
+from infra.settings import Configuration, GateSettings
 from tests.agents.committee.test_configurations import (
     ANSWERS,
     BETTER,
@@ -24,7 +24,7 @@ from tests.agents.committee.test_configurations import (
     written,
     written_blind,
 )
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import IN_DOUBT, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, raised
 
 GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
@@ -41,32 +41,32 @@ def breaking(results: Iterator[ExecutionResult]) -> FakeSandbox:
     return FakeSandbox(run)
 
 
-@pytest.mark.parametrize("configuration", ["gated", "paper"])
+@pytest.mark.parametrize("configuration", ["spec", "executor"])
 async def test_attempts_hold_each_program_in_its_last_form(
-    bench: Bench, pair: Pair, configuration: str
+    bench: Bench, pair: Pair, configuration: Configuration
 ) -> None:
     bench.serve([written_blind(), written(BETTER)])
-    gated = configuration == "gated"
+    gates = CONFIGURATIONS[configuration].gates
     tester = testers.Tester(
         sandbox=FakeSandbox(lambda program, installed: FAILED),
         language=Python(),
-        configuration=CONFIGURATIONS["gated" if gated else "executor"],
+        configuration=CONFIGURATIONS[configuration],
         max_try_time=0,
-        validator=OracleValidator(GateSettings(), Python()) if gated else None,
+        validator=OracleValidator(GateSettings(), Python()) if gates else None,
     )
     trace = Trace(bench.model())
     attempts = await tester.test(pair, Draft(reading="r", program=GOOD), trace)
-    programs = [GOOD, BLIND] if gated else [GOOD]
+    programs = [GOOD, BLIND] if gates else [GOOD]
     assert [attempt.draft.program for attempt in attempts] == programs
-    assert [attempt.is_valid for attempt in attempts] == [gated] * len(programs)
+    assert [attempt.is_valid for attempt in attempts] == [gates] * len(programs)
     assert [run.program for run in trace.executions] == programs
     assert [run.round for run in trace.executions] == list(range(len(programs)))
     assert [run.oracle for run in trace.executions] == [attempt.report for attempt in attempts]
 
 
 async def test_a_run_is_kept_though_its_validation_breaks_off(bench: Bench, pair: Pair) -> None:
-    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
-    committee = bench.committee(breaking(iter([PASSED])), configuration="gated")
+    bench.serve([*IN_DOUBT, written(GOOD), ANSWERS])
+    committee = bench.committee(breaking(iter([PASSED])), configuration="spec")
     annotation = await committee.judge(pair)
     assert (annotation.status, annotation.path) == ("failed", "sandbox_unavailable")
     (execution,) = annotation.executions
@@ -76,21 +76,21 @@ async def test_a_run_is_kept_though_its_validation_breaks_off(bench: Bench, pair
 async def test_runs_and_calls_are_kept_though_a_later_program_breaks_off(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(HOLLOW, BETTER), ANSWERS])
-    committee = bench.committee(breaking(iter([PASSED])), configuration="gated")
+    bench.serve([*IN_DOUBT, written(HOLLOW, BETTER), ANSWERS])
+    committee = bench.committee(breaking(iter([PASSED])), configuration="spec")
     annotation = await committee.judge(pair)
     assert annotation.status == "failed"
     assert [run.program for run in annotation.executions] == [HOLLOW]
     assert annotation.executions[0].oracle is not None
-    assert [call.role for call in annotation.calls] == ["screener", "writer", "writer"]
+    assert [call.role for call in annotation.calls] == ["specifier", "screener", "writer", "writer"]
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
 async def test_runs_are_kept_though_the_fixer_cannot_be_read(
     bench: Bench, pair: Pair, rounds: int
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), rule("fixer", {"text": "no"}), ANSWERS])
-    annotation = await bench.committee(breaking(iter([raised()])), rounds, "gated").judge(pair)
+    bench.serve([*IN_DOUBT, written(GOOD), rule("fixer", {"text": "no"}), ANSWERS])
+    annotation = await bench.committee(breaking(iter([raised()])), rounds, "spec").judge(pair)
     assert (annotation.status, annotation.path) == ("undecided", "unreadable_reply")
     assert [run.result.outcome for run in annotation.executions] == ["raised"]
     assert [call.role for call in annotation.calls].count("fixer") == 2
@@ -99,13 +99,13 @@ async def test_runs_are_kept_though_the_fixer_cannot_be_read(
 async def test_pairs_that_are_judged_at_once_have_traces_of_their_own(
     bench: Bench, pair: Pair
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), GIVES_UP, ANSWERS])
+    bench.serve([*IN_DOUBT, written(GOOD), GIVES_UP, ANSWERS])
     model = bench.model()
     first, second = Trace(model), Trace(model)
     tester = testers.Tester(
         sandbox=FakeSandbox(lambda program, installed: raised()),
         language=Python(),
-        configuration=CONFIGURATIONS["gated"],
+        configuration=CONFIGURATIONS["spec"],
         max_try_time=1,
         validator=None,
     )
@@ -138,7 +138,7 @@ async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -
     tester = testers.Tester(
         sandbox=sandbox,
         language=Python(),
-        configuration=CONFIGURATIONS["gated"],
+        configuration=CONFIGURATIONS["spec"],
         max_try_time=0,
         validator=OracleValidator(GateSettings(), Python()),
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
-from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, written
-from tests.agents.conftest import Bench
+from tests.agents.committee.test_configurations import ANSWERS, written
+from tests.agents.conftest import IN_DOUBT, Bench
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
 HEAD = "from target import backwards\n"
@@ -51,9 +51,9 @@ def test_a_program_nested_too_deeply_is_not_readable() -> None:
 async def test_a_model_that_repeats_itself_ends_no_pair(
     bench: Bench, pair: Pair, shape: str
 ) -> None:
-    bench.serve([UNCLEAR, written(nested(2_000)[shape]), ANSWERS])
+    bench.serve([*IN_DOUBT, written(nested(2_000)[shape]), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED)
-    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
     assert (annotation.status, annotation.support) == ("labelled", "void_oracle")
 
 
@@ -64,10 +64,10 @@ async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench, pair:
         "reply": {"diagnosis": "d", "action": "add_import", "content": "import " + "a." * 5_000}
     }
     bench.serve(
-        [UNCLEAR, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS]
+        [*IN_DOUBT, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS]
     )
     raised = ExecutionResult(outcome="raised", error_type="RecursionError")
-    annotation = await bench.committee(FakeSandbox(lambda *_: raised), configuration="gated").judge(
+    annotation = await bench.committee(FakeSandbox(lambda *_: raised), configuration="spec").judge(
         pair
     )
     assert annotation.path == "unclear_never_executable"

@@ -78,7 +78,7 @@ def test_the_tables_fit_the_terminal_and_cut_no_figure(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     people = "the median of four annotators who were asked by mail in autumn"
-    print_scores([score("always 1"), score(people), score("gated", "openai/m")], "figures.json")
+    print_scores([score("always 1"), score(people), score("spec", "openai/m")], "figures.json")
     tables = capsys.readouterr().out.split("\ndecided:")[0].splitlines()
     assert max(map(len, tables)) <= width
     assert all("0.600" in line for line in tables if " of 5" in line), tables

@@ -28,7 +28,7 @@ PLAN = RunPlan(
     collection="std<lib>",
     recipe_id=RecipeId("r"),
     model="openai/m",
-    configuration="gated",
+    configuration="spec",
     candidates=600,
     fresh=188,
     without_code=2,
@@ -112,7 +112,7 @@ def expected(usd: float | None) -> Expected:
 def one_plan(usd: float | None) -> RunPlan:
     """Return a plan of 240 pairs."""
     return RunPlan(
-        collection="my_codes", recipe_id=RecipeId("r"), model="openai/m", configuration="gated",
+        collection="my_codes", recipe_id=RecipeId("r"), model="openai/m", configuration="spec",
         candidates=900, fresh=488, expected=expected(usd), basis="past runs",
         reasons=(
             ReasonPlan(reason="stale", pending=372, taken=200, expected=expected(usd)),

@@ -35,7 +35,7 @@ from tasks.stages.compare_annotators import (
     score_majority,
     settings_of_annotators,
 )
-from tests.agents.conftest import rule
+from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.flows.world import read
@@ -158,8 +158,10 @@ def test_the_average_human_has_the_mean_accuracy_and_the_alpha_of_all_people() -
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     program = "from target import plus\nassert plus(1) > 0"
+    *by_specification, in_doubt = IN_DOUBT  # who is asked last, after the rows of the ablation
     script = [
-        rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
+        *by_specification,
+        rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}, *in_doubt["steps"]),
         read("answers"),
         rule("writer", {"reply": {"reading": "r", "program": program}}),
         rule("simulator", {"reply": {"outcome": "passed", "message": ""}}),
@@ -199,7 +201,7 @@ def test_all_configurations_are_scored_once_and_paid_once(
         llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
         sandbox=SandboxSettings(backend=fake_backend),
     )
-    rows: tuple[Configuration, ...] = ("single", "writer", "simulated", "paper", "gated")
+    rows: tuple[Configuration, ...] = ("single", "writer", "simulated", "paper", "spec")
     chance, *first = compared(settings, *rows)
     assert chance.name == "always 1"
     assert [score.name for score in first] == [f"{row} · openai/scripted" for row in rows]
@@ -207,9 +209,9 @@ def test_all_configurations_are_scored_once_and_paid_once(
     assert {score.agreement.kappa for score in first} == {0}
     by_row = dict(zip(rows, first, strict=True))
     assert (by_row["single"].executable, by_row["paper"].executable) == (None, 1)
-    assert (by_row["paper"].valid_oracles, by_row["gated"].valid_oracles) == (None, 1)
-    assert by_row["gated"].mutation_score == 1
-    assert by_row["gated"].usd is None
+    assert (by_row["paper"].valid_oracles, by_row["spec"].valid_oracles) == (None, 1)
+    assert by_row["spec"].mutation_score == 1
+    assert by_row["spec"].usd is None
     calls_before = len(server.calls)
     again = compared(settings, *rows)
     assert again == [chance, *first]

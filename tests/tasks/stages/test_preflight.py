@@ -40,7 +40,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenEngi
     del backends._entries["open"]
 
 
-def settings_of(*accepted: str, configuration: str = "gated") -> Settings:
+def settings_of(*accepted: str, configuration: str = "spec") -> Settings:
     return Settings(
         llm=LanguageModelSettings(model="openai/scripted", api_key=SecretStr(KEY)),
         sandbox=SandboxSettings(backend="open", accept_without=accepted),

@@ -18,17 +18,18 @@ from infra.settings import (
 from infra.store import open_database
 from sandbox.backends import backends
 from tasks.stages.replay import replay
-from tests.agents.conftest import rule
+from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.annotations import judged
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
+from tests.fakes.specified import SCREENING
 from tests.tasks.stages.test_compare_annotators import TRUTH
 
 PROGRAM = "from target import plus\nassert plus(1) == 3"
 SCRIPT = [
-    rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}}, query="add 0"),
+    rule("screener", {"reply": SCREENING | {"adapter": ""}}, query="add 0"),
     rule("screener", {"text": "nothing"}, query="add 1"),
-    rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
+    *IN_DOUBT,
     rule("writer", {"reply": {"reading": "r", "program": PROGRAM}}),
     rule("blind_writer", {"reply": {"reading": "r", "program": f"# blind\n{PROGRAM}"}}),
     rule("arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}}),
@@ -46,7 +47,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(
         store=StoreSettings(folder=tmp_path),
         llm=LanguageModelSettings(model="openai/scripted"),
-        annotation=AnnotationSettings(configuration="gated"),
+        annotation=AnnotationSettings(configuration="spec", evidence="read"),
         sandbox=SandboxSettings(backend="failing"),
     )
     with ScriptedServer(SCRIPT) as server:
@@ -80,7 +81,7 @@ def test_labels_that_cannot_be_made_again_are_counted_with_the_reason(settings: 
     assert result.pairs == 0
     assert result.left_out == {
         "their texts are not in the store": 1,
-        "no reply to this request of the screener is kept": 3,
+        "no reply to this request of the specifier is kept": 3,
     }
 
 

@@ -14,7 +14,7 @@ from infra.store import Database, generated
 from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
 from tasks.stages.generate.write import Generated, Workshop, _work, verifying_settings
-from tests.agents.conftest import rule
+from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.tasks.stages.generate.world import QUERIES, judged_store, settings_of
@@ -31,6 +31,7 @@ def script(**more: Any) -> list[dict[str, Any]]:
         rule("code_writer", {"reply": {"code": WRONG}}, {"reply": {"code": RIGHT}})
         | {"query": QUERIES[1].text},
         rule("code_writer", more or {"reply": {"code": RIGHT}}) | {"query": QUERIES[2].text},
+        *IN_DOUBT,
         rule("writer", {"reply": {"reading": "r", "program": PROGRAM}}),
         rule("arbiter", {"reply": said}, code="return 0"),
         rule("arbiter", {"reply": fine}),
