@@ -1,0 +1,151 @@
+"""Laws of reading functions: parsed, merged, stamped.
+
+Covers `merging`, `parsed_code`, `stamps`.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SourceError
+from infra.records import Label, Query, SourceInfo
+from infra.settings import SourceSettings
+from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Merged
+from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.stamps import stamp_of
+from tasks.filters import FilterChain
+from tasks.sources import open_source, sources
+from tasks.sources.jsonl import JsonLinesSource
+
+INFO = SourceInfo(name="toy", licence="MIT", revision="1", location="here")
+GOOD, BAD = "def f(x):\n    return x", "def f(x):\n    print x"
+NOT_PARSED = "function does not parse: Python 2 statement"
+
+
+def merged(*texts: str) -> Merged:
+    collection = Merged(FilterChain(("parseable",)))
+    for text in texts:
+        collection.add_function(parse_function(text, "here"))
+    return collection
+
+
+def test_what_a_filter_drops_is_counted_by_reason() -> None:
+    collected = merged(GOOD, BAD, BAD, f"{GOOD}  \n", "x = 1").collected(INFO)
+    assert [code.text for code in collected.codes] == [GOOD]
+    assert collected.dropped == {NOT_PARSED: 2, REPEATED_CODE: 1, "text without a function": 1}
+
+
+def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
+    collection, query = merged(GOOD, BAD), Query.of("q")
+    collection.add_queries([query, Query.of(" q ")])
+    collection.add_labels(
+        Label(
+            query_id=query.query_id,
+            code_id=parse_function(text, "").code.code_id,
+            origin="people",
+            relevance=1,
+        )
+        for text in (GOOD, BAD)
+    )
+    collected = collection.collected(INFO)
+    assert [label.code_id for label in collected.labels] == [collected.codes[0].code_id]
+    assert collected.dropped == {NOT_PARSED: 1, LABEL_OF_DROPPED: 1, REPEATED_QUERY: 1}
+
+
+def test_a_collection_whose_functions_are_all_dropped_is_refused_with_the_reasons() -> None:
+    with pytest.raises(SourceError, match=r"toy has no function.*1 x function does not parse"):
+        merged(BAD).collected(INFO)
+
+
+DEEP = "def f(x):\n    return " + "(" * 300 + "x" + ")" * 300
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("def f(x):\n    print x", "function does not parse: Python 2 statement"),
+        ("def f(x):\n    exec x", "function does not parse: Python 2 statement"),
+        (
+            "def f(x):\n    try:\n        x()\n    except A, e:\n        pass",
+            "function does not parse: Python 2 statement",
+        ),
+        ("def f(x):\n\tif x:\n        return 1", "function does not parse: tabs and spaces mixed"),
+        ("def f(x):\n  y = 1\n   z = 2", "function does not parse: wrong indentation"),
+        ("def f(x):\n    return '\0'", "function does not parse: null byte"),
+        (DEEP, "function does not parse: nested too deeply"),
+        ("def f():\n  return " + "-" * 100_000 + "1", "function does not parse: nested too deeply"),
+        ("def f(:", "function does not parse: invalid syntax"),
+        ("@decorator\n@another", "function does not parse: invalid syntax"),
+        ("class C:\n    x = 1", "text without a function"),
+        ("x = 1", "text without a function"),
+        ("# only a comment", "text without a function"),
+    ],
+)
+def test_a_text_without_a_readable_function_has_a_problem_of_few_words(
+    text: str, problem: str
+) -> None:
+    function = parse_function(text, "codes.jsonl:3", "given")
+    assert (function.syntax, function.parse_error) == (None, problem)
+    assert (function.code.name, function.code.origin) == ("given", "codes.jsonl:3")
+    assert function.text_without_documentation == function.code.text
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "parameters"),
+    [
+        ("def f(a, *, b):\n    return a", "f", ("a", "b")),
+        ("def f(a):\n    return a\n\ndef g(b):\n    return b", "f", ("a",)),
+        ("class C:\n    def m(self, a):\n        return a", "C.m", ("a",)),
+        ("@decorator\ndef f(a): pass", "f", ("a",)),
+        ("import os\n\nasync def f(): pass", "f", ()),
+    ],
+)
+def test_a_text_is_described_by_its_first_function(
+    text: str, name: str, parameters: tuple[str, ...]
+) -> None:
+    function = parse_function(text, "here")
+    assert function.parse_error == ""
+    assert (function.code.name, function.code.parameters) == (name, parameters)
+    assert function.code.text == text
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    JsonLinesSource.write_example(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sources.names())
+def test_the_stamp_knows_every_file_and_every_setting(name: str, tmp_path: Path) -> None:
+    given = {"name": name, **sources.get(name).write_example(tmp_path)}
+    source = SourceSettings.model_validate(given)
+    seen = {stamp_of(open_source(source), "settings"), stamp_of(open_source(source), "others")}
+    assert stamp_of(open_source(source), "settings") in seen
+    files = [file for file in sorted(tmp_path.rglob("*")) if file.is_file()]
+    for number, file in enumerate(files, 3):
+        before = file.stat()
+        file.write_bytes(file.read_bytes())
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+        seen.add(stamp_of(open_source(source), "settings"))
+        assert len(seen) == number, file
+
+
+def test_a_change_soon_after_the_stamp_has_another_time(folder: Path) -> None:
+    source = open_source(SourceSettings.model_validate({"name": "jsonl", "path": folder}))
+    file = folder / "codes.jsonl"
+    for _ in range(20):
+        file.write_bytes(file.read_bytes())
+        stamp = stamp_of(source, "")
+        file.write_bytes(file.read_bytes())
+        assert stamp_of(source, "") != stamp
+
+
+def test_a_clock_that_is_ahead_is_not_waited_for(folder: Path) -> None:
+    source = open_source(SourceSettings.model_validate({"name": "jsonl", "path": folder}))
+    early = time.time_ns() - 10**13
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.corpus.stamps.time.time_ns", lambda: early)
+        patch.setattr("tasks.corpus.stamps.time.sleep", pytest.fail)
+        stamp_of(source, "")

@@ -1,0 +1,168 @@
+"""Laws of small statistics.
+
+Covers `intervals`, `rank_correlation`, `rounds`, `sampling`.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from infra.errors import EstimationError
+from tasks.statistics.agreement import kendall_tau
+from tasks.statistics.intervals import bootstrap_interval
+from tasks.statistics.rounds import majority, rounds_agreement
+from tasks.statistics.sampling import DIFFERENCES, SCORES, Spread, sample_mean
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_an_interval_is_that_of_scipy_up_to_the_draws(level: float) -> None:
+    values = np.random.default_rng(0).beta(0.5, 0.5, size=400)
+    ours = bootstrap_interval(values, level=level, resamples=20_000)
+    theirs = scipy.stats.bootstrap(
+        (values,), np.mean, confidence_level=level, n_resamples=20_000, method="percentile",
+        rng=np.random.default_rng(1), batch=500,
+    ).confidence_interval  # fmt: skip
+    assert ours.mean == pytest.approx(values.mean())
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-3)
+
+
+def test_95_percent_intervals_hold_the_true_mean_19_times_in_20() -> None:
+    generator = np.random.default_rng(3)
+    drawn = (generator.beta(2, 5, size=60) for _ in range(400))
+    found = [bootstrap_interval(values, resamples=400) for values in drawn]
+    assert 0.91 <= np.mean([each.low <= 2 / 7 <= each.high for each in found]) <= 0.98
+
+
+def test_the_same_values_give_the_same_interval_however_many_blocks_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = np.random.default_rng(0).random(50)
+    whole = bootstrap_interval(values)
+    monkeypatch.setattr("tasks.statistics.intervals._CELLS_AT_ONCE", 50 * 64)
+    assert bootstrap_interval(values) == whole
+
+
+@pytest.mark.parametrize("values", [[], [0.3], [0.3, 0.3, 0.3]])
+def test_without_variation_the_interval_is_a_point(values: list[float]) -> None:
+    found = bootstrap_interval(np.array(values, np.float64))
+    assert found.low == pytest.approx(found.mean)
+    assert found.high == pytest.approx(found.mean)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "tau"),
+    [
+        ([0.1, 0.2, 0.3], [5, 6, 7], 1.0),
+        ([0.1, 0.2, 0.3], [7, 6, 5], -1.0),
+        ([1, 2, 3, 4], [1, 2, 4, 3], 4 / 6),  # 5 pairs agree, 1 does not
+        ([1, 1, 2], [1, 2, 3], 2 / 6**0.5),  # tau-b: a tie of one list
+        ([1, 1], [1, 2], None),
+        ([1], [2], None),
+        ([], [], None),
+    ],
+)
+def test_it_is_kendalls_tau_b(
+    first: Sequence[float], second: Sequence[float], tau: float | None
+) -> None:
+    found = kendall_tau(first, second)
+    assert found == (None if tau is None else pytest.approx(tau))
+
+
+@pytest.mark.parametrize(
+    ("votes", "label"),
+    [
+        ((1,), 1),
+        ((None,), None),
+        ((1, 0), None),
+        ((1, 1), 1),
+        ((1, 0, 1), 1),
+        ((0, None, 0), 0),
+        ((1, None, None), None),
+        ((1, 0, None), None),
+        ((1, 1, 0, 0), None),
+        ((), None),
+    ],
+)
+def test_a_label_needs_more_than_half_of_all_rounds(
+    votes: tuple[int | None, ...], label: int | None
+) -> None:
+    assert majority(votes) == label
+
+
+def test_agreement_is_what_the_formula_gives_by_hand() -> None:
+    """Ten pairs, five of each label; the second round turns one label, the third none.
+
+    All rounds: 14 ones and 16 zeros in 30 labels, one pair in which 4 of 6 ordered couples of
+    labels differ: observed (4 / 2) / 30, expected 2 * 14 * 16 / (30 * 29), alpha 195/224. Of the
+    first two: observed 2 / 20, expected 2 * 9 * 11 / (20 * 19), alpha 160/198.
+    """
+    votes = [(1, int(pair > 0), 1) for pair in range(5)] + [(0, 0, 0)] * 5
+    found = rounds_agreement(votes, 3)
+    assert found.alpha == pytest.approx(195 / 224)
+    assert [(two.first, two.second) for two in found.each_two] == [(1, 2), (1, 3), (2, 3)]
+    alphas = [two.alpha for two in found.each_two]
+    assert alphas == pytest.approx([160 / 198, 1, 160 / 198])
+    assert (found.pairs, found.shared, found.unanimous, found.by_majority) == (10, 10, 9, 10)
+
+
+def test_a_round_that_gave_no_label_is_left_out_of_alpha_but_not_of_the_majority() -> None:
+    found = rounds_agreement([(1, None, 1), (0, 0, 0), (1, None, None), (None, None, None)], 3)
+    assert (found.pairs, found.shared, found.unanimous, found.by_majority) == (3, 2, 1, 2)
+    assert found.alpha == pytest.approx(1)
+
+
+@pytest.mark.parametrize("votes", [[], [(1, 1)], [(1, None), (0, None)]])
+def test_without_two_labels_that_differ_alpha_is_undefined(
+    votes: list[tuple[int | None, ...]],
+) -> None:
+    assert rounds_agreement(votes, 2).alpha is None
+
+
+def test_a_case_computed_by_hand() -> None:
+    # variance 1/6 of the four, with 0 and 1 imagined (3/6 + 0.25 + 0.25) / 5 = 0.2; N = 10
+    found = sample_mean(np.array([1, 0, 0.5, 0.5]), 10)
+    half = 3.182446305 * math.sqrt(0.2 / 4 * 0.6)
+    assert (found.mean, found.level) == (0.5, 0.95)
+    assert (found.low, found.high) == (0.0, 1.0)  # cut at the ends of the scale
+    assert Spread(1 / 6, 0.5).half_width(4, 10, level=0.95) == pytest.approx(half, abs=1e-9)
+
+
+def test_differences_have_the_plain_t_interval() -> None:
+    values = np.array([0.5, -0.5, 0.0, 0.25, 0.25])
+    found = sample_mean(values, 1_000, level=0.9, scale=DIFFERENCES)
+    half = 2.131846786 * math.sqrt(values.var(ddof=1) / 5 * 0.995)
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half), abs=1e-9)
+
+
+def test_all_items_leave_no_doubt() -> None:
+    found = sample_mean(np.array([0.2, 0.4]), 2)
+    assert found.low == found.mean == found.high == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(("scale", "low"), [(SCORES, 0.0), (DIFFERENCES, -1.0)])
+def test_one_value_says_nothing_of_the_spread(scale: object, low: float) -> None:
+    found = sample_mean(np.array([0.7]), 50, scale=scale)  # type: ignore[arg-type]
+    assert (found.low, found.mean, found.high) == (low, 0.7, 1.0)
+
+
+@pytest.mark.parametrize("scale", [SCORES, DIFFERENCES])
+def test_equal_values_do_not_prove_that_all_items_are_equal(scale: object) -> None:
+    found = sample_mean(np.full(50, 0.0), 5_000, scale=scale)  # type: ignore[arg-type]
+    assert 3 / 50 / 2 < found.high < 3 / 50  # no success in n: at most about 3 / n
+
+
+@pytest.mark.parametrize(
+    ("values", "population", "message"),
+    [
+        ([], 5, "no values"),
+        ([0.1, 0.2], 1, "2 values are no sample of 1 items"),
+        ([0.1, math.nan], 5, "value 2 is nan"),
+        ([1.5], 5, "value 1 is 1.5"),
+    ],
+)
+def test_what_is_no_sample_is_refused(values: list[float], population: int, message: str) -> None:
+    with pytest.raises(EstimationError, match=message):
+        sample_mean(np.array(values), population)
