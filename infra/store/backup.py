@@ -14,6 +14,7 @@ from infra.atomic import sync
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreError
 from infra.journal import snapshot
+from infra.links import leads_outside
 from infra.settings import StoreSettings
 from infra.store.database import connected, copy_database, require_version
 
@@ -46,7 +47,7 @@ def back_up(settings: StoreSettings, folder: Path) -> None:
         copy_database(settings, copy.database)
         snapshot(settings.journal, copy.journal)
         for file in _vector_files(copy):
-            _link(settings.vectors / file, copy.vectors / file)
+            _link(settings.vectors / file, _within(copy.vectors / file, partial))
 
 
 def restore(settings: StoreSettings, folder: Path) -> None:
@@ -57,7 +58,8 @@ def restore(settings: StoreSettings, folder: Path) -> None:
         folder: The backup.
 
     Raises:
-        StoreError: The store's folder is not empty or cannot be made, or ``folder`` is no backup.
+        StoreError: The store's folder is not empty or cannot be made, or ``folder`` is no backup,
+            or has a file that leads outside of it.
         StoreVersionError: The backup is of another release.
         DiskFullError: The disk has no room; nothing is left of the store.
     """
@@ -70,11 +72,12 @@ def restore(settings: StoreSettings, folder: Path) -> None:
         copy = settings.model_copy(update={"folder": partial})
         for name in (backup.database.name, backup.journal.name):
             if (folder / name).exists():
-                _copy(folder / name, partial / name)
+                _copy(_within(folder / name, folder), partial / name)
         with connected(copy) as connection:
             require_version(connection, backup.database)
         for file in _vector_files(copy):
-            _link(backup.vectors / file, copy.vectors / file)
+            source = _within(backup.vectors / file, folder)
+            _link(source, _within(copy.vectors / file, partial))
 
 
 @contextmanager
@@ -104,6 +107,20 @@ def _vector_files(settings: StoreSettings) -> list[str]:
     return [str(file) for (file,) in rows]
 
 
+def _within(file: Path, folder: Path) -> Path:
+    """Return a path that must be in a folder: its name, or a link, may be a stranger's.
+
+    Raises:
+        StoreError: It leads outside.
+    """
+    if leads_outside(file, folder):
+        raise StoreError(
+            f"{file} leads outside of {folder}: put the file itself there, or take a backup that "
+            "`cosqa store backup` has written"
+        )
+    return file
+
+
 def _link(source: Path, target: Path) -> None:
     """Give a file that is never changed a second name, or copy it where that cannot be.
 
@@ -112,7 +129,7 @@ def _link(source: Path, target: Path) -> None:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        os.link(source, target)
+        os.link(os.path.realpath(source), target)  # of a link, the file
     except FileNotFoundError:
         raise StoreError(
             f"{source}, which the database names, is missing: `cosqa store check` says what else is"

@@ -12,6 +12,8 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
+from infra.links import leads_outside
+
 UNKNOWN = "unknown"
 
 _Phrases = tuple[str, tuple[str, ...]]
@@ -113,6 +115,13 @@ def licence_texts(files: Iterable[Path]) -> Iterator[str]:
     for file in sorted(files):
         if _LICENCE_FILE.match(file.name) and file.is_file():
             yield file.read_text("utf-8", "replace")
+
+
+def licence_of_folder(folder: Path) -> str:
+    """Return the licence that a folder's own files state, or "unknown"."""
+    return licence_of(
+        licence_texts(file for file in folder.iterdir() if not leads_outside(file, folder))
+    )
 
 
 def _recognised(text: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from infra.atomic import BELOW
 from infra.errors import PublishError
 from infra.identity import mark_of
+from infra.links import leads_outside
 from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
@@ -227,6 +228,8 @@ def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path:
     manifest = read_manifest(folder)
     for expected in filter(lambda file: is_wanted(file.path), manifest.files):
         path = folder / expected.path
+        if leads_outside(path, folder):
+            raise PublishError(f"{path} leads outside of {folder}: put the file itself there")
         try:
             found = _entry(path, folder) if path.is_file() else None
         except OSError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from infra.languages.python.functions import Function, functions_of
+from infra.links import LINK_OUTSIDE
 from infra.records import Code
 from tasks.corpus.python_files import PythonFiles, module_of, read_python
 from tasks.files.text import printable
@@ -21,9 +22,16 @@ _logger = logging.getLogger(__name__)
 def find_functions(python: PythonFiles, dropped: Counter[str]) -> Iterator[CorpusFunction]:
     """Yield the functions of all files, by file and line.
 
-    A file that cannot be decoded or parsed is left out with a warning and counted in ``dropped``:
+    A link that leads outside of the folder is left out with a warning and counted in ``dropped``.
+    A file that cannot be decoded or parsed is left out so too:
     corpora hold templates, test data and code for other versions of Python.
     """
+    for link in python.outside:
+        dropped[LINK_OUTSIDE] += 1
+        _logger.warning(
+            "%s is left out: the link leads outside of %s, or nowhere: put the files themselves "
+            "there", printable(link), printable(python.root),
+        )  # fmt: skip
     for file in python.files:
         relative = file.relative_to(python.root)
         if printable(relative) != str(relative):

@@ -10,6 +10,7 @@ from errno import EINVAL
 from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
+from infra.links import leads_outside
 from infra.records import SourceInfo
 from tasks.benchmarks import licences
 
@@ -27,6 +28,7 @@ class PythonFiles:
         licence: Their licence, "unknown" where it is not stated.
         revision: Their version, "unknown" where it is not stated.
         location: Where they come from, for reports.
+        outside: Links that are left out: they lead outside of the folder, or nowhere.
     """
 
     root: Path
@@ -34,6 +36,7 @@ class PythonFiles:
     licence: str
     revision: str
     location: str
+    outside: tuple[Path, ...] = ()
 
     def info(self, name: str) -> SourceInfo:
         """Return where the files come from as a record."""
@@ -45,9 +48,11 @@ class PythonFiles:
 def standard_library() -> PythonFiles:
     """Return the running interpreter's standard library without its tests."""
     root = Path(sysconfig.get_paths()["stdlib"])
+    files, outside = _below(root, _TESTS | _INSTALLED)
     return PythonFiles(
         root=root,
-        files=_below(root, _TESTS | _INSTALLED),
+        files=files,
+        outside=outside,
         licence="PSF-2.0",
         revision=platform.python_version(),
         location="standard library of CPython",
@@ -91,16 +96,21 @@ def installed(name: str) -> PythonFiles:
 def folder(path: Path) -> PythonFiles:
     """Return all Python files below a folder, without hidden folders and installed packages.
 
+    Links inside the folder are followed, each real folder once.
+
     Raises:
         SourceError: There is no such folder, or no Python file in it.
     """
     if not path.is_dir():
         raise SourceError(f"--path {path}: no such folder; give a folder of Python files")
-    files = _below(path, _INSTALLED)
+    files, outside = _below(path, _INSTALLED)
     if not files:
-        raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")
-    licence = licences.licence_of(licences.licence_texts(path.iterdir()))
-    return PythonFiles(path, files, licence, "unknown", path.resolve().name)
+        links = f" but links that lead outside of it ({outside[0]})" if outside else ""
+        raise SourceError(
+            f"{path} holds no *.py files{links}: give --path with a folder of Python files"
+        )
+    licence = licences.licence_of_folder(path)
+    return PythonFiles(path, files, licence, "unknown", path.resolve().name, outside)
 
 
 def read_python(file: Path) -> str:
@@ -123,12 +133,24 @@ def module_of(file: PurePath) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _below(root: Path, skipped: frozenset[str]) -> tuple[Path, ...]:
+def _below(root: Path, skipped: frozenset[str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the Python files below a folder, and the links that lead outside or nowhere."""
     files: list[Path] = []
-    for parent, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if _is_kept(name, skipped)]
-        files.extend(Path(parent, name) for name in names if name.endswith(".py"))
-    return tuple(sorted(file for file in files if file.is_file()))
+    outside: list[Path] = []
+    waiting, walked = [root], set[str]()
+    for top in waiting:  # grows by the links to folders
+        for parent, folders, names in os.walk(top):
+            is_known = os.path.realpath(parent) in walked
+            walked.add(os.path.realpath(parent))
+            folders[:] = [] if is_known else [name for name in folders if _is_kept(name, skipped)]
+            for path in () if is_known else (Path(parent, name) for name in (*folders, *names)):
+                if path.is_symlink() and (leads_outside(path, root) or not path.exists()):
+                    outside += [path] if path.suffix == ".py" or not path.is_file() else []
+                elif path.is_dir():
+                    waiting += [path] if path.is_symlink() else []
+                elif path.suffix == ".py" and path.is_file():
+                    files.append(path)
+    return tuple(sorted(files)), tuple(sorted(outside))
 
 
 def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:

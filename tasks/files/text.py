@@ -9,6 +9,7 @@ from typing import IO, cast
 
 from infra.errors import SourceError
 from infra.identity import mark_of
+from infra.links import leads_outside
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # what reading a file, or its gzip, raises
 _LARGEST_TEXT = 1 << 29  # bytes; such a file must fit into memory
@@ -106,15 +107,31 @@ def packed_or_not(folder: Path, pattern: str) -> list[Path]:
     """Return the files of a folder that fit a pattern, also those compressed by gzip, by name.
 
     Raises:
-        SourceError: A file is there in both forms, and would count twice.
+        SourceError: A file is there in both forms, and would count twice; or as for `inside`.
     """
-    files = sorted((*folder.glob(pattern), *folder.glob(f"{pattern}.gz")))
+    files = inside(folder, (*folder.glob(pattern), *folder.glob(f"{pattern}.gz")))
     for file in files:
         if file.with_name(f"{file.name}.gz") in files:
             raise SourceError(
                 f"{printable(file)} is there compressed too, and what it holds would count twice: "
                 "move one of the two away"
             )
+    return files
+
+
+def inside(folder: Path, files: Iterable[Path]) -> list[Path]:
+    """Return paths in a folder, sorted, of which none may lead outside of it.
+
+    Raises:
+        SourceError: One is, or lies behind, a link that leads outside.
+    """
+    files = sorted(files)
+    if outside := [file for file in files if leads_outside(file, folder)]:
+        raise SourceError(
+            f"{printable(outside[0])} is, or lies behind, a link that leads outside of "
+            f"{printable(folder)} ({len(outside):,} in all): put the file itself there, or name "
+            "the folder that has it"
+        )
     return files
 
 

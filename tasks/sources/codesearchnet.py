@@ -32,7 +32,7 @@ from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
 from tasks.files.json_lines import read_lines, validated
 from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import packed_or_not, printable, require_folder, state_of
+from tasks.files.text import inside, packed_or_not, printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.filters.documentation import first_paragraph
 from tasks.sources import SourceOptions, sources, split_names
@@ -42,7 +42,7 @@ EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"
 
-_VERSION = "7"  # to be raised when the same files are to give other records
+_VERSION = "8"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -293,7 +293,10 @@ class CodeSearchNetSource:
             return [definitions]
         folders = [self._folder / language / "final" / "jsonl", self._folder / "final" / "jsonl"]
         folder = next(filter(Path.is_dir, folders), folders[0])
-        found = (packed_or_not(folder / split, "*.jsonl") for split in self._options.splits)
+        found = (
+            packed_or_not(self._folder, f"{folder.relative_to(self._folder)}/{split}/*.jsonl")
+            for split in self._options.splits
+        )
         files = list(chain.from_iterable(found))
         if not files or self._options.part == "definitions":
             wanted = {"definitions": definitions, "documented": folder}
@@ -310,7 +313,9 @@ class CodeSearchNetSource:
     def _beside(self, language: str, name: str) -> Path:
         """Return the path of a pickle, which the archive has beside the language's folder."""
         places = [self._folder / name, self._folder / language / name, self._folder.parent / name]
-        return next(filter(Path.is_file, places), places[0])
+        found = next(filter(Path.is_file, places), places[0])
+        folder = self._folder if found.is_relative_to(self._folder) else found.parent
+        return inside(folder, [found])[0]
 
 
 def _read(file: Path) -> Iterator[tuple[str, _Function]]:

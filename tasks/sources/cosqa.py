@@ -26,11 +26,11 @@ from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, read_items
 from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text, require_folder, state_of
+from tasks.files.text import inside, printable, read_text, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, sources
 
-_VERSION = "3"  # to be raised when the same files are to give other records
+_VERSION = "4"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 _INFO = SourceInfo(
     name="cosqa",
@@ -124,7 +124,7 @@ class CosqaSource:
         if self._of_all:
             if not self._all.is_file():
                 raise SourceError(f"{self._folder} has no {self._all.name}: copy it there")
-            return {self._name: self._pairs([self._all])}
+            return {self._name: self._pairs(inside(self._folder, [self._all]))}
         if not self._retrieval_files:
             raise SourceError(
                 f"{self._folder} has no cosqa-retrieval-*.json: copy {_FILES} into one folder"
@@ -136,14 +136,15 @@ class CosqaSource:
 
     @property
     def _retrieval_files(self) -> list[Path]:
-        return sorted(self._folder.glob("cosqa-retrieval-*.json"))
+        return inside(self._folder, self._folder.glob("cosqa-retrieval-*.json"))
 
     @property
     def _pair_files(self) -> list[Path]:
-        return sorted(set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files))
+        files = set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files)
+        return inside(self._folder, files)
 
     def _retrieval(self) -> Collected:
-        indices = _indices(self._base)
+        indices = _indices(*inside(self._folder, [self._base]))
         rows = [row for file in self._retrieval_files for row in _rows(file)]
         for place, row in rows:
             _check_index(place, row, indices)

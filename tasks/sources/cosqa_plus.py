@@ -22,13 +22,13 @@ from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import read_items
-from tasks.files.text import printable, require_folder, state_of
+from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
 
 LABELS = "published:cosqa-plus"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 _FILES = ("*query.json", "*_codebase.json", "*_pairs.json")
 _TAKEN = "the index {} is taken already: copy the file again"
 _INFO = SourceInfo(
@@ -96,7 +96,7 @@ class CosqaPlusSource:
         Raises:
             SourceError: One is missing, or the folder has those of several versions.
         """
-        found = [sorted(self._folder.glob(pattern)) for pattern in _FILES]
+        found = [inside(self._folder, self._folder.glob(pattern)) for pattern in _FILES]
         for pattern, files in zip(_FILES, found, strict=True):
             if len(files) != 1:
                 names = " and ".join(file.name for file in files) or f"no {pattern}"

@@ -11,6 +11,7 @@ A function that does not parse is dropped and counted, unless ``filters`` are se
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
@@ -22,7 +23,7 @@ from infra.errors import SourceError
 from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
-from tasks.benchmarks.licences import licence_of, licence_texts
+from tasks.benchmarks.licences import licence_of_folder
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
@@ -32,7 +33,7 @@ from tasks.sources import SourceOptions, sources
 
 LABELS = "people:jsonl"
 
-_VERSION = "2"  # to be raised when the same files are to give other records
+_VERSION = "3"  # to be raised when the same files are to give other records
 
 
 class _CodeRow(StrictRow):
@@ -78,7 +79,7 @@ class JsonLinesSource:
         self._name = collection
         self._options = options
         self._folder = require_folder(options.path)
-        self._licence = licence_of(licence_texts(self._folder.iterdir()))
+        self._licence = licence_of_folder(self._folder)
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -98,7 +99,7 @@ class JsonLinesSource:
 
     def inputs(self) -> list[Path]:
         """Return the files of queries and codes, and that of labels where it is there."""
-        labels = filter(Path.exists, [self._file("labels")])
+        labels = filter(os.path.lexists, [self._file("labels")])
         return [self._file("queries"), self._file("codes"), *labels]
 
     def fingerprint(self) -> str:
@@ -126,7 +127,7 @@ class JsonLinesSource:
 
     def _items(self, merged: Merged) -> Iterator[Item]:
         queries, labels = read_queries(self._file("queries")), self._file("labels")
-        rows = list(read_lines(labels, _LabelRow)) if labels.exists() else []
+        rows = list(read_lines(labels, _LabelRow)) if os.path.lexists(labels) else []
         code_ids = dict.fromkeys((line.row.code for line in rows), "")
         yield from merged.queries(query for _, query in queries)
         yield from merged.codes(_read_functions(self._file("codes"), code_ids))

@@ -19,13 +19,13 @@ from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.python_files import PythonFiles, folder, installed, standard_library
 from tasks.files.json_lines import read_queries
-from tasks.files.text import state_of
+from tasks.files.text import printable, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
 
 STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
 
-_VERSION = "3"  # to be raised when the same files are to give other records
+_VERSION = "4"  # to be raised when the same files are to give other records
 
 
 class PythonOptions(SourceOptions):
@@ -107,6 +107,7 @@ class PythonSource:
             mark_of([*chosen, *origin]),
             state,
             *self._options.filters,
+            *map(printable, self._python.outside),
         )
 
     def read(self) -> dict[str, Collected]:

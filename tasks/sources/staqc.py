@@ -21,13 +21,13 @@ from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.pickles import pickled_pairs
-from tasks.files.text import printable, require_folder, state_of
+from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, sources
 
 EMPTY = "empty snippet"
 
-_VERSION = "2"  # to be raised when the same files are to give other records
+_VERSION = "3"  # to be raised when the same files are to give other records
 # The published names end with .pickle; copies of them with .pkl.
 _SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code"
 _SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code"
@@ -152,4 +152,4 @@ def _is_key(key: object) -> bool:
 
 def _found(folder: Path, names: Iterable[str]) -> list[Path]:
     files = (folder / f"{name}{ending}" for name in names for ending in _ENDINGS)
-    return [file for file in files if file.is_file()]
+    return [file for file in files if file.is_file() and inside(folder, [file])]

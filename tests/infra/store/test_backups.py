@@ -171,3 +171,40 @@ def test_on_a_full_disk_no_backup_is_left(database: Database, tmp_path: Path) ->
             back_up(database.settings, disk / "backup")
         assert list(disk.iterdir()) == []
         assert shutil.disk_usage(disk).used == 0
+
+
+def test_linked_vectors_are_in_the_backup_themselves(database: Database, tmp_path: Path) -> None:
+    settings, elsewhere = database.settings, tmp_path / "large disk"
+    elsewhere.mkdir()
+    vectors = {path.name: path.read_bytes() for path in settings.vectors.rglob("*.arrow")}
+    file, *_, folder = sorted(settings.vectors.rglob("*.arrow"))
+    for path in (file, folder.parent):
+        (elsewhere / path.name).parent.mkdir(exist_ok=True)
+        shutil.move(path, elsewhere / path.name)
+        path.symlink_to(elsewhere / path.name)
+    back_up(settings, tmp_path / "backup")
+    shutil.rmtree(elsewhere)
+    other = StoreSettings(folder=tmp_path / "other")
+    restore(other, tmp_path / "backup")
+    assert {path.name: path.read_bytes() for path in other.vectors.rglob("*.arrow")} == vectors
+    assert not any(path.is_symlink() for path in other.folder.rglob("*"))
+    assert list(faults_of(other)) == []
+
+
+def test_a_backup_takes_no_file_from_outside_of_it(database: Database, tmp_path: Path) -> None:
+    backup, other = tmp_path / "backup", StoreSettings(folder=tmp_path / "other")
+    back_up(database.settings, backup)
+    private = tmp_path / "private"
+    for name in ("cosqa.duckdb", database.settings.journal.name, "vectors"):
+        shutil.move(backup / name, private)
+        (backup / name).symlink_to(private)
+        with pytest.raises(StoreError, match="leads outside of"):
+            restore(other, backup)
+        (backup / name).unlink()
+        shutil.move(private, backup / name)
+    private.write_text("theirs")
+    with connected(StoreSettings(folder=backup)) as connection:
+        connection.execute("UPDATE vector_files SET file = '../../private'")
+    with pytest.raises(StoreError, match="leads outside of"):
+        restore(other, backup)
+    assert not other.folder.exists()

@@ -108,3 +108,42 @@ def test_a_distribution_that_is_not_there_is_a_settings_error() -> None:
 )
 def test_modules_are_named_as_they_are_imported(file: str, module: str) -> None:
     assert module_of(PurePosixPath(file)) == module
+
+
+def test_links_are_followed_inside_the_folder_and_named_outside(tmp_path: Path) -> None:
+    root, other = tmp_path / "corpus", tmp_path / "other"
+    write(root, "a.py", ".kept/b.py", ".kept/deep/c.py")
+    write(other, "theirs.py", "data.csv")
+    links = {
+        "kept": ".kept",  # a hidden folder by a link that is none
+        "again": ".kept/deep",  # each real folder once
+        "loop": "../corpus",
+        "one.py": "a.py",
+        "theirs.py": "../other/theirs.py",
+        "theirs": "../other",
+        "gone": "../absent",
+        "gone.py": "nowhere.py",
+        "itself.py": "itself.py",
+        "data.csv": "../other/data.csv",  # would not be read
+        ".venv": "../other",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    (root / ".kept" / "back").symlink_to(root)
+    python = folder(root)
+    found = {file.relative_to(root).as_posix() for file in python.files}
+    assert found == {"a.py", "one.py", "kept/b.py", "again/c.py"}
+    assert {path.name for path in python.outside} == {
+        "theirs.py", "theirs", "gone", "gone.py", "itself.py",
+    }  # fmt: skip
+    for file in python.files:
+        file.unlink()
+    with pytest.raises(SourceError, match=r"no \*\.py files but links that lead outside .*/gone"):
+        folder(root)
+
+
+def test_a_licence_outside_of_the_folder_is_not_the_folders(tmp_path: Path) -> None:
+    write(tmp_path / "mine", "a.py")
+    (tmp_path / "LICENSE").write_text("MIT License")
+    (tmp_path / "mine" / "LICENSE").symlink_to("../LICENSE")
+    assert folder(tmp_path / "mine").licence == "unknown"

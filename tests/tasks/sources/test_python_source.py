@@ -14,6 +14,7 @@ import pytest
 from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.languages.python.functions import functions_of
+from infra.links import LINK_OUTSIDE
 from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
@@ -346,3 +347,24 @@ def test_no_query_stands_in_the_function_it_asks_for(
     assert len(text_of) > 14_000
     for label in pairs.labels:
         assert query_of[label.query_id] not in text_of[label.code_id]
+
+
+def test_a_link_that_leads_outside_is_left_out_named_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "mine.py").write_text(HALVE)
+    (tmp_path / "theirs.py").write_text(DOUBLE)
+    before = open_source(SourceSettings.model_validate(
+        {"name": "python-source", "path": corpus, "documentation_queries": 5}
+    )).fingerprint()  # fmt: skip
+    (corpus / "theirs.py").symlink_to("../theirs.py")
+    main, pairs = read(corpus)
+    assert [code.name for code in main.codes] == ["halve"]
+    assert (main.dropped, pairs.dropped[LINK_OUTSIDE]) == ({LINK_OUTSIDE: 1}, 1)
+    assert "theirs.py is left out: the link leads outside of" in caplog.text
+    after = open_source(SourceSettings.model_validate(
+        {"name": "python-source", "path": corpus, "documentation_queries": 5}
+    )).fingerprint()  # fmt: skip
+    assert after != before
