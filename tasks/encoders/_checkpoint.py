@@ -14,8 +14,15 @@ from pydantic import ValidationError
 
 from infra.errors import EncoderError, SettingsError
 from infra.identity import digest
+from infra.links import leads_outside
 from tasks.encoders import Encoder, EncoderClass, encoders
-from tasks.encoders._sentence_transformers import LONGEST, MODULES, max_length, read_modules
+from tasks.encoders._sentence_transformers import (
+    LONGEST,
+    MODULES,
+    max_length,
+    read_modules,
+    stated_similarity,
+)
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder, TransformerSpec
 from tasks.encoders._weights import CODEXGLUE
 
@@ -116,9 +123,10 @@ def described(
         spec = TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
     except ValidationError as error:
         problem = error.errors()[0]
+        field = ".".join(map(str, problem["loc"]))
+        stated = "" if field in given else f" (as {folder} states it: ?{field}=… comes before that)"
         raise SettingsError(
-            f"encoder {identity['name']}: {'.'.join(map(str, problem['loc']))} = "
-            f"{problem['input']!r}: {problem['msg']}"
+            f"encoder {identity['name']}: {field} = {problem['input']!r}: {problem['msg']}{stated}"
         ) from None
     return spec, kind
 
@@ -149,6 +157,7 @@ def _known(
         "dimension": width,
         "max_length": min(LONGEST, max_length(folder, {})),
         "special_tokens": "tokenizer",
+        "similarity": stated_similarity(folder),
     }
 
 
@@ -188,6 +197,12 @@ def _existing(folder: Path, name: str) -> Path:
             f"encoder {name!r}: {folder} {problem} on {socket.gethostname()}; name the folder that "
             "save_pretrained or sentence-transformers wrote. Workers on other nodes of a cluster "
             "read it under the same path, so keep it on storage that all of them mount"
+        )
+    files = (*folder.glob("*"), *folder.glob("*/*"))
+    if outside := sorted(file for file in files if leads_outside(file, folder)):
+        raise EncoderError(
+            f"encoder {name!r}: {outside[0]} is, or lies behind, a link that leads outside of "
+            f"{folder} ({len(outside)} in all): put the file itself there"
         )
     if (folder / "adapter_config.json").is_file():
         raise EncoderError(

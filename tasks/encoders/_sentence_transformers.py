@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.errors import EncoderError
+from infra.links import leads_outside
 
 MODULES = "modules.json"
 _POOLINGS = {"mean": "mean", "cls": "first", "lasttoken": "last"}
@@ -21,6 +22,8 @@ _LEGACY = {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
+_CONFIG = "config_sentence_transformers.json"
+_SIMILARITIES = {"dot": "product", "dot_product": "product"}
 LONGEST = 512  # tokens, where no file says
 _NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _QUERY_PROMPTS = ("query", "search_query")
@@ -44,6 +47,9 @@ def read_modules(folder: Path) -> dict[str, Any]:
     """
     modules = [(str(one["type"]).rpartition(".")[2], str(one["path"])) for one in _modules(folder)]
     steps = [step for step, _ in modules]
+    for _, path in modules:
+        if leads_outside(folder / path, folder):
+            raise EncoderError(f"{folder / MODULES}: {path} leads outside of the folder")
     kinds = {"Transformer", "Pooling", "Dense", "Normalize"}
     if steps[:2] != ["Transformer", "Pooling"] or not kinds.issuperset(steps):
         raise EncoderError(
@@ -68,6 +74,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
         "max_length": max_length(folder, limits),
         "lower_case": bool(limits.get("do_lower_case", False)),
         "special_tokens": "tokenizer",
+        "similarity": stated_similarity(folder, is_unit="Normalize" in steps),
         **_prefixes(folder),
     }
 
@@ -110,9 +117,21 @@ def max_length(folder: Path, limits: Mapping[str, Any]) -> int:
     return min((number for number in allowed if number < _NO_LIMIT), default=LONGEST)
 
 
+def stated_similarity(folder: Path, *, is_unit: bool = False) -> str:
+    """Return the similarity that a folder states for its model; the cosine where it states none.
+
+    Args:
+        folder: The folder.
+        is_unit: The vectors have unit length, so that their product is the cosine.
+    """
+    stated = str(_read_if_there(folder / _CONFIG).get("similarity_fn_name") or "cosine")
+    similarity = _SIMILARITIES.get(stated, stated)
+    return "cosine" if is_unit and similarity == "product" else similarity
+
+
 def _prefixes(folder: Path) -> dict[str, str]:
     """Return the prompts for queries and codes, or the default prompt for both."""
-    config = _read_if_there(folder / "config_sentence_transformers.json")
+    config = _read_if_there(folder / _CONFIG)
     prompts: Mapping[str, str] = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
     return {

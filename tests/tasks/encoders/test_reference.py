@@ -364,3 +364,64 @@ def test_an_adopted_reference_is_found_by_its_name(
     assert encoders.get("adopted-one").spec.key == spec_of(reference).key
     assert encoders.adopt("minilm") == "minilm"
     assert "adopted-one" not in encoders.registered()
+
+
+@pytest.mark.parametrize(
+    ("stated", "option", "similarity"),
+    [
+        (None, "", "cosine"),
+        ("cosine", "", "cosine"),
+        ("dot", "", "product"),
+        ("dot_product", "", "product"),
+        ("dot", "similarity=cosine", "cosine"),
+        ("euclidean", "similarity=product", "product"),
+    ],
+)
+def test_a_checkpoints_own_similarity_is_taken_unless_another_is_asked_for(
+    folder: Path, stated: str | None, option: str, similarity: str
+) -> None:
+    config = {"similarity_fn_name": stated}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(config))
+    assert spec_of(f"checkpoint:{folder}?pooling=mean&{option}").similarity == similarity
+
+
+def test_a_stated_product_of_vectors_of_unit_length_is_their_cosine(
+    folder: Path, tmp_path: Path
+) -> None:
+    saved_by_sentence_transformers(folder, tmp_path / "st", "mean", similarity_fn_name="dot")
+    assert spec_of(f"checkpoint:{tmp_path / 'st'}").similarity == "cosine"
+    file = tmp_path / "st" / "modules.json"
+    modules = [one for one in json.loads(file.read_text()) if "Normalize" not in one["type"]]
+    file.write_text(json.dumps(modules))
+    assert spec_of(f"checkpoint:{tmp_path / 'st'}").similarity == "product"
+
+
+@pytest.mark.parametrize("stated", ["euclidean", "manhattan", "x", 3, ["dot"]])
+def test_a_similarity_that_cannot_be_computed_is_refused_with_the_way_out(
+    folder: Path, stated: object
+) -> None:
+    config = {"similarity_fn_name": stated}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(config))
+    with pytest.raises(SettingsError, match=r"similarity = .*my-model states it: \?similarity="):
+        spec_of(f"checkpoint:{folder}?pooling=mean")
+
+
+def test_a_checkpoint_has_its_files_inside_its_folder(folder: Path, tmp_path: Path) -> None:
+    saved_by_sentence_transformers(folder, tmp_path / "st", "mean")
+    plain = spec_of(f"checkpoint:{tmp_path / 'st'}")
+    for name in ("model.safetensors", "config.json", "1_Pooling"):
+        file, other = tmp_path / "st" / name, tmp_path / "elsewhere"
+        shutil.move(file, other)
+        file.symlink_to(other)
+        with pytest.raises(EncoderError, match=f"{name} is, or lies behind, a link that leads"):
+            spec_of(f"checkpoint:{tmp_path / 'st'}")
+        file.unlink()
+        shutil.move(other, file)
+    cache = tmp_path / "models--me--st"
+    shutil.copytree(tmp_path / "st", cache / "snapshots" / "0123")
+    (cache / "blobs").mkdir()
+    for number, file in enumerate((cache / "snapshots" / "0123").glob("*.*")):
+        shutil.move(file, cache / "blobs" / str(number))
+        file.symlink_to(f"../../blobs/{number}")
+    cached = spec_of(f"checkpoint:{cache / 'snapshots' / '0123'}")
+    assert cached.revision == plain.revision
