@@ -1,14 +1,18 @@
 """BEIR's folders (Thakur et al. 2021, arXiv 2104.08663), read as benchmarks.
 
 ``corpus.jsonl`` and ``queries.jsonl`` have an ``_id`` and a ``text`` on each line, the corpus maybe
-a ``title``, which BEIR's own tools put before the text; ``qrels/<split>.tsv`` has a header and then
-query, code and score. The ids stay as the folder gives them. Each file may be compressed by gzip.
+a ``title``, which BEIR's own tools put before the text; ``qrels/<split>.tsv`` has query, code and
+score, mostly below a header; ``qrels/<split>.jsonl``, as mteb's copies have it, has the same by
+name. The ids stay as the folder gives them. Each file may be compressed by gzip.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
@@ -18,12 +22,17 @@ from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import ID
 from tasks.benchmarks.splits import SPLITS
 from tasks.benchmarks.trec import qrels_table, write_lines
-from tasks.files.columns import NAME, NUMBER, read_columns
+from tasks.files.columns import NAME, NUMBER, is_number, read_columns
 from tasks.files.json_lines import read_lines, refuse_repeated
-from tasks.files.text import packed_or_not, printable
+from tasks.files.text import packed_or_not, printable, read_text_lines
 
 _TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
 _QRELS = tuple(_TYPES)
+_HEADER = {"query-id": "query", "corpus-id": "code", "score": "relevance"}
+_SPLIT = re.compile(r"(.+)\.(?:tsv|jsonl)(?:\.gz)?")
+_MISSING = "judgement of a code that is not in the corpus"
+
+_logger = logging.getLogger(__name__)
 
 
 class _Document(BaseModel):
@@ -34,6 +43,16 @@ class _Document(BaseModel):
     identity: str = Field(alias="_id", pattern=ID)  # is a field of runs and qrels
     title: str = ""
     text: str
+
+
+class _Judgement(BaseModel):
+    """A line of qrels in JSON Lines."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    query: str = Field(alias="query-id", pattern=ID)
+    code: str = Field(alias="corpus-id", pattern=ID)
+    relevance: float = Field(alias="score", allow_inf_nan=False)
 
 
 def is_beir(folder: Path) -> bool:
@@ -52,15 +71,16 @@ def beir_split(path: Path, usual: str = "") -> tuple[Path, str] | None:
         SourceError: The folder has several splits, and none of them is named.
     """
     if path.parent.name == "qrels" and path.is_file() and is_beir(path.parent.parent):
-        return path.parent.parent, path.name.partition(".tsv")[0]
+        split = _SPLIT.fullmatch(path.name)
+        return (path.parent.parent, split[1]) if split else None
     if not is_beir(path):
         return None
-    files = packed_or_not(path / "qrels", "*.tsv")
-    splits = {file.name.partition(".tsv")[0] for file in files} or {"test"}
+    files = _qrels_files(path)
+    splits = set(files) or {"test"}
     if len(splits) > 1 and usual not in splits:
         raise SourceError(
             f"{printable(path)} has {len(splits)} splits: name one of "
-            f"{', '.join(map(printable, files))}"
+            f"{', '.join(map(printable, files.values()))}"
         )
     return path, usual if usual in splits else splits.pop()
 
@@ -68,46 +88,97 @@ def beir_split(path: Path, usual: str = "") -> tuple[Path, str] | None:
 def read_beir(folder: Path, split: str = "test") -> Benchmark:
     """Return a BEIR folder as a benchmark, with the queries that the split judges.
 
+    A judgement of a code that is not in the corpus is left out with a warning, and counted.
+
     Args:
         folder: With ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
         split: Name of the qrels file to read.
 
     Raises:
-        SourceError: A file is missing or a line malformed, an id is repeated, or a judged id is not
-            in the folder, or no code is relevant.
+        SourceError: A file is missing or a line malformed, an id is repeated, or a judged query is
+            not in the folder, or no code that is there is relevant.
     """
-    corpus, queries_file, file = (
+    corpus, queries_file = (
         [*packed_or_not(folder, name), folder / name][0]
-        for name in ("corpus.jsonl", "queries.jsonl", f"qrels/{split}.tsv")
+        for name in ("corpus.jsonl", "queries.jsonl")
     )
+    file = _qrels_files(folder).get(split, folder / "qrels" / f"{split}.tsv")
     codes: dict[str, Code] = {code.code_id: code for code in _codes(corpus)}
     queries: dict[str, Query] = {query.query_id: query for query in _queries(queries_file)}
-    qrels = read_beir_qrels(file)
+    qrels = read_beir_qrels(file, queries.keys() | codes.keys())
     if not (qrels.relevance > 0).any():
         raise SourceError(
             f"{file} judges no code as relevant, so nothing can be scored: take another split, or "
             "put the judgements there, lines such as q1<tab>c1<tab>1"
         )
     _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
-    _refuse_unknown(file, "code", set(qrels.code_ids) - codes.keys())
     origin = f"beir:{split}"
+    judged = list(_labels(qrels, origin))
+    labels = tuple(label for label in judged if label.code_id in codes)
+    missing = sorted(set(qrels.code_ids) - codes.keys())
+    if not any(label.relevance > 0 for label in labels):
+        _refuse_unknown(file, "code", set(missing))
+    if missing:
+        _logger.warning(
+            "%s: judgements of codes that are not in %s are left out (%s in all, of %s …)",
+            printable(file), corpus.name, f"{len(judged) - len(labels):,}", ", ".join(missing[:5]),
+        )  # fmt: skip
     return Benchmark(
         name=fit_name(folder.resolve().name, "beir"),
         label_origin=origin,
         queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
         codes=tuple(codes.values()),
-        labels=tuple(_labels(qrels, origin)),
+        labels=labels,
+        dropped={_MISSING: len(judged) - len(labels)} if missing else {},
         sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=folder.name),),
     )
 
 
-def read_beir_qrels(file: Path) -> QrelsTable:
-    """Return the qrels of a ``qrels/<split>.tsv``.
+def read_beir_qrels(file: Path, known: Container[str] = ()) -> QrelsTable:
+    """Return the qrels of a ``qrels/<split>.tsv`` or ``qrels/<split>.jsonl``.
+
+    Args:
+        file: The file.
+        known: Ids of the folder, with which no line of names begins.
 
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
-    return qrels_table(file, read_columns(file, _QRELS, _TYPES, skip=1))
+    if file.name.removesuffix(".gz").endswith(".jsonl"):
+        rows = [line.row.model_dump() for line in read_lines(file, _Judgement)]
+        return qrels_table(file, pa.Table.from_pylist(rows, schema=pa.schema(_TYPES)))
+    names, skip = _header(file, known)
+    return qrels_table(file, read_columns(file, names, _TYPES, skip=skip))
+
+
+def _header(file: Path, known: Container[str]) -> tuple[Sequence[str], int]:
+    """Return the columns, in their order, and the number of lines up to the header."""
+    for number, line in read_text_lines(file):
+        fields = line.split()
+        if sorted(fields) == sorted(_HEADER):
+            return [_HEADER[name] for name in fields], number
+        if fields:
+            of_names = len(fields) == len(_QRELS) and not is_number(fields[-1])
+            is_header = of_names and not any(name in known for name in fields[:-1])
+            return _QRELS, number if is_header else number - 1
+    return _QRELS, 0
+
+
+def _qrels_files(folder: Path) -> dict[str, Path]:
+    """Return split → file.
+
+    Raises:
+        SourceError: A split is there in two forms.
+    """
+    found: dict[str, Path] = {}
+    for ending in ("tsv", "jsonl"):
+        for file in packed_or_not(folder, f"qrels/*.{ending}"):
+            split = file.name.partition(f".{ending}")[0]
+            if found.setdefault(split, file) != file:
+                raise SourceError(
+                    f"{printable(file)} is the same split as {found[split].name}: move one away"
+                )
+    return dict(sorted(found.items()))
 
 
 def _codes(file: Path) -> Iterator[Code]:

@@ -9,13 +9,15 @@ from tasks.files.text import printable
 PairSplit = Literal["train", "dev", "valid", "test"]
 
 _ENDINGS = ("", ".jsonl", ".jsonl.gz", ".json")
+_QRELS_ENDINGS = (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 
 
 def split_path(folder: Path, split: PairSplit) -> Path:
     """Return where a folder has the pairs of a split.
 
     They are in a folder or a file of the split's name (``train``, ``train.jsonl``,
-    ``train.jsonl.gz``, ``train.json``), or in a BEIR folder's ``qrels/train.tsv``.
+    ``train.jsonl.gz``, ``train.json``), or in a BEIR folder's ``qrels``
+    (``train.tsv``, ``train.jsonl``, each maybe compressed).
 
     Raises:
         SourceError: There is no such folder, or nothing of these is in it.
@@ -39,7 +41,7 @@ def find_split(folder: Path, split: PairSplit) -> Path | None:
     if not folder.is_dir():
         raise SourceError(f"{printable(folder)}: there is no such folder of train and test pairs")
     places = [folder / f"{split}{ending}" for ending in _ENDINGS]
-    places.append(folder / "qrels" / f"{split}.tsv")
+    places += [folder / "qrels" / f"{split}{ending}" for ending in _QRELS_ENDINGS]
     found = [place for place in places if place.exists()]
     if len(found) > 1:
         names = " and ".join(place.name for place in found)

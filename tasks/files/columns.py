@@ -114,12 +114,13 @@ def _first_fault(
         if fields and len(fields) != len(names):
             return number, f"{len(fields)} fields where {' '.join(names)} were expected"
         for name, field in zip(names, fields, strict=False):
-            if name in numbers and not _is_number(field):
+            if name in numbers and not is_number(field):
                 return number, f"{name} is {field!r}, no number"
     return skip + 1, ""
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Return whether a field is one of a column of numbers."""
     try:
         pa.array([field]).cast(NUMBER)
     except pa.ArrowInvalid:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.beir import beir_split, read_beir
+from tasks.benchmarks.pair_splits import find_split
+from tasks.benchmarks.pairs import read_pairs
 from tests.fakes.benchmarks import people_benchmark
 
 
@@ -116,3 +119,126 @@ def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> 
     (tmp_path / "beir" / file).write_text(f"{line}\n")
     with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):
         read_beir(tmp_path / "beir")
+
+
+FOUND = [("q1", "c1", 1.0), ("q2", "c2", 2.0)]
+HEADER = "query-id\tcorpus-id\tscore\n"
+TWO = "q1\tc1\t1\nq2\tc2\t2\n"
+
+
+def judged(folder: Path, qrels: str, name: str = "test.tsv") -> Path:
+    """Write a folder of two queries and two codes with qrels."""
+    (folder / "qrels").mkdir(exist_ok=True)
+    for file, letter in (("corpus", "c"), ("queries", "q")):
+        lines = (json.dumps({"_id": f"{letter}{n}", "text": "x"}) for n in (1, 2))
+        (folder / f"{file}.jsonl").write_text("\n".join(lines))
+    (folder / "qrels" / name).write_text(qrels)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        HEADER + TWO,
+        TWO,
+        f"\ufeff{TWO}",
+        f"\ufeff{HEADER}{TWO}",
+        TWO.replace("\n", "\r\n"),
+        f"\n \n{TWO}",
+        f"\n{HEADER}\n{TWO}",
+        f"qid pid label\n{TWO}",
+        "score\tcorpus-id\tquery-id\n1\tc1\tq1\n2\tc2\tq2\n",
+    ],
+)
+def test_no_judgement_is_taken_for_a_header(tmp_path: Path, qrels: str) -> None:
+    found = read_beir(judged(tmp_path, qrels))
+    assert [(label.query_id, label.code_id, label.relevance) for label in found.labels] == FOUND
+
+
+@pytest.mark.parametrize(
+    ("qrels", "problem"),
+    [
+        ("q1\tc1\tyes\nq2\tc2\t1\n", r"test.tsv:1: relevance is 'yes', no number"),
+        ("q1\tc9\t1,0\nq2\tc2\t1\n", r"test.tsv:1: relevance is '1,0', no number"),
+        ("q1 0 c1 1\nq2 0 c2 1\n", r"test.tsv:1: 4 fields where query code relevance"),
+        (f"{HEADER}{HEADER}{TWO}", r"test.tsv:2: relevance is 'score', no number"),
+        ("q1 c1 nan\nq2 c2 1\n", r"'c1' for query 'q1' is nan"),
+    ],
+)
+def test_a_first_line_without_a_reading_is_an_error(
+    tmp_path: Path, qrels: str, problem: str
+) -> None:
+    with pytest.raises(SourceError, match=problem):
+        read_beir(judged(tmp_path, qrels))
+
+
+def line(query: object, code: object, score: object) -> str:
+    return json.dumps({"query-id": query, "corpus-id": code, "score": score, "other": 1}) + "\n"
+
+
+def test_qrels_in_json_lines_are_those_of_the_same_table(tmp_path: Path) -> None:
+    plain = read_beir(judged(tmp_path, TWO))
+    folder = judged(tmp_path, line("q1", "c1", 1) + "\n" + line("q2", "c2", 2.0), "test.jsonl")
+    table, lines = folder / "qrels" / "test.tsv", folder / "qrels" / "test.jsonl"
+    with pytest.raises(SourceError, match=r"test\.jsonl is the same split as test\.tsv"):
+        read_beir(folder)
+    table.unlink()
+    assert beir_split(folder) == beir_split(lines) == (folder, "test")
+    assert find_split(folder, "test") == lines
+    assert read_beir(folder) == plain
+    packed = folder / "qrels" / "dev.jsonl.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    assert beir_split(packed) == (folder, "dev")
+    assert find_split(folder, "dev") == packed
+    assert read_beir(folder, "dev").labels
+    with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.jsonl\.gz.*test\.jsonl"):
+        beir_split(folder)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "problem"),
+    [
+        (line("q1", "c1", True), r"test.jsonl:1: score: "),
+        (line("q2", "c2", 1) + line("q1", "c1", "1"), r"test.jsonl:2: score: "),
+        (line("q1", "c1", float("nan")), r"test.jsonl:1: score: "),
+        (line("q1", "c1", None), r"test.jsonl:1: score: "),
+        (line(1, "c1", 1), r"test.jsonl:1: query-id: "),
+        (line("q 1", "c1", 1), r"test.jsonl:1: query-id: "),
+        (TWO, r"test.jsonl:1: column 1: "),
+        (line("q1", "c1", 1).replace("other", "score"), r"test.jsonl:1: .*key 'score' twice"),
+        (line("q1", "c1", 1) + line("q1", "c1", 0), r"'c1' is judged twice for query 'q1'"),
+    ],
+)
+def test_a_json_line_without_a_reading_is_an_error(
+    tmp_path: Path, qrels: str, problem: str
+) -> None:
+    with pytest.raises(SourceError, match=problem):
+        read_beir(judged(tmp_path, qrels, "test.jsonl"))
+
+
+def test_judged_codes_that_are_missing_are_named_counted_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = judged(tmp_path, f"{TWO}q1\tc9\t1\nq2\tc9\t1\nq2\tc8\t0\n")
+    found = read_beir(folder)
+    assert [(label.query_id, label.code_id, label.relevance) for label in found.labels] == FOUND
+    assert found.dropped == {"judgement of a code that is not in the corpus": 3}
+    assert "not in corpus.jsonl are left out (3 in all, of c8, c9 …)" in caplog.text
+    assert len(read_pairs(folder)) == 2
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "qrels"])
+def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    folder.mkdir()
+    plain = read_beir(judged(folder, TWO))
+    for place, is_inside in ((folder / "kept", True), (other, False)):
+        shutil.move(folder / name, place)
+        (folder / name).symlink_to(place)
+        if is_inside:
+            assert read_beir(folder) == plain
+        else:
+            with pytest.raises(SourceError, match=r"a link that leads outside of .*folder \(1 in"):
+                read_beir(folder)
+        (folder / name).unlink()
+        shutil.move(place, folder / name)
