@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,9 +29,11 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
         SourceError: The file is missing or not UTF-8, its header lacks a column or has an unknown
             one, or a row has too few or too many cells.
     """
-    header = read_header(file)
-    _check_header(file, header, columns, optional)
-    for place, cells in islice(_records(file), 1, None):
+    records = _records(file)
+    place, header = next(records, (f"{printable(file)}:1", []))
+    header = [name.strip() for name in header]
+    _check_header(place, header, columns, optional)
+    for place, cells in records:
         if len(cells) != len(header):
             raise SourceError(
                 f"{place}: {len(cells)} cells where the header has {len(header)} columns "
@@ -60,12 +61,12 @@ def whole_number(cell: str, lowest: int, highest: int) -> int | None:
 
 
 def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the header and then the rows that are not empty, each with its place."""
+    """Yield the rows with a cell that is not empty, the header first, each with its place."""
     reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
     line = 1
     try:
-        for number, cells in enumerate(reader):
-            if cells or not number:
+        for cells in reader:
+            if any(map(str.strip, cells)):
                 yield f"{printable(file)}:{line}", cells
             line = reader.line_num + 1
     except csv.Error as error:
@@ -73,7 +74,7 @@ def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _check_header(
-    file: Path, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
+    place: str, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
 ) -> None:
     known = [*columns, *optional]
     missing = [name for name in columns if name not in header]
@@ -86,4 +87,4 @@ def _check_header(
                 " names a column twice;" if len(set(header)) < len(header) else "",
             ]
         )
-        raise SourceError(f"{printable(file)}:1: the header{problem} it must be {','.join(known)}")
+        raise SourceError(f"{place}: the header{problem} it must be {','.join(known)}")

@@ -8,6 +8,18 @@ from infra.errors import SourceError
 _MANY_DIGITS = re.compile(r"\d{4301}")  # Python's limit of the digits of an integer is 4,300
 
 
+class _RepeatedKeyError(ValueError):
+    """An object has a key twice."""
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _RepeatedKeyError(next(key for key in found if keys.count(key) > 1))
+    return found
+
+
 def decode_json(text: str, file: str, line: int | None = None) -> object:
     """Return the value of a JSON text.
 
@@ -18,13 +30,17 @@ def decode_json(text: str, file: str, line: int | None = None) -> object:
             count lines from the text's first.
 
     Raises:
-        SourceError: The text is not JSON, is nested too deeply, or holds half of a surrogate pair
-            or a number of thousands of digits.
+        SourceError: The text is not JSON, is nested too deeply, or holds a key twice, half of a
+            surrogate pair or a number of thousands of digits.
     """
     place = file if line is None else f"{file}:{line}"
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_distinct)
         json.dumps(value, ensure_ascii=False).encode()
+    except _RepeatedKeyError as error:
+        raise SourceError(
+            f"{place}: an object has the key {error.args[0]!r} twice: keep the one that is meant"
+        ) from None
     except json.JSONDecodeError as error:
         raise SourceError(
             f"{file}:{line or error.lineno}: column {error.colno}: {error.msg}: this is no "

@@ -69,3 +69,11 @@ def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> No
 def test_a_bad_sheet_is_an_error_with_its_line(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         read_sheets(sheets(tmp_path, content))
+
+
+def test_rows_that_a_spreadsheet_left_empty_are_nobodys(tmp_path: Path) -> None:
+    plain = agreement(read_sheets(sheets(tmp_path, FIRST, SECOND)))
+    padded = [text.replace("\n", "\n,,,,\n") for text in (FIRST, SECOND)]
+    assert agreement(read_sheets(sheets(tmp_path, *padded))) == plain
+    with pytest.raises(SourceError, match=r"sheet0.csv:2: query is empty"):
+        read_sheets(sheets(tmp_path, f"{HEADER}first,,,,\n"))

@@ -262,3 +262,21 @@ def test_what_was_written_is_read(
     assert [query.text for _, query in read_queries(lines_file)] == [
         Query.of(t).text for t in texts
     ]
+
+
+def test_rows_of_empty_cells_are_no_rows_wherever_they_stand(file: Path) -> None:
+    file.write_text('\n , \na,b\n,\n1,2\n\t\n" ",,,,\n3,4\n,\n')
+    found = [(row.place, *row.cells.values()) for row in read_rows(file, ["a", "b"])]
+    assert found == [(f"{file}:5", "1", "2"), (f"{file}:8", "3", "4")]
+    file.write_text("\n\na,c\n1,2\n")
+    with pytest.raises(SourceError, match=r"rows.csv:3: the header lacks b; has 'c'"):
+        list(read_rows(file, ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}'],
+)
+def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
+    with pytest.raises(SourceError, match="file:7: an object has the key 'a' twice"):
+        decode_json(text, "file", 7)
