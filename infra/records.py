@@ -4,6 +4,7 @@ They hold values only: no connection, no path to be opened, no method that does 
 """
 
 import ast
+import unicodedata
 from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator
@@ -20,6 +21,7 @@ from infra.executions import (
 )
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import UNREADABLE, parse
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "RepairStep",
     "SourceInfo",
     "Support",
+    "caseless",
     "code_id_of",
     "normalise_code",
     "normalise_query",
@@ -48,17 +51,25 @@ __all__ = [
 
 
 def normalise_query(text: str) -> str:
-    """Return a query with white space folded and its ends trimmed; case is kept."""
-    return " ".join(text.split())
+    """Return a query with white space folded, and each letter in Unicode's composed form.
+
+    So an umlaut of one character and one of two, as macOS writes it, are one; case is kept.
+    """
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def caseless(text: str) -> str:
+    """Return what equal queries have in common: their normalised text, capitals aside."""
+    return normalise_query(normalise_query(text).casefold())
 
 
 def normalise_code(text: str) -> str:
-    """Return code with Unix line ends and no empty lines around it.
+    """Return code in its plain layout (`plain_layout`), without empty lines around it.
 
     White space at the ends of lines goes where Python's syntax says that it means nothing; inside a
     text it is part of a value, and of what is no Python 3 nobody knows.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    text = plain_layout(text).strip("\n")
     bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
     return bare if text == bare or not bare or _dumped(text) == _dumped(bare) != "" else text
 

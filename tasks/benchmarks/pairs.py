@@ -12,7 +12,7 @@ from typing import Self
 
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import Record, normalise_code, normalise_query
+from infra.records import Record, caseless, normalise_code, normalise_query
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.pair_lines import PAIR_FORMS, PairLine, read_pair_lines
@@ -181,11 +181,11 @@ def shared_queries(training: Iterable[str], queries: Iterable[str]) -> int:
         training: Normalised texts (`infra.records.normalise_query`).
         queries: Likewise.
     """
-    known = {text.casefold() for text in training}
-    return sum(text.casefold() in known for text in queries)
+    known = set(map(caseless, training))
+    return sum(caseless(text) in known for text in queries)
 
 
 def _without_capitals(pairs: Pairs) -> Iterator[tuple[str, str]]:
     """Yield queries without capitals, each with its code."""
     for query, code in zip(pairs.queries, pairs.codes, strict=True):
-        yield query.casefold(), code
+        yield caseless(query), code

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from infra.errors import SourceError
 from infra.identity import digest
 from infra.ids import CodeId, QueryId
-from infra.records import Code, Label, Query, Record, SourceInfo
+from infra.records import Code, Label, Query, Record, SourceInfo, caseless
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
@@ -194,7 +194,7 @@ def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
         keys[code_id] = [f"cluster {number}"]
         if settings.split_by == "repository":
             keys[code_id].append(f"repository {repository_of(codes[code_id])}")
-    texts = {query.query_id: f"query {query.text.casefold()}" for query in benchmark.queries}
+    texts = {query.query_id: f"query {caseless(query.text)}" for query in benchmark.queries}
     group = _joined(
         (label.query_id, key)
         for label in relevant
@@ -253,17 +253,17 @@ def _without_known(
     Raises:
         SourceError: There are some, and they are to be refused.
     """
-    asked = {query.text.casefold() for part in parts for query in part.queries}
+    asked = {caseless(query.text) for part in parts for query in part.queries}
     kept = [
         pair
         for pair in zip(pairs.queries, pairs.codes, strict=True)
-        if pair[0].casefold() not in asked
+        if caseless(pair[0]) not in asked
     ]
     known = len(pairs) - len(kept)
     if not known:
         return pairs, 0
     if settings.overlap == "refuse":
-        query = next(each for each in pairs.queries if each.casefold() in asked)
+        query = next(each for each in pairs.queries if caseless(each) in asked)
         raise SourceError(
             f"{printable(path)}: {known:,} of {len(pairs):,} training pairs are of dev or test "
             f"queries, {query[:80]!r} among them, so that scores would be of what was learnt by "
@@ -288,11 +288,11 @@ def _leakage(pairs: Pairs, test: Benchmark, dropped: int) -> Leakage:
     }
     known = set(trained)
     same = {code for code, text in texts.items() if text in known}
-    asked = {query.casefold() for query in pairs.queries}
+    asked = set(map(caseless, pairs.queries))
     queries = {query.query_id: query.text for query in test.queries}
     return Leakage(
         queries=len(right),
-        same_query=sum(queries[query].casefold() in asked for query in right),
+        same_query=sum(caseless(queries[query]) in asked for query in right),
         same_code=sum(not same.isdisjoint(codes) for codes in right.values()),
         near_code=sum(not near.isdisjoint(codes) for codes in right.values()),
         dropped=dropped,

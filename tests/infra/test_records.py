@@ -16,7 +16,16 @@ from infra.identity import (
     mark,
     mark_of,
 )
-from infra.records import Code, MutantRun, OracleReport, Query, code_id_of, query_id_of
+from infra.records import (
+    Code,
+    MutantRun,
+    OracleReport,
+    Query,
+    caseless,
+    code_id_of,
+    normalise_query,
+    query_id_of,
+)
 
 
 def test_white_space_does_not_change_a_query() -> None:
@@ -110,3 +119,27 @@ def test_a_mutation_score_has_its_interval(
     trials = [MutantRun.model_validate({"change": "c", "outcome": end}) for end in ends]
     found = OracleReport(trials=tuple(trials)).mutation_interval
     assert found == (interval and pytest.approx(interval, abs=0.001))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("gr\u00f6\u00dfte Zahl", "gro\u0308\u00dfte  Zahl"),
+        ("\u212b", "\u00c5"),
+        ("\ud55c", "\u1112\u1161\u11ab"),
+    ],
+)
+def test_two_spellings_of_a_letter_are_one_query(one: str, other: str) -> None:
+    assert Query.of(one) == Query.of(other)
+    assert caseless(other.upper()) == caseless(one)
+
+
+@given(st.text())
+def test_what_equal_queries_have_in_common_is_stable(text: str) -> None:
+    assert normalise_query(normalise_query(text)) == normalise_query(text)
+    assert caseless(normalise_query(text)) == caseless(text)
+
+
+def test_what_looks_alike_and_is_not_the_same_letter_stays_another_query() -> None:
+    texts = ["x\u00b2", "x2", "\ufb01le", "file", "\u0430", "a", "\u00df", "\u1e9e"]
+    assert len({Query.of(text).query_id for text in texts}) == len(texts)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -153,8 +154,8 @@ def functions_of(text: str) -> list[Function]:
     Raises:
         SyntaxError: The text is not Python.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # form feeds end no line
-    return list(_functions(parse(text).body, lines, "", in_class=False))
+    text = plain_layout(text)
+    return list(_functions(parse(text).body, text.split("\n"), "", in_class=False))
 
 
 def _functions(

@@ -7,6 +7,7 @@ from pathlib import Path
 from prefect.logging import get_run_logger
 
 from infra.errors import EstimationError
+from infra.records import caseless
 from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.reports.text import visible
@@ -62,9 +63,9 @@ class EstimationInput:
         Raises:
             EstimationError: There are none.
         """
-        asked = {text.casefold() for text in self.queries.texts}
+        asked = set(map(caseless, self.queries.texts))
         pairs = zip(self.training.queries, self.training.codes, strict=True)
-        left = [pair for pair in pairs if pair[0].casefold() not in asked]
+        left = [pair for pair in pairs if caseless(pair[0]) not in asked]
         if not left:
             raise EstimationError(
                 f"each training pair of {self.training.name} is of a query of {self.queries.name}: "

@@ -12,7 +12,8 @@ from hypothesis import Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from infra.errors import PublishError, SourceError
+from infra.errors import SourceError
+from infra.identity import digest
 from infra.records import Code, Query
 from infra.settings import TrainingSettings
 from tasks.benchmarks import write_benchmark
@@ -281,14 +282,6 @@ def test_data_that_cannot_be_trained_on_is_refused(
     assert "p.jsonl" in str(refused.value)
 
 
-def test_a_label_of_an_unknown_code_is_refused(tmp_path: Path) -> None:
-    write_beir(forty_queries(), tmp_path / "beir")
-    file = next((tmp_path / "beir" / "qrels").iterdir())
-    file.write_text(file.read_text() + f"{forty_queries().queries[0].query_id}\tabsent\t1\n")
-    with pytest.raises((SourceError, PublishError), match="absent"):
-        read_training_data(tmp_path / "beir", USUAL, None)
-
-
 @pytest.mark.parametrize(
     ("code", "repository"),
     [
@@ -321,3 +314,22 @@ def test_the_fingerprint_is_of_a_beir_folders_texts_too(tmp_path: Path) -> None:
     corpus = tmp_path / "b" / "corpus.jsonl"
     corpus.write_text(corpus.read_text().replace("return 59", "return 159"))
     assert read_training_data(tmp_path / "b", USUAL, None).fingerprint != first
+
+
+def test_a_query_in_another_spelling_of_its_letters_is_known_from_training(tmp_path: Path) -> None:
+    spelt = {
+        "train": ["re\u0301sume\u0301", "b", "c"],
+        "dev": ["d"],
+        "test": ["R\u00e9sum\u00e9", "f"],
+    }
+    for part, queries in spelt.items():
+        lines = [{"query": query, "code": long_code(hash_of(part, query))} for query in queries]
+        write_lines(tmp_path / f"{part}.jsonl", lines)
+    with pytest.raises(SourceError, match="1 of 3 training pairs are of dev or test queries"):
+        read_training_data(tmp_path, USUAL, None)
+    found = read_training_data(tmp_path, TrainingSettings(overlap="drop"), None)
+    assert (len(found.train), found.leakage.same_query, found.leakage.dropped) == (2, 0, 1)
+
+
+def hash_of(*parts: str) -> int:
+    return int(digest(*parts), 16)
