@@ -20,6 +20,9 @@ def loaded_litellm() -> ModuleType:
     """Import litellm: seconds and 155 MB, so only where a model is used."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
     os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it reads a file `.env`
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        os.environ[name] = os.environ[name].strip()  # a line end is no part of a key
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import litellm  # noqa: PLC0415

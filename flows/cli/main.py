@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from threading import Event, Thread
 from time import sleep
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -347,6 +348,11 @@ def cosqa(
     """Read the options before a command's name."""
     if not traceback:
         hide_tracebacks()
+    from infra.settings.working_folder import (  # noqa: PLC0415 - `--help` needs no settings
+        refuse_settings_of_prefect,
+    )
+
+    refuse_settings_of_prefect(Path())
 
 
 def ask_loopback_directly() -> None:

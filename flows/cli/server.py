@@ -26,6 +26,7 @@ from flows.runtime.prefect_server import (
     without_secrets,
 )
 from infra.errors import SettingsError
+from infra.settings.working_folder import refuse_settings_of_prefect
 
 _SOURCE = Path(__file__).parents[2]
 _POOL = "cosqa"
@@ -50,6 +51,7 @@ def serve(options: Server) -> None:
         SettingsError: The port is taken; the server does not start or does not take the
             deployments; or one of both ended by itself.
     """
+    refuse_settings_of_prefect(options.place)
     _require_free(options.port)
     api = api_address(options.port)
     environment = dict(os.environ) | {"PREFECT_API_URL": api}

@@ -59,6 +59,7 @@ from infra.settings.source import SourceSettings
 from infra.settings.store import StoreSettings
 from infra.settings.toml_file import read_toml
 from infra.settings.training import TrainingSettings
+from infra.settings.working_folder import check_directions
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -127,11 +128,15 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the layers, the highest first: command line, environment, TOML file, preset."""
-        file = _config_file()
+        file, environment = _config_file(), EnvironmentSource(settings_cls)
+        content = read_toml(file) if file.is_file() else {}
+        if content and not os.environ.get("COSQA_CONFIG"):
+            given = (init_settings(), environment())
+            check_directions(file, content, settings_cls.model_fields, *given)
         return (
             init_settings,
-            EnvironmentSource(settings_cls),
-            InitSettingsSource(settings_cls, read_toml(file) if file.is_file() else {}),
+            environment,
+            InitSettingsSource(settings_cls, content),
             PresetSource(settings_cls),
         )
 
@@ -169,8 +174,8 @@ def load_settings(
         section: {key: value for key, value in fields.items() if value is not None}
         for section, fields in (overrides or {}).items()
     }
-    if "RAY_ADDRESS" in os.environ:
-        given.setdefault("ray", {}).setdefault("address", os.environ["RAY_ADDRESS"])
+    if address := os.environ.get("RAY_ADDRESS", "").strip():
+        given.setdefault("ray", {}).setdefault("address", address)
     try:
         return Settings(**given, **({"preset": preset} if preset else {}))  # type: ignore[arg-type]
     except ValidationError as error:
@@ -188,7 +193,7 @@ def _config_file() -> Path:
     Raises:
         SettingsError: The file that COSQA_CONFIG names is missing, or what is there is no file.
     """
-    named = os.environ.get("COSQA_CONFIG", "")
+    named = os.environ.get("COSQA_CONFIG", "").strip()
     file = Path(named or "cosqa.toml")
     if file.is_file() or not (named or file.exists()):
         return file

@@ -1,12 +1,11 @@
 """The section of the settings about embedding, by models of this machine or by an API."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, SecretStr
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import Field
 
-from infra.settings.section import Section
+from infra.settings.section import Key, Section
 from infra.settings.sections import LanguageModelSettings
 
 _OF_THE_API = (
@@ -58,8 +57,7 @@ class EncoderSettings(Section):
         "published.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
-    # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
-    api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(
+    api_key: Key = Field(
         None,
         exclude=True,
         repr=False,

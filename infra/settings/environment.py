@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any, get_args, get_origin
 
@@ -29,7 +29,13 @@ _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, C
 
 
 class EnvironmentSource(EnvSettingsSource):
-    """The environment; a list is JSON or names with commas between."""
+    """The environment; a list is JSON or names with commas between.
+
+    White space around a value is no part of it: files written on Windows leave it there.
+    """
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        return {name: value and value.strip() for name, value in super()._load_env_vars().items()}
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401
         """Return a list or a section from a variable's text.
@@ -66,7 +72,7 @@ def _is_list(field: FieldInfo | None) -> bool:
 
 def _variable_of(value: str) -> str:
     names = [name for name in os.environ if name.upper().startswith(PREFIX)]
-    found = next((name for name in names if os.environ[name] == value), PREFIX)
+    found = next((name for name in names if os.environ[name].strip() == value), PREFIX)
     # A whole section, as JSON, may hold a key.
     is_shown = DELIMITER in found and "KEY" not in found.upper()
     return f"{found}={value[:_LONGEST]}" if is_shown else found

@@ -1,8 +1,29 @@
 """The base of all sections of the settings."""
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from infra.secrets import holds_a_secret
+
+
+def clean_key(key: SecretStr | None) -> SecretStr | None:
+    """Return a key without the white space around it, as a file's line end.
+
+    Raises:
+        ValueError: There are characters in it that no header takes.
+    """
+    text = key.get_secret_value().strip() if key else ""
+    if not (text.isascii() and text.isprintable()) or " " in text:
+        raise ValueError(
+            "a key has printable ASCII characters alone and no white space inside: copy it again"
+        )
+    return SecretStr(text) if key else key
+
+
+# Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
+Key = Annotated[SecretStr | None, AfterValidator(clean_key), SkipJsonSchema()]
 
 
 class Section(BaseModel):

@@ -1,15 +1,14 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import Field, field_validator, model_validator
 
 from infra.errors import SettingsError
 from infra.records import Support
 from infra.settings.configurations import Configuration
-from infra.settings.section import Section
+from infra.settings.section import Key, Section
 
 RECORDED_PREFIX = "recorded/"
 
@@ -72,8 +71,7 @@ class LanguageModelSettings(Section):
         "recorded/stdlib-sample knows the packaged sample alone.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
-    # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
-    api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(
+    api_key: Key = Field(
         None,
         exclude=True,
         repr=False,
@@ -118,6 +116,13 @@ class LanguageModelSettings(Section):
         description="Maximum length of a text in a structured reply, for servers with constrained "
         "decoding.",
     )
+
+    @field_validator("model")
+    @classmethod
+    def _refuse_addresses(cls, model: str) -> str:
+        if "://" in model:  # some providers' clients would send there what base_url keeps elsewhere
+            raise ValueError("a model's name holds no address: set base_url")
+        return model
 
     @property
     def is_recorded(self) -> bool:

@@ -14,6 +14,7 @@ from infra.collected import Item
 from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings
+from infra.settings.section import clean_key
 from infra.store import Database, corpus, open_database
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import prepare_run
@@ -299,7 +300,7 @@ def _loaded(settings: Settings | None) -> Settings:
     return settings
 
 
-def _secret(section: str, block: str) -> SecretStr:
+def _secret(section: str, block: str) -> SecretStr | None:
     try:
         secret = cast("Secret[str]", Secret.load(block))
     except ValueError as error:
@@ -307,4 +308,7 @@ def _secret(section: str, block: str) -> SecretStr:
             f"{section}.api_key_block: there is no Secret block {block!r} on the Prefect server; "
             f"create it, or set COSQA_{section.upper()}__API_KEY"
         ) from error
-    return SecretStr(secret.get())
+    try:
+        return clean_key(SecretStr(secret.get()))
+    except ValueError as error:
+        raise SettingsError(f"{section}.api_key_block: {error}") from None
