@@ -4,7 +4,9 @@ Any number of processes and tasks share it. A change is whole or not made, and s
 together: it is one change. Those that are handed over while others are on their way to the disk go
 there together, so that hundreds in flight share one wait for it.
 
-A file that is empty or damaged is an error, never nothing spent.
+A file that is empty or damaged is an error, never nothing spent. Another may have made it: what it
+has beside our tables, such as a trigger, is refused, and none of its rows takes more memory than a
+reply can.
 """
 
 import logging
@@ -15,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -53,6 +55,7 @@ CREATE TABLE paces (
 COMMIT;
 """
 _LEAST_SIZE = 512
+_LARGEST = 2**28  # bytes of a content: the longest reply, each character escaped
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _log = logging.getLogger(__name__)
@@ -125,7 +128,7 @@ class Journal:
                 _check(tx)
                 self._is_checked = True
         try:
-            return zlib.decompress(row[0]) if row else None
+            return _inflated(row[0]) if row else None
         except (zlib.error, TypeError) as error:
             _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
@@ -257,9 +260,14 @@ def _is_there(file: Path) -> bool:
     Raises:
         sqlite3.DatabaseError: Something has lost it.
     """
-    log = file.with_name(f"{file.name}-wal")
+    log, *others = (file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
+    for made in (log, *others, file.with_suffix(".lock")):
+        if made.is_symlink():  # SQLite would write where it leads
+            raise _damage(f"{made} is a link")
     is_logged = log.exists()  # first: others may make both meanwhile
     if not file.exists():
+        if file.is_symlink():
+            raise _damage("it is a link to a file that is not there")
         if is_logged:
             raise _damage(f"it is gone, but {log} is there")
         return False
@@ -285,11 +293,38 @@ def _make(file: Path) -> None:
 
 def _open(file: Path) -> sqlite3.Connection:
     connection = connect(file)
+    connection.execute("PRAGMA trusted_schema = OFF")
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    if mark != _MARK:
+    if mark != _MARK or (strange := _schema(connection) ^ _own_schema()):
         connection.close()
-        raise _damage("it is no journal of this program")
+        names = "" if mark != _MARK else f": {', '.join(sorted({name for _, name, *_ in strange}))}"
+        raise _damage(f"it is no journal of this program{names[:200]}")
     return connection
+
+
+def _schema(connection: sqlite3.Connection) -> set[tuple[str, ...]]:
+    """Return tables, indexes, triggers and views, as they were made."""
+    return set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema"))
+
+
+@cache
+def _own_schema() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(_TABLES)
+        return _schema(connection)
+
+
+def _inflated(packed: bytes) -> bytes:
+    """Return a content.
+
+    Raises:
+        zlib.error: It is damaged, or larger than any that is kept.
+    """
+    stream = zlib.decompressobj()
+    content = stream.decompress(packed, _LARGEST)
+    if not stream.eof:
+        raise zlib.error(f"it is cut, or has more than {_LARGEST:,} bytes")
+    return content
 
 
 def _check(connection: sqlite3.Connection) -> None:

@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _PORTS = {"http": 80, "https": 443}
 _PROCESSES = frozenset(
@@ -44,6 +44,12 @@ def place_of(url: str) -> str:
     if parts.scheme not in _PORTS or not parts.hostname:
         return ""
     return f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"
+
+
+def path_of(address: str) -> Path:
+    """Return where a file is, by its path or its address."""
+    parts = urlsplit(address)
+    return Path(unquote(parts.path) if parts.scheme == "file" else address).resolve()
 
 
 def refuse_addresses() -> None:
@@ -89,7 +95,7 @@ def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
 
     def send_to_the_index(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
         place = place_of(request.url)
-        if place not in places and urlsplit(request.url).scheme != "file":  # a folder of the user's
+        if place not in places and urlsplit(request.url).scheme != "file":  # see below
             raise InstallationError(
                 f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
             )
@@ -101,6 +107,46 @@ def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
 
     collecting.__init__ = make_and_note
     asking.send = send_to_the_index
+
+
+def refuse_other_files() -> None:
+    """Let pip take files of this machine from the folders of its configuration alone.
+
+    A page of the web, or where it redirects to, may name any file.
+    """
+    from pip._internal.exceptions import InstallationError  # noqa: PLC0415
+    from pip._internal.index.collector import LinkCollector  # noqa: PLC0415
+    from pip._internal.network.session import PipSession  # noqa: PLC0415
+    from pip._internal.operations import prepare  # noqa: PLC0415
+
+    collecting: Any = LinkCollector
+    asking: Any = PipSession
+    preparing: Any = prepare
+    make, send, take = collecting.__init__, asking.send, preparing.get_file_url
+    folders = set[Path]()
+
+    def make_and_note(collector: Any, session: Any, search_scope: Any) -> None:  # noqa: ANN401 - pip's
+        make(collector, session, search_scope)
+        places = (*search_scope.index_urls, *search_scope.find_links)
+        folders.update(path_of(address) for address in places if not place_of(address))
+
+    def refuse_outside(url: str, page: object = "") -> None:
+        path = path_of(url)
+        if place_of(str(page)) or not any(map(path.is_relative_to, folders)):
+            raise InstallationError(f"{path} is no file of a folder in pip's configuration")
+
+    def take_of_a_folder(link: Any, *others: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
+        refuse_outside(link.url, link.comes_from)
+        return take(link, *others, **options)
+
+    def send_for_a_file(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
+        if urlsplit(request.url).scheme == "file":
+            refuse_outside(request.url)
+        return send(session, request, **options)
+
+    collecting.__init__ = make_and_note
+    asking.send = send_for_a_file
+    preparing.get_file_url = take_of_a_folder
 
 
 def beyond(most: int) -> str:
@@ -142,6 +188,7 @@ def download(wanted: Mapping[str, Any], folder: Path) -> int:
     markers.default_environment = lambda: dict(wanted["markers"])  # pip has no option for these
     refuse_addresses()
     refuse_strangers(wanted["places"], folder, wanted["most"])
+    refuse_other_files()
     sys.addaudithook(refuse_processes)
     options = [
         "--only-binary", ":all:", "--dest", str(folder / "wheels"), "--cache-dir", wanted["cache"],

@@ -11,7 +11,12 @@ import numpy as np
 from infra.errors import EncoderError
 from tasks.encoders import Encoder, EncoderSpec, Kind, Vectors, of_wrong_length
 from tasks.encoders._tokens import TextTokenizer
-from tasks.encoders._weights import load_adapters, load_model, load_projections
+from tasks.encoders._weights import (
+    check_counts,
+    load_adapters,
+    load_model,
+    load_projections,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -116,6 +121,7 @@ class TransformerEncoder:
         source = self._source(checkpoint)
         # What libraries raise for damaged files is of many kinds, and all of it means this.
         try:
+            check_counts(source)
             tokenizer = AutoTokenizer.from_pretrained(**source)
             self._model = self._load_model(source)
             adapters = {self.spec.query_adapter, self.spec.code_adapter} - {""}

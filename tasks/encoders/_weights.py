@@ -1,21 +1,72 @@
 """Loading of weights: models, adapters and dense layers of a checkpoint.
 
 Everything is computed in single precision, whatever the files hold. Weights come from safetensors,
-or from a pickle that torch reads with ``weights_only``, so that no code of a checkpoint runs.
+or from a pickle that torch reads with ``weights_only``, so that no code of a checkpoint runs. A
+stranger's configuration may claim any size: a model is made only if its files hold so much.
 """
 
 import json
 import logging
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from infra.errors import EncoderError
+from infra.machine import physical_memory
 
 CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save, and nothing beside them
+_OF_WEIGHTS = (".safetensors", ".bin")
 _WRAPPED = "encoder."  # before each name there: the model is an attribute of another
+_COUNTS = re.compile(r"(layers?|experts?|blocks?|stages?|depths?|labels)$")  # of modules, by a key
+_MOST_OF_ONE, _MOST_MODULES = 1_000, 100_000
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
+
+
+def check_counts(source: dict[str, Any]) -> None:
+    """Check how many layers a configuration claims, before a library makes as many.
+
+    Raises:
+        EncoderError: More than any model has.
+    """
+    counts = list(_counts(json.loads(_file(source, "config.json").read_text("utf-8"))))
+    if max(counts, default=1) > _MOST_OF_ONE or prod(counts) > _MOST_MODULES:
+        raise EncoderError(
+            f"{source['pretrained_model_name_or_path']}: config.json claims {max(counts):,} layers "
+            "or other parts of one kind: no such model is loaded"
+        )
+
+
+def _counts(config: object) -> Iterator[int]:
+    """Yield the numbers of parts in a configuration and those below it."""
+    for key, value in config.items() if isinstance(config, Mapping) else ():
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, int) and one > 1 and _COUNTS.search(key):
+                yield one
+            yield from _counts(one)
+
+
+def _check_size(factory: Any, config: Any, source: dict[str, Any]) -> None:  # noqa: ANN401
+    """Check that a model has no more numbers than its files have bytes, and fits the memory.
+
+    Raises:
+        EncoderError: It has, or does not.
+    """
+    import torch  # noqa: PLC0415 - heavy libraries load when used
+
+    with torch.device("meta"):
+        model = _empty(factory, config)
+    numbers = sum(one.numel() for one in (*model.parameters(), *model.buffers()))
+    folder = Path(source["pretrained_model_name_or_path"])
+    sizes = [file.stat().st_size for file in folder.glob("*") if file.suffix in _OF_WEIGHTS]
+    most = sum(sizes) if folder.is_dir() else physical_memory() // 4
+    if numbers > most:
+        raise EncoderError(
+            f"{folder}: config.json claims {numbers:,} weights, more than its files or this "
+            "machine can hold: it is of another model"
+        )
 
 
 def load_model(
@@ -34,15 +85,17 @@ def load_model(
         options: Further arguments of ``from_pretrained``.
 
     Raises:
-        EncoderError: The checkpoint lacks weights that the vectors depend on.
+        EncoderError: The checkpoint lacks weights that the vectors depend on, or has fewer than its
+            configuration claims.
     """
     import torch  # noqa: PLC0415 - heavy libraries load when used
     from transformers import AutoConfig  # noqa: PLC0415
     from transformers.utils import logging as messages  # noqa: PLC0415
 
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
+    config = options.get("config") or AutoConfig.from_pretrained(**source)
+    _check_size(factory, config, source)
     if weights := _codexglue_weights(source):
-        config = options.get("config") or AutoConfig.from_pretrained(**source)
         model = _empty(factory, config)
         lacking = model.load_state_dict(weights, strict=False).missing_keys
     else:
@@ -113,6 +166,7 @@ def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # 
     Raises:
         EncoderError: A layer has an activation that is not known, or no safetensors.
     """
+    import torch  # noqa: PLC0415
     from safetensors.torch import load_file  # noqa: PLC0415
     from torch import nn  # noqa: PLC0415
 
@@ -125,9 +179,11 @@ def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # 
                 f"the dense layer {folder} has the activation {activation}; known are "
                 f"{', '.join(_ACTIVATIONS)}"
             )
-        linear = nn.Linear(config["in_features"], config["out_features"], bias=config["bias"])
+        with torch.device("meta"):
+            linear = nn.Linear(config["in_features"], config["out_features"], bias=config["bias"])
         weights = load_file(_file(source, f"{folder}/model.safetensors"))
-        linear.load_state_dict({name.rpartition(".")[2]: rows for name, rows in weights.items()})
+        named = {name.rpartition(".")[2]: rows for name, rows in weights.items()}
+        linear.load_state_dict(named, assign=True)
         layers.extend([linear, getattr(nn, activation)()])
     return layers.float()
 

@@ -378,3 +378,63 @@ def test_there_is_no_snapshot_of_a_damaged_journal(
     journal.file.write_bytes(DAMAGES[damage](journal.file.read_bytes()))
     with pytest.raises(UnrecordableError, match=r"journal\.sqlite"):
         snapshot(journal.file, tmp_path / "copy.sqlite")
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON spent BEGIN DELETE FROM spent; END",
+        "CREATE VIEW v AS WITH n(x) AS (SELECT 1 UNION ALL SELECT 2 FROM n) SELECT 1 FROM n",
+        "CREATE TABLE more (x)",
+        "CREATE INDEX more ON replies (abs(number))",
+        "ALTER TABLE replies ADD COLUMN more DEFAULT (zeroblob(1000000000))",
+        "DROP TABLE paces; CREATE VIEW paces AS SELECT 1",
+        "CREATE VIRTUAL TABLE more USING fts5(x)",
+    ],
+)
+def test_a_journal_with_more_or_other_than_our_tables_is_refused(
+    journal: Journal, strange: str
+) -> None:
+    spend(journal, 1.0)
+    journal.close()
+    with closing(sqlite3.connect(journal.file)) as connection:
+        connection.executescript(strange)
+    before = journal.file.read_bytes()
+    for refused in (journal.sums, lambda: journal.find("00"), lambda: spend(journal, 1.0)):
+        with pytest.raises(UnrecordableError, match="no journal of this program: "):
+            refused()
+    assert "no journal of this program" in fault_of(journal.file)
+    assert journal.file.read_bytes() == before
+
+
+def test_a_content_without_end_is_absent(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("infra.journal._LARGEST", 1_000)
+    for key, size in (("aa", 1_000), ("bb", 1_001)):
+        journal.keep(key, b"0" * size).result()
+    assert journal.find("aa") == b"0" * 1_000
+    assert journal.find("bb") is None
+    assert "bb" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "end", [".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock"]
+)
+def test_nothing_is_written_where_a_link_leads(journal: Journal, tmp_path: Path, end: str) -> None:
+    elsewhere = tmp_path / "elsewhere" / "file"
+    elsewhere.parent.mkdir()
+    journal.file.with_suffix(end).symlink_to(elsewhere)
+    with pytest.raises(UnrecordableError, match="is a link"):
+        spend(journal, 1.0)
+    assert not elsewhere.exists()
+
+
+def test_a_journal_may_be_a_link(journal: Journal, tmp_path: Path) -> None:
+    spend(journal, 1.0)
+    journal.close()
+    link = Journal(tmp_path / "link.sqlite")
+    link.file.symlink_to(journal.file)
+    spend(link, 1.0)
+    assert link.spent("m").usd == 2.0
+    link.close()

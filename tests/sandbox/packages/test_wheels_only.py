@@ -38,7 +38,7 @@ MARKERS = {
 
 
 def fetching(
-    folder: Path, name: str, index: Site, *further: Site, **changes: object
+    folder: Path, name: str, index: Site, *further: Site, find_links: str = "", **changes: object
 ) -> "subprocess.Popen[bytes]":
     """Start what fetches a wheel, where requests to an index and further sites are allowed."""
     for new in ("here", "temporary"):
@@ -52,6 +52,7 @@ def fetching(
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "PIP_CONFIG_FILE": os.devnull,
         "TMPDIR": str(folder / "temporary"), "PIP_INDEX_URL": f"{index.url}/simple",
+        "PIP_FIND_LINKS": find_links,
     }  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-I", wheels_only.__file__, json.dumps(wanted)],
@@ -60,10 +61,10 @@ def fetching(
 
 
 def fetch(
-    folder: Path, name: str, index: Site, *further: Site, **changes: object
+    folder: Path, name: str, index: Site, *further: Site, find_links: str = "", **changes: object
 ) -> tuple[list[str], str]:
     """Return the wheels that are fetched, none where that fails, and what is said."""
-    with fetching(folder, name, index, *further, **changes) as process:
+    with fetching(folder, name, index, *further, find_links=find_links, **changes) as process:
         out, said = process.communicate(timeout=100)
     assert list((folder / "temporary").iterdir()) == []
     if process.returncode:
@@ -200,6 +201,34 @@ def test_a_file_that_the_index_has_elsewhere_needs_a_host_that_was_named(
     assert "sandbox.index_hosts" in fetch(tmp_path, "first", index)[1]
     assert stranger.asked == []
     assert fetch(tmp_path, "first", index, stranger)[0] == ["first-1-py3-none-any.whl"]
+
+
+@pytest.mark.parametrize("way", ["path", "address"])
+def test_a_file_of_this_machine_comes_from_a_configured_folder_alone(
+    index: Site, tmp_path: Path, way: str
+) -> None:
+    mine, outside = tmp_path / "mine", tmp_path / "outside"
+    for folder, name in ((mine, "first"), (mine, "page"), (outside, "second"), (outside, "third")):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}-1-py3-none-any.whl").write_bytes(wheel(name))
+    (mine / "third-1-py3-none-any.whl").symlink_to(outside / "third-1-py3-none-any.whl")
+    index.list_wheel("second", address=(outside / "second-1-py3-none-any.whl").as_uri())
+    index.list_wheel("page", address=f"{mine.as_uri()}/../mine/page-1-py3-none-any.whl")
+    moved = index.url + "/files/moved-1-py3-none-any.whl"
+    index.list_wheel("moved", address=moved)
+    index.moved["/files/moved-1-py3-none-any.whl"] = (
+        outside / "second-1-py3-none-any.whl"
+    ).as_uri()
+    find_links = str(mine) if way == "path" else mine.as_uri()
+    took = {
+        name: fetch(tmp_path, name, index, find_links=find_links)
+        for name in ("first", "second", "third", "moved")
+    }
+    assert took["first"][0] == ["first-1-py3-none-any.whl"], took["first"][1]
+    for name in ("second", "third", "moved"):
+        assert took[name][0] == [], name
+        assert "in pip's configuration" in took[name][1]
+    assert "in pip's configuration" in fetch(tmp_path, "page", index)[1]
 
 
 LARGE = {

@@ -6,6 +6,7 @@ codebert_search, codet5p, codexglue, graphcodebert, jina_embeddings_v3, minilm,
 multilingual_e5_large, roberta_base and unixcoder are the users.
 """
 
+import json
 import warnings
 from importlib import import_module
 from pathlib import Path
@@ -225,6 +226,31 @@ def test_a_damaged_model_gives_an_error_and_no_vector(tmp_path: Path) -> None:
         encoder.model.embeddings.word_embeddings.weight.fill_(float("nan"))
     with pytest.raises(EncoderError, match="2 of 2 texts a vector that is zero or not finite"):
         encoder.encode(["a", "b", "a"], "code", 0)
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "model.bin"])
+def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
+    tmp_path: Path, file: str
+) -> None:
+    folder = make_checkpoint("minilm", tmp_path / "model", 384)
+    if file == "model.bin":
+        torch.save(load_file(folder / "model.safetensors"), folder / file)
+        (folder / "model.safetensors").unlink()
+    config = json.loads((folder / "config.json").read_text())
+    for claim in (
+        {"num_hidden_layers": 10**7},
+        {"num_labels": 10**9},
+        {"hidden_size": 10**9, "num_attention_heads": 10**6},
+        {"intermediate_size": 10**9},
+        {"vocab_size": 10**12},
+        {"max_position_embeddings": 10**9},
+        {"num_hidden_layers": 900},
+    ):
+        (folder / "config.json").write_text(json.dumps(config | claim))
+        with pytest.raises(EncoderError, match=r"config\.json claims"):
+            encoders.get("minilm")(folder)
+    (folder / "config.json").write_text(json.dumps(config))
+    assert encoders.get("minilm")(folder).encode(["x"], "code", 1).shape == (1, 384)
 
 
 class Hostile:
