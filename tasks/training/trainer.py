@@ -45,6 +45,7 @@ from infra.words import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, Vectors
+from tasks.filters.near_duplicates import clusters
 from tasks.metrics import evaluate, mean
 from tasks.ranking.methods import rank_vectors
 from tasks.search.pairs import in_memory
@@ -122,30 +123,90 @@ class _Tower(InputModule):
         raise NotImplementedError(output_path)  # the trainer below saves the weights alone
 
 
+class RightOnes:
+    """Which codes of a batch answer a query beside its own: a loss draws none of them as wrong.
+
+    A code is right for a query if it, or a near duplicate, is paired with the query in any letters.
+
+    Args:
+        codes: The codes of all pairs.
+        queries: The queries of all pairs, and those that stand in their place.
+    """
+
+    def __init__(self, codes: Sequence[str], *queries: Sequence[str]) -> None:
+        unique = list(dict.fromkeys(codes))
+        cluster = dict(zip(unique, clusters(unique), strict=True))
+        self._clusters = torch.tensor([cluster[code] for code in codes])
+        self._number = len(unique)
+        self._queries = []
+        for texts in dict.fromkeys(map(tuple, queries)):
+            place: dict[str, int] = {}
+            rows = [place.setdefault(text.casefold(), len(place)) for text in texts]
+            self._queries.append(torch.tensor(rows))
+        keys = [self._keys(each, self._clusters).numpy() for each in self._queries]
+        self._pairs = [torch.from_numpy(np.unique(each)) for each in keys]
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Return (query, code) → whether it is another right one, for rows of all pairs."""
+        here = rows.cpu()
+        found = torch.zeros(len(here), len(here), dtype=torch.bool)
+        for queries, pairs in zip(self._queries, self._pairs, strict=True):
+            keys = self._keys(queries[here, None], self._clusters[here])
+            found |= pairs[torch.searchsorted(pairs, keys).clamp(max=len(pairs) - 1)] == keys
+        return found.fill_diagonal_(fill_value=False).to(rows.device)
+
+    def _keys(self, queries: Tensor, codes: Tensor) -> Tensor:
+        return queries * self._number + codes
+
+
+class _SoftmaxLoss(MultipleNegativesRankingLoss):
+    """The library's loss, without a query's other right codes among its wrong ones."""
+
+    def __init__(self, model: SentenceTransformer, recipe: Recipe, right: RightOnes) -> None:
+        super().__init__(model, scale=recipe.scale)
+        self._similarity = cos_sim if recipe.similarity == "cosine" else dot_score
+        self._right = right
+
+    def forward(self, sentence_features: Any, labels: Tensor) -> Tensor:  # noqa: ANN401 - the library's
+        """Return the loss of pairs, whose rows are the labels."""
+        right = self._right.of(labels)
+        self.similarity_fct = lambda queries, codes: self._similarity(queries, codes).masked_fill(
+            right, -torch.inf
+        )
+        loss: Tensor = super().forward(sentence_features, labels)
+        return loss
+
+
 class _MarginLoss(nn.Module):
     """What belongs together must be nearer than another one of the batch, by a margin.
 
     Husain et al. 2019, for the neural bag of words: a query's own code than the nearest other code.
     Gu et al. 2018, DeepCS, and its code: a code's own query than another query, which is the next
-    in the batch, whose order is random.
+    in the batch, whose order is random. Another one is never one that belongs together too.
     """
 
-    def __init__(self, model: SentenceTransformer, recipe: Recipe) -> None:
+    def __init__(self, model: SentenceTransformer, recipe: Recipe, right: RightOnes) -> None:
         super().__init__()
         self.model = model
         self._recipe = recipe
+        self._right = right
 
-    def forward(self, features: Sequence[dict[str, Any]], labels: Tensor | None) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Sequence[dict[str, Any]], labels: Tensor) -> Tensor:
+        """Return the loss of pairs, whose rows are the labels."""
         queries, codes = (self.model(each)["sentence_embedding"] for each in features)
         if self._recipe.similarity == "cosine":
             queries, codes = normalize(queries, dim=1), normalize(codes, dim=1)
         similar: Tensor = queries @ codes.T
+        right = self._right.of(labels).fill_diagonal_(fill_value=True)
         if self._recipe.loss == "hardest-margin":
-            own = torch.eye(len(similar), dtype=torch.bool, device=similar.device)
             # Half-spaces apart are apart enough, as in the published code.
-            other = similar.masked_fill(own, -torch.inf).relu().amax(dim=1)
+            other = similar.masked_fill(right, -torch.inf).relu().amax(dim=1)
         else:
-            other = similar.roll(-1, dims=0).diagonal()
+            number = len(similar)
+            here = torch.arange(number, device=similar.device)
+            behind = (here[:, None] + here + 1) % number  # the queries after each code's own
+            nearest = right[behind, here].long().argmin(dim=0)
+            other = similar.masked_fill(right, -torch.inf)[behind[nearest, here], here]
         return (self._recipe.margin - similar.diagonal() + other).relu().mean()
 
 
@@ -404,16 +465,13 @@ def _trainer(
         disable_tqdm=True,
         report_to=[],
     )
-    loss: nn.Module
-    if recipe.loss == "softmax":
-        similarity = cos_sim if recipe.similarity == "cosine" else dot_score
-        loss = MultipleNegativesRankingLoss(tower, scale=recipe.scale, similarity_fct=similarity)
-    else:
-        loss = _MarginLoss(tower, recipe)
+    right = RightOnes(job.pairs.codes, job.pairs.queries, pairs.queries)
+    loss = (_SoftmaxLoss if recipe.loss == "softmax" else _MarginLoss)(tower, recipe, right)
+    columns = {"query": [*pairs.queries], "code": [*pairs.codes], "label": [*range(len(pairs))]}
     trainer = _Trainer(
         model=tower,
         args=arguments,
-        train_dataset=Dataset.from_dict({"query": [*pairs.queries], "code": [*pairs.codes]}),
+        train_dataset=Dataset.from_dict(columns),
         loss=loss,
         evaluator=dev,
         data_collator=SentenceTransformerDataCollator(

@@ -327,9 +327,9 @@ def test_the_margin_losses_are_those_that_are_published(loss: str, tmp_path: Pat
     torch.manual_seed(1)
     queries, codes = normalize(torch.randn(5, 4)), normalize(torch.randn(5, 4))
     recipe = RECIPES["cosqa-plus"].model_copy(update={"loss": loss, "margin": 0.3})
-    found = trainer._MarginLoss(lambda each: {"sentence_embedding": each}, recipe)(  # type: ignore[arg-type]
-        [3 * queries, codes / 2],
-        None,
+    right = trainer.RightOnes("abcde", "fghij")
+    found = trainer._MarginLoss(lambda each: {"sentence_embedding": each}, recipe, right)(  # type: ignore[arg-type]
+        [3 * queries, codes / 2], torch.arange(5)
     )
     each = []
     for i in range(5):
