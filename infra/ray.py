@@ -43,7 +43,7 @@ _RANDOM = 8  # characters that `mkdtemp` adds
 _starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
-_PATIENCE_S = 10.0
+_PATIENCE_S = 1.0
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
 
 

@@ -6,6 +6,7 @@ import re
 import secrets
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -18,12 +19,14 @@ from typing import Any
 import httpx
 from prefect import tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
+from prefect.client.base import ServerType
 from prefect.client.orchestration import get_client
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
     PREFECT_API_URL,
+    PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_HOME,
     PREFECT_UI_URL,
     get_current_settings,
@@ -45,6 +48,13 @@ _START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
 _PR_SET_PDEATHSIG = 1
+_CONNECT_S, _READ_S = 1.0, 10.0
+_PATH = (
+    "correct the address, which ends with /api behind any path of the server's, or unset "
+    "PREFECT_API_URL to use a private server"
+)
+_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+_KEY = "set PREFECT_API_AUTH_STRING or PREFECT_API_KEY as that server demands, or unset it"
 
 
 @contextmanager
@@ -132,13 +142,37 @@ def api_address(port: int) -> str:
 
 
 def _require_answer(url: str) -> None:
-    with get_client(sync_client=True) as client:
-        problem = client.api_healthcheck()
-    if isinstance(problem, httpx.TransportError):
+    """Check that Prefect's API answers at an address, also one below another path.
+
+    Raises:
+        SettingsError: It does not, or takes no request of this user.
+    """
+    settings: dict[str, Any] = {"timeout": httpx.Timeout(_READ_S, connect=_CONNECT_S)}
+    if url.startswith(("http://127.0.0.1:", "http://localhost:")):  # tried once, no certificates
+        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        settings |= {"verify": plain, "transport": httpx.HTTPTransport(verify=plain)}
+    try:
+        with (
+            temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
+            get_client(httpx_settings=settings, sync_client=True) as client,
+        ):
+            is_healthy = client.request("GET", "/health").json() is True
+            if is_healthy and client.server_type != ServerType.CLOUD:
+                client.api_version()  # health is told to everybody
+    except httpx.HTTPStatusError as error:
+        status = error.response.status_code
+        advice = _KEY if status in _REFUSED else _PATH
+        raise SettingsError(f"{url} (PREFECT_API_URL) answers {status}: {advice}") from None
+    except (httpx.TransportError, httpx.InvalidURL) as error:
         raise SettingsError(
             f"no Prefect server answers at {url} (PREFECT_API_URL): start it with "
-            "`prefect server start`, or unset PREFECT_API_URL to use a private one"
-        )
+            "`prefect server start`, or unset PREFECT_API_URL to use a private one "
+            f"({type(error).__name__}: {error})"
+        ) from None
+    except ValueError:
+        is_healthy = False
+    if not is_healthy:
+        raise SettingsError(f"{url} (PREFECT_API_URL) is not Prefect's API: {_PATH}")
 
 
 @contextmanager

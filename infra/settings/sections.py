@@ -264,6 +264,17 @@ class RaySettings(Section):
         "what workers need, again and again; they wait on.",
     )
 
+    @field_validator("address")
+    @classmethod
+    def _check_address(cls, address: str | None) -> str | None:
+        scheme = (address or "").rpartition("://")[0]
+        if scheme not in ("", "ray"):
+            raise ValueError(
+                "must be HOST:PORT, ray://HOST:PORT or auto: Ray's dashboard takes jobs alone; "
+                "unset RAY_ADDRESS if it is for these"
+            )
+        return None if address == "local" else address  # ours is closed to others
+
 
 class OperationSettings(Section):
     """Runs that are scheduled and watched: who must agree to them."""

@@ -7,7 +7,9 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -126,3 +128,51 @@ def test_private_servers_over_one_database_start_one_after_another(
     assert found
     with locked(lock, wait=False):
         pass
+
+
+ANSWERS = {
+    "/team/prefect/api/health": (200, b"true"),
+    "/team/prefect/api/admin/version": (200, b'"3.4.1"'),
+    "/ui/health": (200, b"<!DOCTYPE html>"),
+    "/closed/api/health": (200, b"true"),
+    "/closed/api/admin/version": (401, b"{}"),
+}
+
+
+class Answering(BaseHTTPRequestHandler):
+    """A server with Prefect's API below a path, and other things below others."""
+
+    def do_GET(self) -> None:
+        status, content = ANSWERS.get(self.path, (404, b"{}"))
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/team/prefect/api", ""),
+        ("/team/prefect/api/", ""),
+        ("", "answers 404: correct the address, which ends with /api"),
+        ("/ui", "is not Prefect's API"),
+        ("/closed/api", "answers 401: set PREFECT_API_AUTH_STRING"),
+        ("/team/prefect/api\r", "PREFECT_API_URL"),
+    ],
+)
+def test_a_configured_address_is_that_of_an_api_or_refused(path: str, problem: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}{path}"
+        with temporary_settings({PREFECT_API_URL: url}):
+            if not problem:
+                prefect_server_module._require_answer(url)
+            else:
+                with pytest.raises(SettingsError, match="PREFECT_API_URL") as refused:
+                    prefect_server_module._require_answer(url)
+                assert problem in str(refused.value)
+        server.shutdown()
