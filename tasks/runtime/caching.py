@@ -3,7 +3,8 @@
 Every task of this program is made by `stage`, so that none has a cache or a retry by accident.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from prefect.cache_policies import NO_CACHE, CachePolicy
 from prefect.client.schemas.objects import RunType, State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.filesystems import LocalFileSystem
+from prefect.serializers import JSONSerializer
+from prefect.utilities.importtools import to_qualified_name
 
 from infra.errors import (
     BoxLostError,
@@ -24,6 +27,7 @@ from infra.errors import (
     StoreLockedError,
     WorkerLostError,
 )
+from infra.records import Record
 from infra.settings import StoreSettings
 
 P = ParamSpec("P")
@@ -60,6 +64,7 @@ class Confirmed(CachePolicy):
     ) -> str | None:
         """Return the key of a call, whose record is dropped if the store does not confirm it.
 
+        So is one that Prefect would read in another way than this program has written it.
         The stage then runs, does what is missing, and writes another record. It also runs, without
         a record, where its inputs cannot be read: it says itself what is wrong with them.
         """
@@ -69,9 +74,47 @@ class Confirmed(CachePolicy):
         except CosqaError:
             return None
         storage = task_ctx.result_store.result_storage
-        if not is_valid and isinstance(storage, LocalFileSystem):
-            (Path(storage.basepath or ".") / key).unlink(missing_ok=True)
+        if isinstance(storage, LocalFileSystem):
+            kept = Path(storage.basepath or ".") / key
+            if not (is_valid and _is_ours(kept)):
+                kept.unlink(missing_ok=True)
         return key
+
+
+def _is_ours(kept: Path) -> bool:
+    """Return whether a kept result is a JSON text of plain values and this program's records.
+
+    It may have come with a stranger's store, and Prefect does what it says: it unpickles where the
+    serializer is pickle, and imports and calls whatever ``__class__`` names.
+    """
+    classes = {to_qualified_name(record) for record in _subclasses(Record)}
+
+    def plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        named = found.get("__class__")
+        if len(found) < len(pairs) or "__exc_type__" in found:
+            raise ValueError("a key twice, or an exception")
+        if "__class__" in found and named not in classes:
+            raise ValueError(f"{named} is no record")
+        return found
+
+    try:
+        if not kept.is_file():
+            return False
+        record = json.loads(kept.read_text("utf-8"), object_pairs_hook=plain)
+        json.loads(record["result"], object_pairs_hook=plain)
+        return (
+            record.keys() == {"metadata", "result"}
+            and record["metadata"]["serializer"] == JSONSerializer().model_dump()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+
+
+def _subclasses(kind: type) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 class Retries(NamedTuple):

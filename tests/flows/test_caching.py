@@ -3,10 +3,14 @@
 Covers `tasks.runtime.caching`.
 """
 
-from collections.abc import Callable
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import cloudpickle
 import pytest
 from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
@@ -27,6 +31,7 @@ from infra.errors import (
     StoreLockedError,
     WorkerLostError,
 )
+from infra.records import Record
 from infra.settings import StoreSettings
 from tasks.runtime import caching
 from tasks.runtime.caching import Confirmed, Parameters, Retries, prepare_run, stage
@@ -94,6 +99,77 @@ def test_a_second_worker_has_the_first_ones_cache_since_records_lie_in_the_store
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "other home"))
     assert one(moved) == "shared by first"
     assert one(tmp_path / "second") == "shared by second", "another store has other records"
+
+
+class Kept(Record):
+    """What a stage returns."""
+
+    number: int
+
+
+@stage("count", "count", key=lambda _: f"{RUN}-count")
+def count() -> list[Kept]:
+    """Count the calls."""
+    DONE.append("count")
+    return [Kept(number=len(DONE))]
+
+
+def _hostile(kept: dict[str, Any], touched: Path) -> Iterator[str]:
+    """Yield records that would run code, or be read in another way than they were written."""
+    call = {"cmd": f"touch {touched}"}
+    pickled = b64encode(cloudpickle.dumps(_Bomb(str(touched)))).decode()
+    json_as = kept["metadata"]["serializer"]
+    for serializer, result in (
+        ({"type": "pickle", "picklelib": "cloudpickle"}, pickled),
+        ({"type": "compressed/pickle", "compressionlib": "tests.flows.cases"}, pickled),
+        (json_as | {"jsonlib": "cloudpickle"}, kept["result"]),
+        (json_as | {"object_decoder": "subprocess.getoutput"}, kept["result"]),
+        (json_as, json.dumps({"__class__": "subprocess.getoutput", "data": call})),
+        (json_as, json.dumps([{"a": {"__class__": "infra.atomic.sync", "data": [str(touched)]}}])),
+        (json_as, json.dumps({"__exc_type__": "builtins.SystemExit", "message": "0"})),
+        (json_as, '{"__class__": ["a"], "data": 1}'),
+        (json_as, "[" * 100_000),
+    ):
+        other = kept["metadata"] | {"serializer": serializer}
+        yield json.dumps({"metadata": other, "result": result})
+        yield json.dumps({"serializer": serializer, "result": result})
+        # Two parsers may differ in which of two equal keys counts.
+        text = json.dumps({"metadata": other, "result": result})
+        yield f'{text[:-1]}, "metadata": {json.dumps(kept["metadata"])}}}'
+    yield from ("", "[]", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "null")
+
+
+class _Bomb:
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path(self.path),)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_kept_result_is_read_as_json_of_records_alone_and_computed_anew_else(
+    tmp_path: Path,
+) -> None:
+    touched = tmp_path / "touched"
+    file = tmp_path / "results" / f"{RUN}-count"
+
+    @flow
+    def twice() -> list[list[Kept]]:
+        prepare_run(StoreSettings(folder=tmp_path))
+        return [count(), count()]
+
+    assert twice() == [[Kept(number=1)]] * 2
+    assert caching._is_ours(file)
+    attacks = list(_hostile(json.loads(file.read_text()), touched))
+    for hostile in attacks:
+        file.write_text(hostile)
+        assert not caching._is_ours(file), hostile[:300]
+    for number, hostile in enumerate(attacks[:13:6], 2):
+        file.write_text(hostile)
+        assert twice() == [[Kept(number=number)]] * 2, hostile[:300]
+        assert caching._is_ours(file)
+    assert not touched.exists()
 
 
 @pytest.mark.usefixtures("prefect_server")
