@@ -5,12 +5,13 @@ copied elsewhere. A backup, or a restored store, is there when it is whole, or n
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.atomic import sync
+from infra.atomic import BELOW, sync
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreError
 from infra.journal import snapshot
@@ -101,10 +102,17 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def _vector_files(settings: StoreSettings) -> list[str]:
-    """Return the names of the files of vectors that a database has."""
+    """Return the names of the files of vectors that a database has.
+
+    Raises:
+        StoreError: One leads out of the folder of vectors.
+    """
     with connected(settings) as connection:
         rows = connection.execute("SELECT DISTINCT file FROM vector_files ORDER BY 1").fetchall()
-    return [str(file) for (file,) in rows]
+    for (file,) in rows:
+        if not re.fullmatch(BELOW, file):
+            raise StoreError(f"{settings.database} is no store: it names vectors in {file!r}")
+    return [file for (file,) in rows]
 
 
 def _within(file: Path, folder: Path) -> Path:

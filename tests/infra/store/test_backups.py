@@ -98,6 +98,31 @@ def test_a_backup_without_vectors_that_the_database_names_is_not_made(
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
+def test_a_restoration_takes_the_three_parts_alone_and_writes_nothing_outside(
+    database: Database, tmp_path: Path
+) -> None:
+    back_up(database.settings, tmp_path / "backup")
+    for name in ("results/key", "refused/file", "cosqa.toml", "vectors/other.arrow"):
+        (tmp_path / "backup" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "backup" / name).write_text("theirs")
+    other = StoreSettings(folder=tmp_path / "there" / "other")
+    restore(other, tmp_path / "backup")
+    files = {path.name for path in other.folder.rglob("*") if path.is_file()}
+    assert not files & {"key", "file", "cosqa.toml", "other.arrow"}
+    (tmp_path / "profile").write_text("theirs")
+    (tmp_path / "there" / "profile").write_text("mine")
+    copy = StoreSettings(folder=tmp_path / "backup")
+    absolute = str(tmp_path / "profile")
+    for name in ("../../profile", absolute, "a/../../../profile", "..", "", "a/./../b", "a\nb/.."):
+        with connected(copy) as connection:
+            connection.execute("UPDATE vector_files SET file = ?", [name])
+            connection.execute("CHECKPOINT")
+        with pytest.raises(StoreError, match="it names vectors in"):
+            restore(StoreSettings(folder=tmp_path / "there" / "third"), tmp_path / "backup")
+    assert (tmp_path / "there" / "profile").read_text() == "mine"
+    assert not (tmp_path / "there" / "third").exists()
+
+
 def test_what_is_no_backup_or_of_another_release_is_refused(
     database: Database, tmp_path: Path
 ) -> None:
