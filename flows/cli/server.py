@@ -14,19 +14,23 @@ import yaml
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.events.schemas.automations import AutomationCore
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_SERVER_API_AUTH_STRING
 
 from flows.cli.output import say
 from flows.options import Server
 from flows.runtime.prefect_server import (
     api_address,
+    auth_file,
     await_server,
     die_with_parent,
-    is_healthy,
+    is_private,
+    server_auth,
+    server_process,
+    settings_of_server,
+    told_of_server,
     without_secrets,
 )
 from infra.errors import SettingsError
-from infra.settings.working_folder import refuse_settings_of_prefect
 
 _SOURCE = Path(__file__).parents[2]
 _POOL = "cosqa"
@@ -51,34 +55,51 @@ def serve(options: Server) -> None:
         SettingsError: The port is taken; the server does not start or does not take the
             deployments; or one of both ended by itself.
     """
-    refuse_settings_of_prefect(options.place)
-    _require_free(options.port)
-    api = api_address(options.port)
-    environment = dict(os.environ) | {"PREFECT_API_URL": api}
-    with _until_a_signal():
-        server = without_secrets(environment) | _SERVER
-        start = f"server start --host 127.0.0.1 --port {options.port}"
-        with _child(start, server, options.place, signal.SIGTERM) as served:
-            await_server(served, lambda: is_healthy(options.port))
-            with temporary_settings({PREFECT_API_URL: api}):
-                _make_pool_and_automations()
-            _deploy(environment, options.place)
-            start = f"worker start --pool {_POOL} --type process"
-            with _child(start, environment, options.place, signal.SIGINT) as worker:
+    api, auth = api_address(options.port), server_auth()
+    with _bound(options.port) as bound, _until_a_signal(), told_of_server(api, auth):
+        settings = without_secrets(os.environ) | _SERVER | settings_of_server(options.port, auth)
+        server = server_process(bound, settings, options.place)
+        bound.close()
+        with _ended(server, signal.SIGTERM):
+            await_server(server, lambda: is_private(options.port, auth))
+            _make_pool_and_automations()
+            _deploy(options.place)
+            # A session of its own: Ctrl-C reaches this process alone, which ends its children in
+            # order.
+            start = ["-m", "prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
+            worker = subprocess.Popen(  # noqa: S603
+                [sys.executable, *start], cwd=options.place,
+                start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509
+            )  # fmt: skip
+            with _ended(worker, signal.SIGINT):
                 say(f"Runs work in {options.place}. The UI is at {api.removesuffix('/api')}.")
+                say(f"It asks for the password once: {_place_of(auth)}.")
                 say("Begin there with Deployments > benchmark > Run.")
                 say(f"For commands in other terminals: export PREFECT_API_URL={api}")
                 say("Ctrl-C ends server, worker and the runs that the worker has started.")
-                _wait({"server": served, "worker": worker})
+                _wait({"server": server, "worker": worker})
 
 
-def _require_free(port: int) -> None:
-    with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", port)) == 0:
+@contextmanager
+def _bound(port: int) -> Iterator[socket.socket]:
+    """Yield a socket at the port, where nobody else can listen from then on."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(("127.0.0.1", port))
+            bound.listen()
+        except OSError as error:
             raise SettingsError(
-                f"something answers on port {port} of this machine already, perhaps an earlier "
-                "`cosqa server`: end it, or choose another port with --port"
-            )
+                f"port {port} of this machine is taken already ({error.strerror}), perhaps by an "
+                "earlier `cosqa server`: end it, or choose another port with --port"
+            ) from error
+        yield bound
+
+
+def _place_of(auth: str) -> str:
+    """Say where a user finds the password; a terminal's log is no place for it."""
+    is_own = PREFECT_SERVER_API_AUTH_STRING.value() == auth
+    return "your PREFECT_SERVER_API_AUTH_STRING" if is_own else f"the line in {auth_file()}"
 
 
 class _EndedError(Exception):
@@ -107,17 +128,10 @@ def _until_a_signal() -> Iterator[None]:
 
 
 @contextmanager
-def _child(
-    command: str, environment: Mapping[str, str], folder: Path, end: signal.Signals
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Yield a process of Prefect's command line; it ends by a signal, by force if need be."""
-    # A session of its own: Ctrl-C reaches this process alone, which ends its children in order.
-    process = subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "prefect", *command.split()], env=environment, cwd=folder,
-        start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509
-    )  # fmt: skip
+def _ended(process: subprocess.Popen[bytes], end: signal.Signals) -> Iterator[None]:
+    """End a process after the ``with`` by a signal, by force if need be."""
     try:
-        yield process
+        yield
     finally:
         process.send_signal(end)
         try:
@@ -138,12 +152,12 @@ def _make_pool_and_automations() -> None:
                 client.create_automation(AutomationCore.model_validate(automation))
 
 
-def _deploy(environment: Mapping[str, str], folder: Path) -> None:
+def _deploy(folder: Path) -> None:
     """Register the deployments; their runs work in the folder."""
     command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file"]
     done = subprocess.run(  # noqa: S603
-        [*command, str(_SOURCE / "prefect.yaml")], env=dict(environment), cwd=folder,
-        check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+        [*command, str(_SOURCE / "prefect.yaml")], cwd=folder, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
     )  # fmt: skip
     if done.returncode:
         raise SettingsError(f"the Prefect server does not take the deployments:\n{done.stdout}")

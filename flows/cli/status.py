@@ -17,6 +17,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 
 from flows.cli.output import say
 from flows.options import Store
+from flows.runtime.prefect_server import with_auth
 from infra.errors import StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import open_database
@@ -114,7 +115,7 @@ def _of_server() -> Iterator[Line]:
     if not url:
         return
     try:
-        with get_client(sync_client=True) as client:
+        with with_auth(url), get_client(sync_client=True) as client:
             came = client.read_flow_runs(
                 flow_run_filter=_ours(FlowRunFilterStateType(not_any_=[StateType.SCHEDULED])),
                 sort=FlowRunSort.START_TIME_DESC, limit=_RUNS,

@@ -1,19 +1,26 @@
-"""The process of a private Prefect server: ``python -m flows.runtime.private_server NUMBER``.
+"""The process of a Prefect server on loopback: ``python -m flows.runtime.loopback_server NUMBER``.
 
-It serves at the socket with that number, which its parent has bound: nobody else can be there.
+It serves at the socket with that number, which its parent has bound: nobody else can be there. A
+request for another host is refused: a web page may let a name of its own lead to this machine.
 """
 
 import socket
 import sys
+from urllib.parse import urlsplit
 
 import uvicorn
+from prefect.server.api.server import create_app
+from prefect.settings import PREFECT_SERVER_CORS_ALLOWED_ORIGINS
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 
 def main() -> None:
     """Serve Prefect's API until a signal ends this process."""
-    config = uvicorn.Config(
-        "prefect.server.api.server:create_app", factory=True, log_level="error", lifespan="on"
-    )
+    origins = PREFECT_SERVER_CORS_ALLOWED_ORIGINS.value().split(",")
+    hosts = {urlsplit(origin.strip()).hostname for origin in origins}
+    app = create_app()
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[host for host in hosts if host])
+    config = uvicorn.Config(app, log_level="error", lifespan="on")
     with socket.socket(fileno=int(sys.argv[1])) as bound:
         uvicorn.Server(config).run(sockets=[bound])
 

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from http import HTTPStatus
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from prefect import tags
@@ -28,12 +30,15 @@ from prefect.settings import (
     PREFECT_API_URL,
     PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_HOME,
+    PREFECT_SERVER_API_AUTH_STRING,
+    PREFECT_SERVER_CORS_ALLOWED_ORIGINS,
     PREFECT_UI_URL,
     get_current_settings,
     temporary_settings,
 )
 
 from flows.runtime.runs import arguments_of
+from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -43,6 +48,7 @@ _SECRET_NAME = re.compile(
 )
 _SECRET_VALUE = re.compile(r"://[^/\s@]+@")
 _OURS = "COSQA_"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _START_LOCK = "cosqa-start.lock"
 _START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
@@ -54,7 +60,10 @@ _PATH = (
     "PREFECT_API_URL to use a private server"
 )
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-_KEY = "set PREFECT_API_AUTH_STRING or PREFECT_API_KEY as that server demands, or unset it"
+_KEY = (
+    "set PREFECT_API_AUTH_STRING or PREFECT_API_KEY as that server demands, or unset it; the "
+    "password of `cosqa server` is in"
+)
 
 
 @contextmanager
@@ -75,10 +84,11 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     meanwhile = meanwhile or (lambda: None)
     configured = PREFECT_API_URL.value()
     if configured:
-        _require_answer(configured)
-        meanwhile()
-        with _of_a_command():
-            yield configured
+        with with_auth(configured):
+            _require_answer(configured)
+            meanwhile()
+            with _of_a_command():
+                yield configured
         return
     with _private_api(meanwhile) as url:
         yield url
@@ -101,7 +111,7 @@ def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN
 @contextmanager
 def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
     """Yield the address of the API of a private server, as `prefect_api` does."""
-    auth = f"cosqa:{secrets.token_urlsafe(32)}"
+    auth = _new_auth()
     starting = ExitStack()  # two at once would both make the tables of a new database
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # a free port, which the server takes over
@@ -109,31 +119,108 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
         starting.enter_context(locked(PREFECT_HOME.value() / _START_LOCK))
         server = _start(bound, auth)
     url = api_address(port)
-    ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth}
-    before = {name: os.environ.get(name) for name in ours}
     try:
         meanwhile()
-        await_server(server, lambda: _is_private(port, auth))
+        await_server(server, lambda: is_private(port, auth))
         starting.close()
-        os.environ.update(ours)  # Ray's workers inherit them
         # Each client would load all of the system's certificates, which plain HTTP does not use.
-        settings = {
-            PREFECT_API_URL: url,
-            PREFECT_API_AUTH_STRING: auth,
-            PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True,
-            # Else Prefect would log pages of a server that is gone when somebody looks.
-            PREFECT_UI_URL: "",
-        }
-        with temporary_settings(settings), _of_a_command():
+        # And Prefect would log pages of a server that is gone when somebody looks.
+        settings = {PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True, PREFECT_UI_URL: ""}
+        with told_of_server(url, auth), temporary_settings(settings), _of_a_command():
             yield url
+    finally:
+        server.terminate()
+        server.wait()
+        starting.close()
+
+
+@contextmanager
+def told_of_server(url: str, auth: str) -> Iterator[None]:
+    """Let this process and its children, such as Ray's workers, use a server in the ``with``."""
+    ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: auth}):
+            yield
     finally:
         for name, value in before.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        server.terminate()
-        server.wait()
-        starting.close()
+
+
+def with_auth(url: str) -> AbstractContextManager[None]:
+    """Send the password of `cosqa server` inside the ``with``, unless the user has set another.
+
+    Only this machine gets it: elsewhere the server is somebody else's.
+
+    Raises:
+        SettingsError: Others can read the file that has it.
+    """
+    if PREFECT_API_AUTH_STRING.value() or urlsplit(url).hostname not in _LOOPBACK:
+        return nullcontext()
+    auth = _read_auth()
+    return told_of_server(url, auth) if auth else nullcontext()
+
+
+def auth_file() -> Path:
+    """Return the file with the password of `cosqa server`, beside Prefect's database."""
+    return PREFECT_HOME.value() / "cosqa-auth"
+
+
+def server_auth() -> str:
+    """Return what `cosqa server` asks for: what the user has set, else the file's, made at first.
+
+    Raises:
+        SettingsError: Others can read the file.
+    """
+    if own := PREFECT_SERVER_API_AUTH_STRING.value():
+        return own
+    with locked(PREFECT_HOME.value() / _START_LOCK):
+        if not (auth := _read_auth()):
+            auth = _new_auth()
+            with atomic_write(auth_file()) as partial:
+                partial.touch(mode=0o600)
+                partial.write_text(auth, encoding="utf-8")
+    return auth
+
+
+def _new_auth() -> str:
+    return f"cosqa:{secrets.token_urlsafe(32)}"
+
+
+def _read_auth() -> str:
+    """Return the password of `cosqa server`, empty where there is none."""
+    try:
+        with os.fdopen(os.open(auth_file(), os.O_RDONLY | os.O_NOFOLLOW)) as stream:
+            state = os.fstat(stream.fileno())
+            if state.st_uid == os.geteuid() and not state.st_mode & 0o077:
+                return stream.read().strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+    else:
+        problem = "is another user's, or can be read by others"
+    raise SettingsError(
+        f"{auth_file()}, which has the password of `cosqa server`, {problem}: remove it, and start "
+        "`cosqa server` again, which makes a new one"
+    )
+
+
+def settings_of_server(port: int, auth: str) -> dict[str, str]:
+    """Return the settings of a server on loopback for those who have the password.
+
+    Pages of other origins than its own get no answer, unless the user has named these origins.
+    """
+    origins = f"http://127.0.0.1:{port},http://localhost:{port}"
+    if (more := PREFECT_SERVER_CORS_ALLOWED_ORIGINS.value()) != "*":
+        origins += f",{more}"
+    return {
+        "PREFECT_SERVER_API_AUTH_STRING": auth,
+        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": origins,
+    }
 
 
 def api_address(port: int) -> str:
@@ -161,7 +248,7 @@ def _require_answer(url: str) -> None:
                 client.api_version()  # health is told to everybody
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
-        advice = _KEY if status in _REFUSED else _PATH
+        advice = f"{_KEY} {auth_file()}" if status in _REFUSED else _PATH
         raise SettingsError(f"{url} (PREFECT_API_URL) answers {status}: {advice}") from None
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise SettingsError(
@@ -188,8 +275,6 @@ def _of_a_command() -> Iterator[None]:
 
 def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
-    number = bound.fileno()
-    command = [sys.executable, "-m", "flows.runtime.private_server", str(number)]
     environment = (
         without_secrets(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
@@ -197,13 +282,21 @@ def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
             "PREFECT_SERVER_UI_ENABLED": "false",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT__SERVER_EPHEMERAL": "1",
-            "PREFECT__SERVER_FINAL": "1",
-            "PREFECT_SERVER_API_AUTH_STRING": auth,
         }
+        | settings_of_server(bound.getsockname()[1], auth)
     )
+    return server_process(bound, environment)
+
+
+def server_process(
+    bound: socket.socket, environment: Mapping[str, str], folder: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a server at a socket on loopback, with these settings, in a folder."""
+    number = bound.fileno()
     return subprocess.Popen(  # noqa: S603
-        command,
-        env=environment,
+        [sys.executable, "-m", "flows.runtime.loopback_server", str(number)],
+        env={**environment, "PREFECT__SERVER_FINAL": "1"},
+        cwd=folder,
         pass_fds=[number],
         start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
@@ -251,12 +344,7 @@ def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) 
     )
 
 
-def is_healthy(port: int) -> bool:
-    """Return whether the server answers."""
-    return _status(port, "/api/health") == HTTPStatus.OK
-
-
-def _is_private(port: int, auth: str) -> bool:
+def is_private(port: int, auth: str) -> bool:
     """Return whether the server answers those who send ``auth``, and refuses others.
 
     Health is told to everybody, so it is asked for its version.

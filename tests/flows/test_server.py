@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -50,6 +51,7 @@ class Served:
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         port = free_port()
         self.api = f"http://127.0.0.1:{port}/api"
+        self._password = Path(env["PREFECT_HOME"]) / "cosqa-auth"
         self.log = folder / "server.log"
         command = [COSQA, "server", "--port", str(port), "--folder", str(folder)]
         with self.log.open("w") as log:
@@ -57,12 +59,16 @@ class Served:
                 command, env=env, cwd=folder.parent, stdout=log, stderr=subprocess.STDOUT
             )
         waited(lambda: "The UI is at" in self.log.read_text())
+        self.auth = self._password.read_text()
 
     def get(self, path: str) -> Any:
-        return ask("GET", f"{self.api}/{path}")
+        return self.ask("GET", path)
 
     def post(self, path: str, content: Any) -> Any:
-        return ask("POST", f"{self.api}/{path}", content)
+        return self.ask("POST", path, content)
+
+    def ask(self, method: str, path: str, content: Any = None) -> Any:
+        return ask(method, f"{self.api}/{path}", content, self.auth)
 
     def deployment(self, name: str) -> str:
         return str(self.get(f"deployments/name/{name}/{name}")["id"])
@@ -129,9 +135,15 @@ def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outliv
     automations = {each["name"] for each in served.post("automations/filter", {})}
     assert automations > {"annotate after collect", "evaluate after publish"}
     assert any(name.endswith("started again") for name in automations)
-    assert SECRET not in str(served.child("prefect server start").environ())
-    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
-    ask("PATCH", annotate, {"parameters": {"approve": False}})
+    assert SECRET not in str(served.child("loopback_server").environ())
+    assert httpx.post(f"{served.api}/deployments/filter", json={}).status_code == 401
+    assert served.auth not in served.log.read_text()
+    assert "It asks for the password once: the line in " in served.log.read_text()
+    page = httpx.get(served.api.removesuffix("/api"), follow_redirects=True)
+    assert "Prefect Server" in page.text
+    assert httpx.get(served.api.replace("/api", "/ui-settings")).json()["auth"] == "BASIC"
+    annotate = f"deployments/{served.deployment('annotate')}"
+    served.ask("PATCH", annotate, {"parameters": {"approve": False}})
     collected = served.run("collect", {"reread": True, "top_k": 2})
     waited(lambda: served.get(f"flow_runs/{collected}")["state_type"] == "COMPLETED")
     # More than one where the server's SQLite was locked: the others find nothing to do.

@@ -57,6 +57,17 @@ def test_only_the_ui_is_reached_from_outside_and_from_this_machine_alone() -> No
     assert all(service["networks"] == ["cosqa"] for service in SERVICES.values())
 
 
+def test_prefect_s_server_takes_work_with_its_password_only_and_tells_its_own_ui_alone() -> None:
+    told = {name: service.get("environment", {}) for name, service in SERVICES.items()}
+    password = told["server"]["PREFECT_SERVER_API_AUTH_STRING"]
+    assert "set it in .env" in password
+    assert {
+        each["PREFECT_API_AUTH_STRING"] for each in told.values() if "PREFECT_API_URL" in each
+    } == {password}
+    origins = told["server"]["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
+    assert origins == "http://127.0.0.1:4200,http://localhost:4200"
+
+
 def test_ray_takes_work_with_its_token_only() -> None:
     of_ray = having(lambda service: "ray start" in str(service.get("command")))
     assert of_ray == {"worker", "ray-head", "ray-worker"}

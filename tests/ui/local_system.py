@@ -36,16 +36,23 @@ class LocalSystem:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def password(self) -> str:
+        """What the server asks for."""
+        return (self.world.folder / "prefect" / "cosqa-auth").read_text()
+
+    @property
     def log(self) -> str:
         """What the command has printed so far."""
         return log_file(self.world).read_text(encoding="utf-8", errors="replace")
 
     def ask(self, path: str, **filters: object) -> Any:
         """Return what the server's API answers to a request for objects."""
-        return ask("POST", f"{self.ui}/api/{path}/filter", filters)
+        return ask("POST", f"{self.ui}/api/{path}/filter", filters, self.password)
 
     def command(self, program: str, *arguments: str, **environment: str) -> str:
         """Run a command of ours or of Prefect's, as in another terminal; return what it prints."""
+        if program == "prefect":  # our own commands find the password
+            environment["PREFECT_API_AUTH_STRING"] = self.password
         place = World(self.world.folder, self.world.env | environment)
         path = str(Path(COSQA).with_name(program))
         done = place.finish_alone([path, *arguments])

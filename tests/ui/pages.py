@@ -40,6 +40,13 @@ class Pages:
         """Go to a page."""
         self.page.goto(f"{self._ui}{path}")
 
+    def log_in(self, password: str) -> None:
+        """Give the password that the server asks for; the browser keeps it."""
+        self.visit("/")
+        self.page.get_by_placeholder("admin:pass").fill(password)
+        self.press("Login")
+        self.page.wait_for_url(lambda url: "/login" not in url)
+
     def press(self, name: str) -> None:
         """Press a button."""
         self.page.get_by_role("button", name=name, exact=True).click()

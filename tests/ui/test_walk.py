@@ -63,6 +63,7 @@ def system(tmp_path: Path) -> Iterator[LocalSystem]:
 def pages(system: LocalSystem, tmp_path: Path) -> Iterator[Pages]:
     screenshots = Path(os.environ.get("COSQA_SCREENSHOTS", tmp_path / "screenshots")).absolute()
     with opened(system.ui, screenshots) as found:
+        found.log_in(system.password)
         yield found
 
 

@@ -1,6 +1,6 @@
 """Laws of Prefect's servers on this machine: what they are told, and what is said without one.
 
-Covers `flows.runtime.private_server`.
+Covers `flows.runtime.loopback_server`.
 """
 
 import os
@@ -13,6 +13,7 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
@@ -20,11 +21,19 @@ from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_URL,
     PREFECT_HOME,
+    PREFECT_SERVER_API_AUTH_STRING,
+    PREFECT_SERVER_CORS_ALLOWED_ORIGINS,
     temporary_settings,
 )
 
 from flows.runtime import prefect_server as prefect_server_module
-from flows.runtime.prefect_server import without_secrets
+from flows.runtime.prefect_server import (
+    auth_file,
+    server_auth,
+    settings_of_server,
+    with_auth,
+    without_secrets,
+)
 from infra.errors import SettingsError
 from infra.locks import locked
 
@@ -64,6 +73,117 @@ def test_a_private_server_answers_its_own_process_alone(prefect_server: str) -> 
         assert client.read_flows(limit=1) is not None
 
 
+FOREIGN = {"Origin": "http://evil.invalid", "Access-Control-Request-Method": "POST"}
+
+
+def test_a_web_page_gets_no_answer_and_reaches_no_server_under_a_name_of_its_own(
+    prefect_server: str,
+) -> None:
+    port = urlsplit(prefect_server).port
+    name, _, password = PREFECT_API_AUTH_STRING.value().partition(":")
+    with httpx.Client(auth=(name, password), base_url=prefect_server, trust_env=False) as client:
+        for origin, is_told in (
+            (f"http://127.0.0.1:{port}", True),
+            (f"http://localhost:{port}", True),
+            ("http://evil.invalid", False),
+            ("null", False),
+            ("http://127.0.0.1:1", False),
+            (f"http://127.0.0.1:{port}.evil.invalid", False),
+        ):
+            for method in ("OPTIONS", "POST"):
+                asked = client.request(
+                    method, "/flows/filter", headers=FOREIGN | {"Origin": origin}
+                )
+                told = asked.headers.get("access-control-allow-origin")
+                assert told == (origin if is_told else None), (method, origin)
+        for host, status in (
+            (f"127.0.0.1:{port}", 200),
+            ("localhost", 200),
+            ("evil.invalid", 400),
+            (f"evil.invalid:{port}", 400),
+            ("127.0.0.1.evil.invalid", 400),
+            ("0.0.0.0", 400),
+            ("", 400),
+        ):
+            for path in ("/health", "/admin/version"):
+                assert client.get(path, headers={"Host": host}).status_code == status, (host, path)
+
+
+def test_the_password_of_a_server_is_made_once_and_for_its_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {PREFECT_SERVER_API_AUTH_STRING: "me:mine"}
+    unset = {PREFECT_API_AUTH_STRING, PREFECT_SERVER_API_AUTH_STRING}
+    with temporary_settings({PREFECT_HOME: tmp_path / "home"}, restore_defaults=unset):
+        with with_auth("http://127.0.0.1:4200/api"):
+            assert not PREFECT_API_AUTH_STRING.value(), "no server has made one"
+        with temporary_settings(own):
+            assert server_auth() == "me:mine"
+        assert not auth_file().exists()
+        auth = server_auth()
+        assert len(auth) > 40
+        assert server_auth() == auth
+        assert auth_file().stat().st_mode & 0o777 == 0o600
+        before = dict(os.environ)
+        for url, is_sent in (
+            ("http://127.0.0.1:4200/api", True),
+            ("http://localhost:4200/api", True),
+            ("http://127.0.0.1.evil.invalid/api", False),
+            ("http://127.0.0.1@evil.invalid/api", False),
+            ("http://10.0.0.1:4200/api", False),
+        ):
+            with with_auth(url):
+                assert (PREFECT_API_AUTH_STRING.value() == auth) == is_sent, url
+                assert (os.environ.get("PREFECT_API_AUTH_STRING") == auth) == is_sent, url
+        assert dict(os.environ) == before
+        with (
+            temporary_settings({PREFECT_API_AUTH_STRING: "me:mine"}),
+            with_auth("http://127.0.0.1:4200/api"),
+        ):
+            assert PREFECT_API_AUTH_STRING.value() == "me:mine"
+
+
+def test_a_password_that_others_may_have_made_or_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with temporary_settings(
+        {PREFECT_HOME: tmp_path}, restore_defaults={PREFECT_SERVER_API_AUTH_STRING}
+    ):
+        server_auth()
+        for mode in (0o640, 0o604, 0o620):
+            auth_file().chmod(mode)
+            with pytest.raises(SettingsError, match=r"cosqa-auth.* can be read by others: remove"):
+                server_auth()
+        auth_file().chmod(0o600)
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        with pytest.raises(SettingsError, match="is another user's"):
+            server_auth()
+        monkeypatch.undo()
+        auth_file().rename(tmp_path / "theirs")
+        auth_file().symlink_to(tmp_path / "theirs")
+        with pytest.raises(SettingsError, match=r"cosqa-auth.* cannot be read"):
+            server_auth()
+
+
+def test_origins_that_a_user_has_named_stay() -> None:
+    name = "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"
+    ours = "http://127.0.0.1:4300,http://localhost:4300"
+    for theirs, told in ((None, ours), ("*", ours), ("https://a.b", f"{ours},https://a.b")):
+        more = {} if theirs is None else {PREFECT_SERVER_CORS_ALLOWED_ORIGINS: theirs}
+        with temporary_settings(more):
+            assert settings_of_server(4300, "a:b")[name] == told
+
+
+def test_a_command_says_where_the_password_is_that_a_server_asks_for(prefect_server: str) -> None:
+    with (
+        temporary_settings({PREFECT_API_AUTH_STRING: "me:another"}),
+        pytest.raises(SettingsError, match=r"asks for another password: set PREFECT_API_AUTH_STR"),
+        prefect_server_module.prefect_api(),
+    ):
+        pass
+    assert prefect_server == PREFECT_API_URL.value()
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_runs_of_commands_are_labelled_as_such() -> None:
     @flow
@@ -80,7 +200,7 @@ def test_another_server_is_not_taken_for_the_private_one(
     monkeypatch: pytest.MonkeyPatch, answers: Callable[[str], int]
 ) -> None:
     monkeypatch.setattr(prefect_server_module, "_status", lambda port, path, auth="": answers(auth))
-    assert not prefect_server_module._is_private(1, "a:b")
+    assert not prefect_server_module.is_private(1, "a:b")
 
 
 def test_the_port_of_a_private_server_is_its_own_from_the_start(
