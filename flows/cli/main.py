@@ -16,6 +16,7 @@ import typer
 
 from flows.cli.lazy import Command, Group, LazyGroup
 from flows.cli.output import hide_tracebacks, print_error
+from infra.working_folder import refuse_prefect_settings
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -402,6 +403,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     try:
+        refuse_prefect_settings(Path.cwd())
         with ended_soon_after_signals():
             app()
     except Exception as error:

@@ -31,6 +31,7 @@ from flows.runtime.prefect_server import (
     without_secrets,
 )
 from infra.errors import SettingsError
+from infra.working_folder import refuse_prefect_settings
 
 _SOURCE = Path(__file__).parents[2]
 _POOL = "cosqa"
@@ -53,8 +54,9 @@ def serve(options: Server) -> None:
 
     Raises:
         SettingsError: The port is taken; the server does not start or does not take the
-            deployments; or one of both ended by itself.
+            deployments; one of both ended by itself; or the folder has settings of Prefect.
     """
+    refuse_prefect_settings(options.place)
     api, auth = api_address(options.port), server_auth()
     with _bound(options.port) as bound, _until_a_signal(), told_of_server(api, auth):
         settings = without_secrets(os.environ) | _SERVER | settings_of_server(options.port, auth)

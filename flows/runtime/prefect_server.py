@@ -166,7 +166,7 @@ def with_auth(url: str) -> AbstractContextManager[None]:
 
 def auth_file() -> Path:
     """Return the file with the password of `cosqa server`, beside Prefect's database."""
-    return PREFECT_HOME.value() / "cosqa-auth"
+    return Path(PREFECT_HOME.value()) / "cosqa-auth"
 
 
 def server_auth() -> str:
@@ -176,7 +176,7 @@ def server_auth() -> str:
         SettingsError: Others can read the file.
     """
     if own := PREFECT_SERVER_API_AUTH_STRING.value():
-        return own
+        return str(own)
     with locked(PREFECT_HOME.value() / _START_LOCK):
         if not (auth := _read_auth()):
             auth = _new_auth()

@@ -87,7 +87,7 @@ def _is_ours(kept: Path) -> bool:
     It may have come with a stranger's store, and Prefect does what it says: it unpickles where the
     serializer is pickle, and imports and calls whatever ``__class__`` names.
     """
-    classes = {to_qualified_name(record) for record in _subclasses(Record)}
+    classes = {to_qualified_name(record) for record in _records()}
 
     def plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -103,18 +103,17 @@ def _is_ours(kept: Path) -> bool:
             return False
         record = json.loads(kept.read_text("utf-8"), object_pairs_hook=plain)
         json.loads(record["result"], object_pairs_hook=plain)
-        return (
-            record.keys() == {"metadata", "result"}
-            and record["metadata"]["serializer"] == JSONSerializer().model_dump()
-        )
+        serializer: object = record["metadata"]["serializer"]
+        return len(record) == 2 and serializer == JSONSerializer().model_dump()
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
 
 
-def _subclasses(kind: type) -> Iterator[type]:
+def _records(kind: type[Record] = Record) -> Iterator[type[Record]]:
+    """Yield all kinds of records that are imported; a stage's results are of these."""
     for each in kind.__subclasses__():
         yield each
-        yield from _subclasses(each)
+        yield from _records(each)
 
 
 class Retries(NamedTuple):

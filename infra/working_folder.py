@@ -1,0 +1,39 @@
+"""What the working folder may not decide: a stranger may have made it."""
+
+import tomllib
+from pathlib import Path
+
+from dotenv import dotenv_values
+
+from infra.errors import SettingsError
+
+
+def refuse_prefect_settings(folder: Path) -> None:
+    """Refuse a folder in which Prefect would find settings of its own; called before its import.
+
+    They name the server that gets all logs, and a file of logging, which calls what it names.
+
+    Raises:
+        SettingsError: Its `.env`, `prefect.toml` or `pyproject.toml` has some.
+    """
+    for file in (folder / ".env", folder / "prefect.toml", folder / "pyproject.toml"):
+        if file.is_file() and (names := _prefect_settings(file)):
+            raise SettingsError(
+                f"{file} has settings of Prefect ({', '.join(names)}), which say what runs and "
+                "where logs go: they are not taken from a working folder, so put them into the "
+                "environment, and remove them there"
+            )
+
+
+def _prefect_settings(file: Path) -> list[str]:
+    """Return the names by which Prefect would find settings in a file."""
+    if file.name == ".env":
+        names = dotenv_values(file, interpolate=False)
+        return [name for name in names if name.lower().startswith("prefect")]
+    if file.name == "prefect.toml":
+        return ["prefect.toml"]
+    try:
+        tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+    except ValueError:  # Prefect passes over it too
+        return []
+    return ["tool.prefect"] if "prefect" in tool else []
