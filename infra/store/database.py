@@ -39,6 +39,11 @@ def require_version(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
         StoreError: The file is no store of this program.
         StoreVersionError: It has another schema version.
     """
+    if foreign := connection.execute(_FOREIGN).fetchone():
+        raise StoreError(
+            f"{file} is no store of this program: its {foreign[0]!r} is no table, and may read "
+            "other files; choose another folder with --store"
+        )
     try:
         row = connection.execute("SELECT schema_version, store_id FROM meta").fetchone()
     except duckdb.CatalogException:
@@ -60,6 +65,12 @@ def require_version(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
 
 SCHEMA = Path(__file__).with_name("schema.sql")
 
+# What no store has, and what a query would run without a word.
+_FOREIGN = """
+    SELECT view_name FROM duckdb_views() WHERE database_name = current_database() AND NOT internal
+    UNION ALL
+    SELECT function_name FROM duckdb_functions() WHERE database_name = current_database()
+"""
 _NAME = "cosqa"  # of the file as a catalog, the same for every reader
 _LOCK_MESSAGE = "Could not set lock on file"
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal

@@ -13,7 +13,9 @@ import pytest
 from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import open_database
+from infra.store.backup import restore
 from infra.store.check import faults_of
+from infra.store.database import connected
 from tests.fakes.stores import whole_store
 
 Reading = dict[str, object]
@@ -115,3 +117,24 @@ def test_errors_that_are_no_damage_stay_as_they_are(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(kind), database.transaction() as tx:
             tx.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "DROP TABLE meta; CREATE VIEW meta AS SELECT 15, content FROM read_text('/etc/hostname')",
+        "CREATE VIEW more AS SELECT 1 AS a",
+        "CREATE MACRO lower(a) AS (SELECT content FROM read_text('/etc/hostname'))",
+        "CREATE MACRO files() AS TABLE SELECT * FROM read_text('/etc/hostname')",
+    ],
+)
+def test_a_store_with_views_or_functions_of_others_is_refused(
+    statements: str, tmp_path: Path
+) -> None:
+    database = whole_store(tmp_path / "store")
+    with connected(database.settings) as connection:
+        connection.execute(statements)
+    with pytest.raises(StoreError, match="is no table, and may read other files"):
+        open_database(database.settings)
+    with pytest.raises(StoreError, match="is no table, and may read other files"):
+        restore(StoreSettings(folder=tmp_path / "other"), database.settings.folder)
