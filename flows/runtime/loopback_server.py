@@ -18,8 +18,8 @@ def main() -> None:
     """Serve Prefect's API until a signal ends this process."""
     origins = PREFECT_SERVER_CORS_ALLOWED_ORIGINS.value().split(",")
     hosts = {urlsplit(origin.strip()).hostname for origin in origins}
-    app = create_app()
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[host for host in hosts if host])
+    # Around the application, not in it: the server asks itself under a name of its own.
+    app = TrustedHostMiddleware(create_app(), [host for host in hosts if host])
     config = uvicorn.Config(app, log_level="error", lifespan="on")
     with socket.socket(fileno=int(sys.argv[1])) as bound:
         uvicorn.Server(config).run(sockets=[bound])

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 import ray
 from prefect.states import Completed
@@ -46,7 +48,7 @@ listening, with_key = [], []
 for process in (me, *me.children(recursive=True)):
     with contextlib.suppress(psutil.Error):  # it has just ended
         listening += [
-            (process.name(), connection.laddr.ip)
+            (process.name(), connection.laddr.ip, connection.laddr.port)
             for connection in process.net_connections("inet")
             if connection.status == psutil.CONN_LISTEN
         ]
@@ -114,8 +116,10 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
             assert state["said"] == ["here", os.nice(0)], "a worker has this process's priority"
             assert state["with key"] == [], "a key is in no environment but the program's own"
             assert state["has key"]
-            assert {"gcs_server", "raylet"} <= {name for name, _ in state["listening"]}
+            assert {"gcs_server", "raylet"} <= {name for name, *_ in state["listening"]}
             assert [one for one in state["listening"] if not is_loopback(one[1])] == []
+            for _, _, port in state["listening"]:
+                assert_takes_no_work(port)
             assert_refused(state["address"], {})
             assert_refused(state["address"], {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64})
         finally:
@@ -124,6 +128,15 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
 
 def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address.removeprefix("::ffff:")).is_loopback
+
+
+def assert_takes_no_work(port: int) -> None:
+    """Ask as a web page can, without a token, for a job and for an environment with packages."""
+    for path in ("api/jobs/", "api/job_agent/jobs/", "get_or_create_runtime_env"):
+        url, origin = f"http://127.0.0.1:{port}/{path}", {"Origin": "http://evil.invalid"}
+        with suppress(httpx.TransportError):  # it does not speak HTTP/1.1, as all others
+            answer = httpx.post(url, json={"entrypoint": "true"}, headers=origin, timeout=20.0)
+            assert answer.status_code in (401, 404, 405), url
 
 
 def assert_refused(address: str, variables: dict[str, str]) -> None:
