@@ -349,11 +349,6 @@ def cosqa(
     """Read the options before a command's name."""
     if not traceback:
         hide_tracebacks()
-    from infra.settings.working_folder import (  # noqa: PLC0415 - `--help` needs no settings
-        refuse_settings_of_prefect,
-    )
-
-    refuse_settings_of_prefect(Path())
 
 
 def ask_loopback_directly() -> None:

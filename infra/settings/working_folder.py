@@ -15,7 +15,6 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from infra.errors import SettingsError
-from infra.settings.toml_file import read_toml
 
 _DIRECTING: Mapping[str, tuple[str, ...]] = {  # section → what says who is asked and what runs
     "llm": ("base_url",),
@@ -98,31 +97,3 @@ def _line_of(file: Path, key: str) -> str:
 def _tell(sentence: str) -> None:
     """Write a sentence to the terminal, once however often settings are loaded."""
     sys.stderr.write(f"{sentence}\n")
-
-
-def refuse_settings_of_prefect(folder: Path) -> None:
-    """Refuse a folder in which Prefect finds settings: where runs go, what code it loads.
-
-    Raises:
-        SettingsError: There are some; the message names the file.
-    """
-    for name, section in (("prefect.toml", ()), ("pyproject.toml", ("tool", "prefect"))):
-        found: Any = read_toml(folder / name) if (folder / name).is_file() else {}
-        for key in section:
-            found = found.get(key, {}) if isinstance(found, Mapping) else {}
-        if found:
-            raise SettingsError(_ADVICE.format(folder / name))
-    file = folder / ".env"
-    if file.is_file() and re.search(r"(?im)^\s*(export\s+)?['\"]?PREFECT_", _text_of(file)):
-        raise SettingsError(_ADVICE.format(file))
-
-
-def _text_of(file: Path) -> str:
-    return file.read_bytes().decode("utf-8", errors="replace").removeprefix("\ufeff")
-
-
-_ADVICE = (
-    "{} has settings of Prefect, which say where runs are reported and what code is loaded: if you "
-    "trust them, put them into the environment or a profile (`prefect config set`), and remove "
-    "them there"
-)

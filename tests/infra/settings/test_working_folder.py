@@ -7,7 +7,7 @@ import pytest
 
 from infra.errors import SettingsError
 from infra.settings import load_settings
-from infra.settings.working_folder import _tell, refuse_settings_of_prefect
+from infra.settings.working_folder import _tell
 
 ADDRESS = "http://elsewhere.invalid/v1"
 FILE = f'[llm]\nmodel = "openai/m"\nbase_url = "{ADDRESS}"\n'
@@ -84,29 +84,6 @@ def test_what_a_folder_has_run_is_told(capsys: pytest.CaptureFixture[str]) -> No
 def test_no_model_is_an_address() -> None:
     with pytest.raises(SettingsError, match=r"llm\.model .*no address"):
         load_settings({"llm": {"model": f"huggingface/{ADDRESS}"}})
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "is_refused"),
-    [
-        ("prefect.toml", '[api]\nurl = "http://elsewhere.invalid"', True),
-        ("pyproject.toml", '[tool.prefect.logging]\nconfig_path = "theirs.yml"', True),
-        (".env", "A=1\n export prefect_api_url=http://elsewhere.invalid", True),
-        (".env", "\ufeffPREFECT_PROFILES_PATH=theirs.toml", True),
-        ("prefect.toml", "", False),
-        ("pyproject.toml", "[tool.other]\nprefect = 1", False),
-        (".env", "A=PREFECT_API_URL", False),
-    ],
-)
-def test_settings_of_prefect_in_a_folder_are_refused(
-    tmp_path: Path, name: str, text: str, is_refused: bool
-) -> None:
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    if is_refused:
-        with pytest.raises(SettingsError, match=f"{name} has settings of Prefect"):
-            refuse_settings_of_prefect(tmp_path)
-    else:
-        refuse_settings_of_prefect(tmp_path)
 
 
 @pytest.mark.parametrize("end", ["\r", "\n", " ", "\t\r\n", "\u00a0"])
