@@ -113,7 +113,7 @@ class LanguageModel:
             question = Question(role=role, attempt=attempt, messages=messages, reply_schema=schema)
             call = await self._call(question, on_call)
             try:
-                reply = read(call.reply, reply_type)
+                reply = read(call.reply, reply_type, f"{prompt.system}\n{prompt.user}")
             except ValueError as error:
                 problem = str(error)[:_LONGEST_PROBLEM]
                 unreadable = call.model_copy(update={"status": "unreadable", "error": problem})

@@ -7,10 +7,10 @@ JSON schema → JSON object with the schema in the prompt → plain text with a 
 
 import json
 import re
-from collections.abc import Iterator, KeysView
+from collections.abc import Iterator, KeysView, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,8 +24,12 @@ _FORMAT_COMPLAINT = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
 )
 _FIELD_LINE = re.compile(r"^=== *(\w+) *===[ \t]*$", re.MULTILINE)
-_OBJECT = re.compile(r'\{\s*"')
-_MOST_OBJECTS = 1_000  # that are looked at, the last ones: what nests without end costs no time
+_OBJECT = re.compile(r"\{\s*\\?[\"'`\u201c\u2018]")
+_BEGUN = r"\{{\s*\\?[\"'`\u201c\u2018](?:{names})\\?\W\s*:"  # also where it is no JSON
+_MOST_OBJECTS = 1_000  # that are tried: what nests without end costs no time
+_BETWEEN = re.compile(r"(?:\\[nrt]|[^\w{}:,=])+")
+_PLACEHOLDER = re.compile(r"<.*>|\W+", re.DOTALL)
+_THOUGHT = re.compile(r"/think|think\s*>", re.IGNORECASE)
 _CODE_BLOCK = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
 
 
@@ -36,6 +40,7 @@ class Reply(BaseModel):
 
 
 ReplyType = TypeVar("ReplyType", bound=Reply)
+Candidate = tuple[str, dict[str, Any] | None]
 
 
 @dataclass(frozen=True)
@@ -104,13 +109,19 @@ def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
     return f"\nReply in plain text instead of JSON, each field below its own line:\n{fields}"
 
 
-def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
+def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
     """Return the one reply that the text holds, in whichever mode it was asked for.
 
     Fields with a default may be absent, as they are from replies that were kept before these were.
 
-    A text with several is not decided: one may be a draft, or quoted from what is judged. What does
-    not validate before it, as a template does not, and thoughts are no reply.
+    A text with several is not decided: one may be a draft, or quoted from what is judged. Likewise
+    one with an object that was meant as the reply and is none, since the next may be a quote.
+    Templates and thoughts are no reply.
+
+    Args:
+        text: What the model said.
+        reply_type: What was asked for.
+        given: What the model was told: no part of it that is repeated word for word is a reply.
 
     Raises:
         ValueError: The text holds no such reply, or several; the message says it to the model.
@@ -118,20 +129,41 @@ def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
     fields = reply_type.model_fields.items()
     names = dict.fromkeys(name for name, field in fields if field.is_required()).keys()
     replies: list[ReplyType] = []
-    problem: ValueError | None = ValueError(
-        f"the reply is no JSON object with the fields {', '.join(names)}"
-    )
-    for candidate in _candidates(text, names):
+    none = f"the reply is no JSON object with the fields {', '.join(names)}"
+    problem, told = none, _bare(given)
+    for raw, candidate in _candidates(text, names, given):
+        if candidate is None:
+            raise ValueError(none)
+        if _bare(raw) in told:
+            raise ValueError("the reply repeats one that stands in the messages: write your own")
         try:
             replies.append(reply_type.model_validate(_with_valid_unicode(candidate)))
-            problem = None
         except ValueError as error:
-            problem = error
-    if problem:
-        raise problem
+            if not _is_template(candidate, reply_type):
+                raise
+            problem = str(error)
+    if not replies:
+        raise ValueError(problem)
     if any(reply != replies[0] for reply in replies):
         raise ValueError("the reply holds several that differ: write one, without drafts or quotes")
     return replies[0]
+
+
+def _bare(text: str) -> str:
+    """Return a text without blanks, quotation marks, escapes and marks of comments."""
+    return _BETWEEN.sub("", text)
+
+
+def _is_template(fields: dict[str, Any], reply_type: type[Reply]) -> bool:
+    """Return whether a field has all its options for a value, or a placeholder."""
+    for name, value in fields.items():
+        field = reply_type.model_fields.get(name)
+        options = {*get_args(field.annotation)} if field else set()
+        if options and _PLACEHOLDER.fullmatch(str(value)):
+            return True
+        if options and options <= {option.strip() for option in str(value).split("|")}:
+            return True
+    return False
 
 
 def _with_valid_unicode(fields: dict[str, Any]) -> dict[str, Any]:
@@ -142,26 +174,54 @@ def _with_valid_unicode(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _candidates(text: str, names: KeysView[str]) -> Iterator[dict[str, Any]]:
-    """Yield what has all the fields and does not end within the model's thoughts."""
-    decoder = json.JSONDecoder(strict=False)  # weak models break lines inside strings
-    thoughts, end = text.rfind("</think>"), 0
-    for opening in list(_OBJECT.finditer(text))[-_MOST_OBJECTS:]:
-        if opening.start() < end:
-            continue
-        try:
-            value, after = decoder.raw_decode(text, opening.start())
-        except (ValueError, RecursionError):
-            continue
-        if value.keys() >= names:
-            end = after
-            if end > thoughts:
-                yield value
+def _candidates(text: str, names: KeysView[str], given: str) -> Iterator[Candidate]:
+    """Yield what has all the fields and does not end within thoughts, each with its text.
+
+    In place of the fields there is None for an object that was begun as a reply and is none.
+    """
+    begun = re.compile(_BEGUN.format(names="|".join(names)))
+    first = begun.search(text) if _THOUGHT.search(given) else None  # else no end is quoted
+    thoughts = text.rfind("</think>", 0, first.start() if first else len(text))
     lines = list(_FIELD_LINE.finditer(text, max(thoughts, 0)))
+    own = range(thoughts + 1, lines[0].start() if lines else len(text))
+    for start, end, value in _objects(text, names):
+        if value and end > thoughts:
+            yield text[start:end], value
+        elif not value and start in own and (start == end or begun.match(text, start)):
+            yield text[start:], None
+    yield from _in_lines(text, lines, names)
+
+
+def _objects(text: str, names: KeysView[str]) -> Iterator[tuple[int, int, dict[str, Any] | None]]:
+    """Yield begin and end of each object, and its fields if it has all; last where search ends."""
+    decoder = json.JSONDecoder(strict=False)  # weak models break lines inside strings
+    tries = end = 0
+    for opening in _OBJECT.finditer(text):
+        start = opening.start()
+        if start < end:
+            continue
+        tries += 1
+        if tries > _MOST_OBJECTS:
+            yield start, start, None
+            return
+        try:
+            value, after = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value, after = {}, len(text)
+        is_whole = value.keys() >= names
+        end = after if is_whole else end
+        yield start, after, value if is_whole else None
+
+
+def _in_lines(
+    text: str, lines: Sequence[re.Match[str]], names: KeysView[str]
+) -> Iterator[Candidate]:
+    """Yield what has all the fields below lines with their names: twice where one comes twice."""
     ends = [line.start() for line in lines[1:]] + [len(text)]
     fields = [
         (line[1], _CODE_BLOCK.sub(r"\1", text[line.end() : end].strip()))
         for line, end in zip(lines, ends, strict=False)  # no line, one end
     ]
     if dict(fields).keys() >= names:
-        yield from (dict(reversed(fields)), dict(fields))  # differ where a field comes twice
+        raw = text[lines[0].start() : lines[-1].end()]
+        yield from ((raw, dict(found)) for found in (reversed(fields), fields))
