@@ -26,7 +26,9 @@ _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
 _UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
-_HELPERS = '''import traceback
+_HELPERS = '''import builtins
+import sys
+import traceback
 
 
 def passed(*arguments):
@@ -44,8 +46,9 @@ def given_by(arguments, wanted="", *demanded):
             return "raises", f"raises {wanted}"
         if not is_by_logic(error):
             raise
-        place = f" in {steps_in_code(error)[-1]}" if isinstance(error, UNFIT) else ""
-        return "raises", f"raises {type(error).__name__}{place}"
+        place = f" in {steps_in_code(error)[-1]}" if is_a(error, *UNFIT) else ""
+        name = NAME_OF(type(error))
+        return "raises", f"raises {'another ' if name == wanted else ''}{name}{place}"
 
 
 def made_by_adapter(value):
@@ -61,16 +64,16 @@ def made_by_adapter(value):
 
 def is_parameter(kind):
     """Return whether a function is a type of numbers, texts or errors, as parameters are."""
-    if not isinstance(kind, type):
+    if not is_a(kind, type):
         return False
     return issubclass(kind, (int, float, complex, str, bytes, Exception)) or (
-        kind.__module__ == "numpy"
+        getattr(sys.modules.get("numpy"), NAME_OF(kind), None) is kind
     )
 
 
 def faces_demanded(value):
     """Return the texts by which a plain value is found in what an adapter makes."""
-    if not isinstance(value, tuple):
+    if not is_a(value, tuple):
         return faces(value)[:: max(len(faces(value)) - 1, 1)]
     kind, parts = value
     return [text_of(value)] if kind == "object" else faces(parts)[:1]
@@ -80,9 +83,13 @@ NOT_MADE = [()]
 
 
 def kinds_of(error):
-    """Return the names of all that an exception is, as an except clause would catch it."""
-    kinds = type(error).__mro__
-    return {kind.__name__ for kind in kinds if issubclass(kind, Exception) and kind != Exception}
+    """Return the names of all that an exception is, as an except clause would catch it.
+
+    A class of the code by the name of one of Python's own is none of these.
+    """
+    kinds = [kind for kind in MRO_OF(type(error)) if issubclass(kind, Exception)]
+    names = {NAME_OF(kind): kind for kind in kinds if kind is not Exception}
+    return {name for name, kind in names.items() if getattr(builtins, name, kind) is kind}
 
 
 def is_by_logic(error):
@@ -105,9 +112,10 @@ def lacks_something(error, most=20):
     """Return whether surroundings are missing to an exception, or to one that it came after."""
     if error is None or not most:
         return False
-    if isinstance(error, LACKS) and not isinstance(error, UnboundLocalError):
+    if is_a(error, *LACKS) and not is_a(error, UnboundLocalError):
         return True
-    if any(is_of_surroundings(kind.__name__, str(error)) for kind in type(error).__mro__):
+    kinds = map(NAME_OF, MRO_OF(type(error)))
+    if any(is_of_surroundings(name, str(error)) for name in kinds):
         return True
     return lacks_something(error.__cause__ or error.__context__, most - 1)
 

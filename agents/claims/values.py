@@ -1,14 +1,26 @@
 """Values that calls give, as lists, numbers and texts that are compared without the code's help.
 
 This module's text is part of each program of claims, so that it imports nothing. No object of the
-code under test is asked whether it is equal.
+code under test is asked whether it is equal, nor what it is: `isinstance` would believe its
+``__class__``, and an attribute of its type a property of that one's type.
 """
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeGuard
 
 RELATIVE = 1e-6  # difference that does not count: single precision's
 ABSOLUTE = 1e-9  # the same, of zeros
 MOST_PARTS = 10_000  # of a sequence
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 LISTS: tuple[type, ...] = (list, tuple, range, map, filter, zip, *VIEWS)
+NUMBERS: tuple[type, ...] = (int, float, complex)  # truth values are
+MRO_OF, NAME_OF = (type.__dict__[name].__get__ for name in ("__mro__", "__name__"))
+
+
+def is_a(value: object, *kinds: type) -> "TypeGuard[Any]":
+    """Return whether a value is of one of these types by its own type's bases."""
+    return issubclass(type(value), kinds)
 
 
 def plain(value: object) -> object:
@@ -18,35 +30,35 @@ def plain(value: object) -> object:
     are lists, a picture of Pillow is the list of its rows, a decimal number is a float. Numbers and
     texts are of Python's own classes, not of classes that the code under test made of them.
     """
-    if isinstance(value, bool):
+    if is_a(value, bool):
         return value
-    if isinstance(value, int):
+    if is_a(value, int):
         return int.__pos__(value)
-    if isinstance(value, float):
+    if is_a(value, float):
         return float.__pos__(value)
-    if isinstance(value, complex):
+    if is_a(value, complex):
         return complex.__pos__(value)
-    if isinstance(value, str):
+    if is_a(value, str):
         return str.__str__(value)
     return plain(value.tolist()) if hasattr(value, "tolist") else plain_parts(value)
 
 
 def plain_parts(value: object) -> object:
     """Return what is neither a number nor a text as `plain` does."""
-    name = type(value).__name__
+    name = NAME_OF(type(value))
     if hasattr(value, "getdata") and hasattr(value, "width"):
         data, width = [*value.getdata()], value.width
         value = [data[start : start + width] for start in range(0, len(data), width)]
-    if isinstance(value, (bytes, bytearray)):
+    if is_a(value, bytes, bytearray):
         return bytes(memoryview(value))
     if name in {"Decimal", "Fraction"}:
         return float(value)  # type: ignore[arg-type]
-    if isinstance(value, dict):
+    if is_a(value, dict):
         items = ([plain(key), plain(one)] for key, one in value.items())
         return "dict", sorted(items, key=text_of)
-    if isinstance(value, (set, frozenset)):
+    if is_a(value, set, frozenset):
         return "set", sorted(map(plain, value), key=text_of)
-    if isinstance(value, LISTS) or hasattr(value, "__next__") or name == "deque":
+    if is_a(value, *LISTS) or hasattr(value, "__next__") or name == "deque":
         parts = iter(value)  # type: ignore[call-overload]
         return [plain(part) for _, part in zip(range(MOST_PARTS), parts)]  # noqa: B905
     return "object", str.__str__(str(value))
@@ -54,17 +66,18 @@ def plain_parts(value: object) -> object:
 
 def alike(one: object, other: object) -> bool:
     """Return whether two plain values are equal, numbers but for the last digits."""
-    if isinstance(one, (list, tuple)) and type(one) is type(other):
-        return len(one) == len(other) and all(map(alike, one, other))
-    numbers = (int, float, complex)  # truth values are
-    if isinstance(one, numbers) and isinstance(other, numbers):
+    if is_a(one, *NUMBERS) and is_a(other, *NUMBERS):
         return one == other or close(one, other)
-    return type(one) is type(other) and one == other
+    if type(one) is not type(other):
+        return False
+    if is_a(one, list, tuple) and is_a(other, list, tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return type(one) in (str, bytes, type(None)) and one == other
 
 
 def close(one: complex, other: complex) -> bool:
     """Return whether two numbers of which one is no integer differ in the last digits alone."""
-    if isinstance(one, int) and isinstance(other, int):
+    if is_a(one, int) and is_a(other, int):
         return False
     if one != one or other != other:  # noqa: PLR0124 - no number is equal to itself
         return one != one and other != other  # noqa: PLR0124
@@ -77,14 +90,14 @@ def close(one: complex, other: complex) -> bool:
 
 def text_of(value: object) -> str:
     """Return a plain value as text; equal ones have one text, but for numbers' last digits."""
-    if isinstance(value, list):
+    if is_a(value, list):
         return "[" + ", ".join(map(text_of, value)) + "]"
-    if isinstance(value, tuple):
+    if is_a(value, tuple):
         kind, parts = value
         if kind == "dict":
             return "{" + ", ".join(f"{text_of(key)}: {text_of(one)}" for key, one in parts) + "}"
         return "{" + ", ".join(map(text_of, parts)) + "}" if kind == "set" else parts
-    if isinstance(value, float):
+    if is_a(value, float):
         whole = value.is_integer() and abs(value) < 2**53
         return str(int(value)) if whole else f"{value:.9g}"
     return repr(value)
@@ -98,13 +111,13 @@ def faces(value: object) -> list[str]:
     """
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, dict):
+    if is_a(value, dict):
         views = ([*value.items()], [*value], [*value.values()])
         return [face for view in views for face in faces(view)]
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if is_a(value, list, tuple, set, frozenset):
         parts = [faces(part) for part in value]
         whole = "{" + ", ".join(sorted(part[0] for part in parts)) + "}"
         order = "[" + ", ".join(part[-1] for part in parts) + "]"
         inner = [face for part in parts for face in part]
-        return [whole, *inner, order if isinstance(value, (list, tuple)) else whole]
+        return [whole, *inner, order if is_a(value, list, tuple) else whole]
     return [""] if hasattr(value, "__next__") else [text_of(plain(value))]

@@ -28,12 +28,12 @@ _NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, aft
 
 def describe(error: BaseException) -> bytes:
     """Return outcome, type, message and missing module of what a program raised."""
-    outcome, missing = "raised", ""
-    if isinstance(error, MemoryError):
+    outcome, missing, kind = "raised", "", type(error)  # not its class, which the code may name
+    if issubclass(kind, MemoryError):
         outcome = "memory"
-    elif isinstance(error, ModuleNotFoundError):
-        outcome, missing = "import_error", str(error.name or "").partition(".")[0]
-    elif isinstance(error, ImportError) and _NO_LIBRARY in _text_of(error):
+    elif issubclass(kind, ModuleNotFoundError):
+        outcome, missing = "import_error", str(getattr(error, "name", None) or "").partition(".")[0]
+    elif issubclass(kind, ImportError) and _NO_LIBRARY in _text_of(error):
         outcome, missing = "import_error", _text_of(error).partition(_NO_LIBRARY)[0].split()[-1]
     elif _is_failed_assertion(error):
         outcome = "assertion_failed"
@@ -44,7 +44,9 @@ def describe(error: BaseException) -> bytes:
 
 
 def _is_failed_assertion(
-    error: BaseException, is_a: Callable[[object, type], bool] = isinstance
+    error: BaseException,
+    is_a: Callable[[type, type], bool] = issubclass,
+    kind_of: Callable[[object], type] = type,
 ) -> bool:
     """Return whether an assertion of the program failed, one that pytest makes included.
 
@@ -53,7 +55,7 @@ def _is_failed_assertion(
     file, line = (_places(error) or [("", 0)])[-1]
     if type(error).__name__ == "Failed" and file.endswith(_OF_PYTEST):
         return (TARGET, 0) not in _places(error)
-    return is_a(error, AssertionError) and (file, line) != (TARGET, 0)
+    return is_a(kind_of(error), AssertionError) and (file, line) != (TARGET, 0)
 
 
 def describe_end(error: BaseException) -> bytes:
@@ -155,7 +157,7 @@ def _message(error: BaseException) -> str:
     import linecache  # noqa: PLC0415 - as in `_print_traceback`
 
     text = _text_of(error)
-    if isinstance(error, SystemExit):
+    if issubclass(type(error), SystemExit):
         text = f"the program called exit({text}) before its end"
     text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS] + _sides_of(error)
     if python_2 := hint(error):
@@ -177,7 +179,7 @@ def _sides_of(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    if step is None or not isinstance(error, AssertionError):
+    if step is None or not issubclass(type(error), AssertionError):
         return ""
     names, kept = sides_at(step.tb_lineno), step.tb_frame.f_locals
     if step.tb_frame.f_code.co_filename != PROGRAM or not kept.keys() >= set(names):

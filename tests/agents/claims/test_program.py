@@ -80,6 +80,21 @@ def test_an_exception_is_what_an_except_clause_would_catch(
             space["given_by"]((), wanted)
 
 
+def test_an_exception_does_not_say_itself_what_it_is() -> None:
+    lie = {"__class__": property(lambda self: ImportError)}
+    kind: type = type("Base", (Exception,), lie)
+    for name in ("KeyError", "OSError", "ValueError"):
+        kind = type(name, (kind,), {})
+    lying = type("Lying", (type,), {"__name__": "TypeError", "__mro__": (TypeError,)})
+    error = lying("Own", (kind,), {})()
+    space = space_of([])
+    assert space["kinds_of"](error) == {"Own", "Base"}
+    assert not space["lacks_something"](lying("Own", (Exception,), lie)())
+    assert not space["is_parameter"](type("float64", (), {"__module__": "numpy"}))
+    of_types = {"__class__": property(lambda self: type), "__bases__": (float,)}
+    assert not space["is_parameter"](type("Lie", (), of_types)())
+
+
 def test_an_error_of_a_kind_that_unfit_arguments_cause_is_told_with_its_place() -> None:
     code = "def same(value):\n    return value.no"
     exec(compile(code, "target.py", "exec"), sys.modules["target"].__dict__)

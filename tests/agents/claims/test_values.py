@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.values import alike, plain, text_of
+from agents.claims.values import alike, faces, plain, text_of
 
 NAN = float("nan")
 LITERALS = st.recursive(
@@ -92,3 +92,35 @@ def test_no_object_of_the_code_says_whether_it_is_equal() -> None:
     parts = plain([Number(2.5), Agreeing("1")])
     assert isinstance(parts, list)
     assert [type(part) for part in parts] == [float, str]
+
+
+def test_no_object_of_the_code_says_what_it_is() -> None:
+    """Neither by its class, nor by its class's class."""
+
+    class Lying(type):
+        __name__ = "Decimal"
+        __mro__ = (float, object)
+
+        def __eq__(cls, other: object) -> bool:
+            return True
+
+        __hash__ = type.__hash__
+
+        def __instancecheck__(cls, instance: object) -> bool:
+            return True
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return True
+
+    def agreeing(kind: object) -> object:
+        same = {"__eq__": lambda self, other: True, "__ne__": lambda self, other: False}
+        lie = {"__class__": property(lambda self: kind), "__hash__": lambda self: 7}
+        return Lying("Agreeing", (), {**same, **lie, "__float__": lambda self: 7.0})()
+
+    kinds = (bool, int, float, complex, str, bytes, dict, set, list, tuple, map, type(None), type)
+    for kind in kinds:
+        lie = agreeing(kind)
+        for demanded in (7, 7.0, True, "7", b"7", None, [7], {7: 7}, {7}, "object", [], {}):
+            assert not alike(plain(lie), plain(demanded)), (kind, demanded)
+            assert not alike(plain([lie]), plain([demanded])), (kind, demanded)
+        assert type(faces(lie)[0]) is str
