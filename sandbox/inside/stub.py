@@ -33,7 +33,7 @@ NOT_SEPARABLE = "NotSeparableError"  # the error's type where a program was give
 _BUILT_IN = frozenset(
     name for name in dir(importlib.import_module("builtins")) if not name.startswith("__")
 )
-_STAR = re.compile(r"\bimport\s*\(?\s*\*")
+_STAR = re.compile(r"\bimport[\s\\(]*\*")
 # What a program reads of its surroundings, which the code may have changed: what it does not read
 # stays as it is, so that nothing in this process obeys it.
 _READ = {
@@ -66,10 +66,49 @@ def stub_loader(
             give_up(f"the program uses {shared}")
         heeds = {name for name, words in _READ.items() if words.search(program)}
         channel = Channel(CHANNEL, shares_chance="random" in code, heeds=heeds)
-        takes_all = _STAR.search(program) is not None
-        OtherProcess(channel, count_call, takes_all=takes_all).load(space)
+        texts = (program, code) if _STAR.search(program) else None
+        OtherProcess(channel, count_call, texts).load(space)
 
     return load
+
+
+def names_bound_in(text: str) -> set[str]:
+    """Return the names that a module's text binds at its top level, also from its functions."""
+    symtable = importlib.import_module("symtable")  # rarely needed
+    top = symtable.symtable(text, "text", "exec")
+    inner, found = [*top.get_children()], top.get_symbols()
+    for table in inner:
+        inner += table.get_children()
+        found += (one for one in table.get_symbols() if one.is_declared_global())
+    return {one.get_name() for one in found if one.is_assigned() or one.is_imported()}
+
+
+def confused_name(names: Space, program: str, code: str) -> str | None:
+    """Return a name that a star import may take from the code for another's, None for none.
+
+    Such a name is one of Python, one that the program has elsewhere, or one that the code's text
+    does not show. A module is the same for both if the program imports it by that name.
+
+    Args:
+        names: Name → what the code's process says that it is.
+        program: The program's text.
+        code: The code's text.
+    """
+    shown, own = names_bound_in(code), names_bound_in(program)
+    for name, (kind, *details) in names.items():
+        is_hidden = not name.startswith("_") and (name not in shown or name in own)
+        if name in _BUILT_IN or (is_hidden and not _imports(program, name, kind, *details)):
+            return name
+    return None
+
+
+def _imports(program: str, name: str, kind: str, *details: object) -> bool:
+    if kind != "module":
+        return False
+    module = re.escape(str(details[0]))
+    renamed = "" if name == details[0] else rf"\s+as\s+{re.escape(name)}"
+    found = re.search(rf"(\bimport|,)\s*{module}{renamed}\s*($|[,;#])", program, re.MULTILINE)
+    return found is not None
 
 
 class OtherProcess:
@@ -78,14 +117,17 @@ class OtherProcess:
     Args:
         channel: The way to it.
         count_call: Called for each call of a function of it.
-        takes_all: Whether the program has ``from target import *``.
+        texts: The program's and the code's, where the program has ``from target import *``.
     """
 
     def __init__(
-        self, channel: Channel, count_call: Callable[[], object], *, takes_all: bool
+        self,
+        channel: Channel,
+        count_call: Callable[[], object],
+        texts: tuple[str, str] | None = None,
     ) -> None:
         self._channel = channel
-        self._takes_all = takes_all
+        self._texts = texts
         self._count_call = count_call
         self._callbacks: list[Callable[..., object]] = []
         self._stubs: dict[int, str] = {}
@@ -94,8 +136,8 @@ class OtherProcess:
     def load(self, space: Space) -> None:
         """Load the code there, and its names into a name space; raises what loading raised."""
         names, unplain = self._ask({"load": True}), {}
-        if self._takes_all and (shadowed := _BUILT_IN.intersection(names)):
-            give_up(f"the program takes {min(shadowed)} from the code under test, for Python's own")
+        if self._texts and (name := confused_name(names, *self._texts)):
+            give_up(f"the program takes {name} from the code under test, perhaps for another's")
         for name, (kind, *details) in names.items():
             if kind == "function":
                 space[name] = self._function(name, *details)
