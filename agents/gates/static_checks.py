@@ -23,6 +23,7 @@ _OF_CODE = {
     "__code__", "__loader__", "__spec__", "f_code", "gi_code", "cr_code", "ag_code", "get_source",
     "get_code",
 }  # fmt: skip
+_SIZES = frozenset({"len", "shape", "size", "empty"})
 _RANDOM = ("random.", "numpy.random.")
 _SEEDED = (".seed", ".Random", ".default_rng", ".RandomState", ".Generator")  # by their argument
 _OUTSIDE = (
@@ -110,6 +111,31 @@ def sets_on_target(program: str) -> str:
             if changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
     return ""
+
+
+def demands_emptiness(program: str) -> bool:
+    """Return whether a program compares with an empty literal, or compares a length or shape."""
+    tree = parse_or_none(program)
+    sides: list[ast.expr] = []
+    for node in ast.walk(tree) if tree else ():
+        match node:
+            case ast.Compare():
+                sides += (node.left, *node.comparators)
+            case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
+                sides += node.args
+    return any(_is_empty(side) or _measures(side) for side in sides)
+
+
+def _is_empty(node: ast.expr) -> bool:
+    match node:
+        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]) | ast.Constant("" | b""):
+            return True
+    return False
+
+
+def _measures(node: ast.expr) -> bool:
+    words = (getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node))
+    return not _SIZES.isdisjoint(words)
 
 
 def _is_name_space(node: ast.AST, names: DottedNames) -> bool:

@@ -6,7 +6,7 @@ from itertools import islice
 from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.gates import Gate
 from agents.gates.outcomes import outcome_of, raised_in_program
-from agents.gates.static_checks import faults_of, sets_on_target
+from agents.gates.static_checks import demands_emptiness, faults_of, sets_on_target
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.languages.python.messages import without_messages
@@ -15,6 +15,8 @@ from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box
 
 _MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
+_IS_EMPTY = "the code returns empty containers alone: demand that, by == [] or len(…) == 0"
+_JUDGED = 3  # versions with something for nothing; where one of the others passes, all is said
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
 _COUNTS = {"outcome", "error_type", "tests_run", "asserts_executed", "target_calls"}
@@ -151,7 +153,26 @@ class OracleValidator:
                 continue
             if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
                 return {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY}
-        return {}
+        return await self._faults_of_nothing(code, draft, limit, box)
+
+    async def _faults_of_nothing(
+        self, code: str, draft: Draft, limit: float, box: Box
+    ) -> dict[Gate, str]:
+        """Return whether a program judges a value that is always empty without asking for that.
+
+        What holds of each part holds of no part. A program that passes whatever is in the value
+        does not judge it, but what else the code has done.
+        """
+        ends = []
+        for mutant in self._language.filled_of(code):
+            result = await box.run(
+                draft.program, code=self._module_of(mutant.code, draft), timeout_s=limit
+            )
+            ends.append(result.outcome)
+            if len(ends) < _JUDGED and result.outcome == "passed":
+                return {}
+        is_asked = ends[-1:] in ([], ["assertion_failed"]) or demands_emptiness(draft.program)
+        return {} if is_asked else {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
         """Run a program that passes on the code on a mutant, at most for ``limit`` seconds."""

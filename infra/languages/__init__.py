@@ -125,6 +125,10 @@ class Language(ABC):
         """Return mutants that return nothing, each with one that raises where that differs."""
         return ()
 
+    def filled_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
+        """Return mutants with something in what is returned empty: see `emptying.filled_of`."""
+        return ()
+
     def control_of(self, code: str) -> str:
         """Return code that does the same in another text, to tell who reads it from who runs it."""
         return code

@@ -1,6 +1,7 @@
-"""Code that returns nothing: each container that leaves it is an empty one of the same type."""
+"""Code that returns nothing, or something for nothing: containers that leave it are changed."""
 
 import ast
+from collections.abc import Iterable
 
 from infra.languages import Mutant
 from infra.languages.python.syntax import parse_or_none
@@ -40,6 +41,50 @@ def _cosqa_returned(function):
     return call
 """
 
+# What stands in place of nothing is equal to everything or to nothing at all.
+_FILLED = """
+def _cosqa_returned(function):
+    import copy, functools, sys
+    class Other:
+        def __eq__(self, other): return {agrees}
+        def __ne__(self, other): return not {agrees}
+        def __hash__(self): return 0
+    def filled(item):
+        try:
+            more = something_for(item)
+        except Exception:
+            more = item
+        if more is not item and {tells}:
+            raise BaseException("nothing is returned")
+        return more
+    def something_for(item):
+        if hasattr(item, "__next__"):
+            return iter([Other()]) if next(item, item) is item else item
+        if hasattr(item, "tolist") and not item.size:
+            return objects([Other()])
+        if len(item):
+            return item
+        if isinstance(item, dict):
+            more = copy.copy(item)
+            more[Other()] = Other()
+            return more
+        text = isinstance(item, (str, bytes, bytearray))
+        return type(item)(("?" if isinstance(item, str) else b"?") if text else [Other()])
+    def objects(items):
+        import numpy
+        return numpy.array(items, object)
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        value = function(*arguments, **named)
+        if sys._getframe(1).f_globals is globals():
+            return value
+        parts = value if type(value) in (list, tuple) else ()
+        if parts and all(hasattr(one, "__len__") and not len(one) for one in parts):
+            return type(value)(map(filled, parts))
+        return filled(value)
+    return call
+"""
+
 
 def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
     """Return mutants that return empty containers, each with one that raises where that differs.
@@ -47,25 +92,42 @@ def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
     They are for what is returned itself and for what is right inside it; none of code that is no
     Python 3. Coroutines are left alone.
     """
+    texts = (
+        _TEXT.format(emptied=emptied, tells=tells)
+        for emptied in ("nothing_of", "inside") for tells in (False, True)
+    )  # fmt: skip
+    made = _mutants(code, texts, "return x → return an empty one")
+    return tuple(zip(made[::2], made[1::2], strict=True))
+
+
+def filled_of(code: str) -> tuple[Mutant, ...]:
+    """Return mutants that return something in place of empty containers.
+
+    The first one raises where it would, the second returns what equals nothing, the third what
+    equals everything. None of code that is no Python 3.
+    """
+    ways = ((False, True), (False, False), (True, False))
+    texts = (_FILLED.format(agrees=agrees, tells=tells) for agrees, tells in ways)
+    return _mutants(code, texts, "return an empty x → return one with something in it")
+
+
+def _mutants(code: str, texts: Iterable[str], change: str) -> tuple[Mutant, ...]:
+    """Return code in which each function is decorated by what a text defines, for each text."""
     tree = parse_or_none(code)
-    for node in ast.walk(tree) if tree else ():
+    if not tree:
+        return ()
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list.append(ast.Name(_NAME, ast.Load()))
-    try:
-        return tuple(
-            (_mutant(tree, emptied, "False"), _mutant(tree, emptied, "True"))
-            for emptied in ("nothing_of", "inside")
-            if tree
-        )
-    except (RecursionError, ValueError):
-        return ()
-
-
-def _mutant(tree: ast.Module, emptied: str, tells: str) -> Mutant:
     first = sum(
         isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
     ) + (ast.get_docstring(tree) is not None)
-    added = ast.parse(_TEXT.format(emptied=emptied, tells=tells)).body
-    body = [*tree.body[:first], *added, *tree.body[first:]]
-    code = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
-    return Mutant(kind="empty", line=0, change="return x → return an empty one", code=code)
+    bodies = ([*tree.body[:first], *ast.parse(text).body, *tree.body[first:]] for text in texts)
+    modules = (ast.fix_missing_locations(ast.Module(body, [])) for body in bodies)
+    try:
+        return tuple(
+            Mutant(kind="empty", line=0, change=change, code=ast.unparse(module))
+            for module in modules
+        )
+    except (RecursionError, ValueError):
+        return ()

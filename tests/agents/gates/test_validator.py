@@ -288,3 +288,56 @@ async def test_a_mutant_has_ten_times_as_long_as_the_code_and_no_less_than_the_s
         validator = OracleValidator(GateSettings(), Python())
         await validator.validate(draft_of(GOOD)[0], draft, await box.run(GOOD.program), box)
     assert set(asked) == {None, 2.0, 7.0}
+
+
+# Each returns nothing, whatever it is given; some have an effect.
+EMPTY = {
+    "import numpy as np\ndef f(x):\n    return np.array([n for n in x if n is None])\n": [
+        ("assert (f([4]) == [8]).all()", True),
+        ("import numpy as np\n    assert np.allclose(f([4]), [8])", True),
+        ("for got in f([4]).tolist():\n        assert got == 8", True),
+        ("assert f([4]).tolist() == []", False),
+        ("assert f([4]).shape == (0,)", False),
+        ("assert f([4]).size == 0 and (f([4]) == 8).all()", False),
+    ],
+    "def f(x):\n    return [(one, one) for one in x if one is None]\n": [
+        ("for one, two in f([1, 2]):\n        assert two == one + 1", True),
+        ("assert all(got == want for got, want in zip(f([1]), [8]))", True),
+        ("assert all(one % 2 == 0 for one, _ in f([1]))", True),
+        ("assert set(dict(f([1]))) <= {7, 8}", True),
+        ("assert not f([1])", False),
+        ("assert f([1]) == []", False),
+        ("assert len(f([1])) == 0", False),
+        ("assert f([1]) == sorted([])", False),
+    ],
+    "def f(x):\n    return [], {}\n": [
+        ("one, two = f(1)\n    assert all(n > 1 for n in one) and all(two.values())", True),
+        ("assert f(1) == ([], {})", False),
+    ],
+    "def f(x):\n    yield from ()\n": [
+        ("for got in f([4]):\n        assert got == 8", True),
+        ("assert list(f([4])) == []", False),
+    ],
+    "def f(x):\n    x.sort()\n    print(x)\n    return []\n": [
+        ("x = [2, 1]\n    f(x)\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    list(f(x))\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    for _ in f(x): pass\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    errors = f(x)\n    assert not errors and x == [1, 2]", False),
+    ],
+    "def f(x):\n    return len(x)\n": [("assert f([1]) == 1", False)],
+}
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("code", EMPTY)
+async def test_what_is_always_empty_is_asked_for_where_it_is_judged(
+    code: str, sandbox: Sandbox
+) -> None:
+    async with sandbox.box(code) as box:
+        for body, is_void in EMPTY[code]:
+            program = f"from target import f\ndef test_it():\n    {body}\n"
+            assert (await box.run(program)).outcome == "passed", body
+            draft = Draft(reading="r", program=program)
+            faults = await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box)
+            assert bool(faults) is is_void, (body, faults)
