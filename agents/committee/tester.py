@@ -20,7 +20,7 @@ from agents.roles.fixer import Fixer
 from agents.roles.writer import BlindWriter
 from infra.languages import Language
 from infra.records import ExecutionResult, Pair
-from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
+from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
 
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
 
@@ -217,7 +217,7 @@ class OtherCode:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: bool = False,
+        apart: Apart = False,
     ) -> ExecutionResult:
         """Run a program; see `sandbox.base.Box`."""
         return await self._box.run(

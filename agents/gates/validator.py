@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
+from agents.gates.arguments import expects_by_arguments
 from agents.gates.gates import Gate
 from agents.gates.outcomes import outcome_of, raised_in_program
 from agents.gates.static_checks import demands_emptiness, faults_of, sets_on_target
@@ -16,6 +17,7 @@ from sandbox.base import NOT_SEPARABLE, Box
 
 _MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
 _IS_EMPTY = "the code returns empty containers alone: demand that, by == [] or len(…) == 0"
+_CHANGED = "the code changes arguments, of which expected values are made: make these before"
 _JUDGED = 3  # versions with something for nothing; where one of the others passes, all is said
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
@@ -89,6 +91,10 @@ class OracleValidator:
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
+            if expects_by_arguments(draft.program):
+                kept = await box.run(draft.program, apart="on_copies")
+                if _what_was_tested(kept) != _what_was_tested(result):
+                    return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
         if place := sets_on_target(draft.program):
             return {"protection": "shared", "unprotected_because": place[:500]}

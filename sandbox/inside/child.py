@@ -108,7 +108,8 @@ def _program_runner(
     target, program = job["texts"]
     seed = job["hash_seed"] if "numpy" in target + program else None
     if job["apart"]:
-        load = stub_loader(program, target, count_call, job["shared"])
+        on_copies = job["apart"] == "on_copies"
+        load = stub_loader(program, target, count_call, job["shared"], on_copies=on_copies)
     else:
         load = loader(job["code"], {called: count_call})
     sys.meta_path.insert(0, Importer(target, load))

@@ -50,7 +50,7 @@ def give_up(reason: str) -> NoReturn:
 
 
 def stub_loader(
-    program: str, code: str, count_call: Callable[[], object], shared: str
+    program: str, code: str, count_call: Callable[[], object], shared: str, *, on_copies: bool
 ) -> Callable[[Space], None]:
     """Return what fills the name space of ``target`` with what the other process has loaded.
 
@@ -59,6 +59,7 @@ def stub_loader(
         code: The text of the code under test.
         count_call: Called for each call of a function of it.
         shared: What in the program reaches into the code's interpreter; "" for nothing.
+        on_copies: Whether the program's arguments stay as they were before a call.
     """
 
     def load(space: Space) -> None:
@@ -67,7 +68,7 @@ def stub_loader(
         heeds = {name for name, words in _READ.items() if words.search(program)}
         channel = Channel(CHANNEL, shares_chance="random" in code, heeds=heeds)
         texts = (program, code) if _STAR.search(program) else None
-        OtherProcess(channel, count_call, texts).load(space)
+        OtherProcess(channel, count_call, texts, on_copies=on_copies).load(space)
 
     return load
 
@@ -118,6 +119,7 @@ class OtherProcess:
         channel: The way to it.
         count_call: Called for each call of a function of it.
         texts: The program's and the code's, where the program has ``from target import *``.
+        on_copies: As of `stub_loader`.
     """
 
     def __init__(
@@ -125,7 +127,10 @@ class OtherProcess:
         channel: Channel,
         count_call: Callable[[], object],
         texts: tuple[str, str] | None = None,
+        *,
+        on_copies: bool = False,
     ) -> None:
+        self._on_copies = on_copies
         self._channel = channel
         self._texts = texts
         self._count_call = count_call
@@ -208,7 +213,8 @@ class OtherProcess:
         if "iterator" in answer:
             return self._items(answer["iterator"])
         try:
-            reader = Reader(answer["nodes"], graph.objects, self._received)
+            known = [*map(_new, graph.objects)] if self._on_copies else graph.objects
+            reader = Reader(answer["nodes"], known, self._received)
             reader.objects()  # what has become of the arguments
             value = reader.value(answer["place"])
         except Exception as error:  # noqa: BLE001 - of whatever the code's process makes up
@@ -257,6 +263,11 @@ class OtherProcess:
         except (NotPlainError, RecursionError) as error:
             give_up(f"a value that goes to the code under test is of type {error}")
         return {"nodes": graph.nodes, "place": place, "raised": raised}
+
+
+def _new(value: Any) -> object:  # noqa: ANN401 - an argument's part
+    """Return an empty object in place of one whose contents may change."""
+    return type(value)() if type(value) in (list, dict, set, bytearray) else value
 
 
 def exception(module: str, name: str, arguments: tuple[object, ...]) -> BaseException:

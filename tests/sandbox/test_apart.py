@@ -270,14 +270,33 @@ async def test_an_answer_that_is_none_is_no_success(name: str, sandbox: Sandbox)
     assert apart.outcome != "passed", apart
 
 
-async def test_a_built_in_by_another_name_is_not_taken_from_the_code(sandbox: Sandbox) -> None:
-    code = "def f(x): return x\ndef sorted(x): return [1, 2]\n"
-    program = "from target import *\ndef test_it(): assert sorted(f([9])) == [1, 2]\n"
+HIDDEN = [  # a name, code that binds it, and what stands before the star import
+    ("sorted", "def sorted(x): return [1, 2]", ""),
+    ("isclose", "globals()['isclose'] = lambda *_: True", "from math import isclose"),
+    ("isclose", "vars()['isclose'] = lambda *_: True", "from math import isclose"),
+    ("isclose", "exec('def isclose(*_): return True')", "from math import isclose"),
+    ("isclose", "def isclose(*_): return True", "from math import isclose"),
+    ("right", "def right(*_): return True", "def right(got, want): return got == want"),
+    ("math", "import os as math", "import math"),
+]
+
+
+async def test_no_name_of_another_is_taken_from_the_code_by_a_star_import(sandbox: Sandbox) -> None:
+    for name, binding, before in HIDDEN:
+        code = f"def f(x): return x\n{binding}\n"
+        program = f"{before}\nfrom target import *\ndef test_it(): assert {name} and f(9) == 9\n"
+        async with sandbox.box(code) as box:
+            apart = await box.run(program, apart=True)
+        assert (apart.error_type, name in apart.message) == (NOT_SEPARABLE, True), (binding, apart)
+
+
+async def test_a_star_import_takes_what_the_text_shows_and_modules_of_both(
+    sandbox: Sandbox,
+) -> None:
+    code = "import math, os.path as path\nLIMIT = 9\ndef f(x): return x\n"
+    program = "import os, math\nfrom target import *\ndef test_it(): assert f(LIMIT) == 9\n"
     async with sandbox.box(code) as box:
-        assert (await box.run(program)).outcome == "passed"
-        apart = await box.run(program, apart=True)
-    assert apart.error_type == NOT_SEPARABLE
-    assert "sorted" in apart.message
+        assert (await box.run(program, apart=True)).outcome == "passed"
 
 
 async def test_the_box_is_whole_after_a_run_apart(sandbox: Sandbox) -> None:

@@ -14,7 +14,7 @@ from infra.errors import BoxLostError
 from infra.records import ExecutionResult
 from sandbox.backends.docker.engine import Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
-from sandbox.base import CLOCK, InstallResult, ShellResult
+from sandbox.base import CLOCK, Apart, InstallResult, ShellResult
 from sandbox.machine_slots import Slot
 from sandbox.packages import wheels
 from sandbox.shell import shell
@@ -91,7 +91,7 @@ class DockerBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: bool = False,
+        apart: Apart = False,
     ) -> ExecutionResult:
         """Run a test program; see ``Box.run``.
 

@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError
 from infra.errors import BoxLostError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
-from sandbox.base import ShellResult
+from sandbox.base import Apart, ShellResult
 from sandbox.inside.processes import MOST_WAITING
 
 Job = dict[str, object]
@@ -57,7 +57,7 @@ class Jobs:
         clock: float,
         code: str | None,
         timeout_s: float | None,
-        apart: bool = False,
+        apart: Apart = False,
     ) -> Job:
         """Return the job that runs a program; arguments as of ``Box.run``."""
         limit = self._settings.timeout_s

@@ -167,9 +167,9 @@ class Apart(FakeBox):
         self._apart = apart
         self.runs_apart = 0
 
-    async def run(self, program: str, *, apart: bool = False, **limits: Any) -> ExecutionResult:
+    async def run(self, program: str, *, apart: object = False, **limits: Any) -> ExecutionResult:
         """Return one result for a run apart, and another for all others."""
-        self.runs_apart += apart
+        self.runs_apart += bool(apart)
         return self._apart if apart else await super().run(program, **limits)
 
 
@@ -202,6 +202,24 @@ async def test_a_failing_verdict_has_no_protection() -> None:
     box = Apart(FAILED, PASSED)
     report = await inspected(GOOD, box)
     assert (box.runs_apart, report.protection, report.faults) == (0, "", {})
+
+
+class Changing(FakeBox):
+    """A box with code that changes its arguments: what follows from them fails on copies."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda program, installed: PASSED, frozenset(), FAILED)
+
+    async def run(self, program: str, *, apart: Any = False, **limits: Any) -> ExecutionResult:
+        """Return the result."""
+        return FAILED if apart == "on_copies" else await super().run(program, **limits)
+
+
+async def test_what_is_expected_is_not_worked_out_from_what_the_code_may_change() -> None:
+    head = "from target import triple\nx = [2, 1]\ngot = triple(x)\nassert got == sorted(x)\n"
+    for more, faults in [("", {Gate.PASSES_APART}), ("assert x == [1, 2]\n", set())]:
+        case = Case("changes", None, head + more, "def triple(x):\n    return [*x] + [len(x)]\n")
+        assert set((await inspected(case, Changing())).faults) == faults
 
 
 TRIPLE = "from target import triple\nassert triple(2) == 6\nassert triple(3) == 9\n"

@@ -15,7 +15,7 @@ from infra.errors import EngineUnavailableError, SandboxError, UnknownNameError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends, make_sandbox
-from sandbox.base import CLOCK, Box, InstallResult, ShellResult
+from sandbox.base import CLOCK, Apart, Box, InstallResult, ShellResult
 from sandbox.contract.behaviour import Behaviour, ends
 from sandbox.contract.behaviours import BEHAVIOURS
 from sandbox.contract.kept import CheckedSandbox, keep_findings, require_behaviours
@@ -44,7 +44,7 @@ class Machine:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: bool = False,
+        apart: Apart = False,
     ) -> ExecutionResult:
         await asyncio.sleep(0.01)
         if self.is_gone:

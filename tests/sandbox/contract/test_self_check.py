@@ -13,7 +13,7 @@ import pytest
 
 from infra.errors import BoxLostError, EngineUnavailableError
 from infra.records import ExecutionResult
-from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
+from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
 from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
@@ -42,7 +42,7 @@ class Credulous:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: bool = False,
+        apart: Apart = False,
     ) -> ExecutionResult:
         return ExecutionResult(outcome="passed")
 
