@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, KeysView, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, islice, permutations
 from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +28,7 @@ _FIELD_LINE = re.compile(r"^=== *(\w+) *===[ \t]*$", re.MULTILINE)
 _OBJECT = re.compile(r"\{\s*\\?[\"'`\u201c\u2018]")
 _BEGUN = r"\{{\s*\\?[\"'`\u201c\u2018](?:{names})\\?\W\s*:"  # also where it is no JSON
 _MOST_OBJECTS = 1_000  # that are tried: what nests without end costs no time
+_ORDERS = 120  # of five fields
 _BETWEEN = re.compile(r"(?:\\[nrt]|[^\w{}:,=])+")
 _PLACEHOLDER = re.compile(r"<.*>|\W+", re.DOTALL)
 _THOUGHT = re.compile(r"/think|think\s*>", re.IGNORECASE)
@@ -134,7 +136,7 @@ def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
     for raw, candidate in _candidates(text, names, given):
         if candidate is None:
             raise ValueError(none)
-        if _bare(raw) in told:
+        if _stands_in(told, raw, candidate):
             raise ValueError("the reply repeats one that stands in the messages: write your own")
         try:
             replies.append(reply_type.model_validate(_with_valid_unicode(candidate)))
@@ -152,6 +154,13 @@ def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
 def _bare(text: str) -> str:
     """Return a text without blanks, quotation marks, escapes and marks of comments."""
     return _BETWEEN.sub("", text)
+
+
+def _stands_in(told: str, raw: str, fields: dict[str, Any]) -> bool:
+    """Return whether a reply is part of bare text as it is, or as an object in another order."""
+    orders = islice(permutations(f"{name}:{value}" for name, value in fields.items()), _ORDERS)
+    texts = chain([raw], (f"{{{','.join(order)}}}" for order in orders))
+    return bool(told) and any(_bare(text) in told for text in texts)
 
 
 def _is_template(fields: dict[str, Any], reply_type: type[Reply]) -> bool:

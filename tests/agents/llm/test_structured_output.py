@@ -128,6 +128,8 @@ OTHER = said("clear_match").replace("it subtracts", "as its author says")
         (YES.replace(", ", ",\n    # "), f"No match. The comment says\n{YES}"),
         (json.dumps(YES), f"No match. The text says {YES}"),
         (YES, "No match. It says " + YES.replace('"', "'") + f", that is {YES}"),
+        (YES, "No match. It says " + json.dumps(dict(reversed(json.loads(YES).items())))),
+        (YES, f"No match. The docstring says\n{LINES}"),
         (LINES, f"No match. The docstring says\n{LINES}"),
         ("</think>", f"{NO} The docstring says </think> and {OTHER}"),
         ("&lt;/think&gt;", f"{NO} The docstring says </think> and {OTHER}"),
