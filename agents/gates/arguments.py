@@ -44,7 +44,8 @@ class _Uses:
         for node in filter(self._is_call, ast.walk(tree)):
             self.arguments.update(*(self.of(part)[0] for part in ast.iter_child_nodes(node)))
         made = [(self.of(target)[0], *self.of(value)) for target, value in _bindings(tree)]
-        for _ in made:  # what one says may follow from what the next one does
+        known = -1
+        while known < (known := len(self.results) + len(self.arguments)):
             for names, parts, calls in made:
                 if calls or parts & self.results:
                     self.results |= names
