@@ -323,8 +323,9 @@ class Input(Options, panel=_INPUT):
         """Return the options of a command line, of the sample if it names no input and no model."""
         options = super().of_command(values)
         settings = options.settings
-        judging = settings.annotation.model_fields_set & {"agents"}
-        given = settings.source.model_fields_set | settings.llm.model_fields_set | judging
+        judging = settings.llm.model_fields_set & {"model"}  # a key or an address alone is none
+        judging |= settings.annotation.model_fields_set & {"agents"}
+        given = settings.source.model_fields_set | judging
         if settings.preset is None and not given:
             vars(options)["settings"] = load_settings(options.overrides(), SAMPLE)
         return options
