@@ -1,9 +1,11 @@
 """What judging a pair costs: the mean of pairs that this store has, or a built-in figure."""
 
+import os
 from collections.abc import Mapping
 from math import sqrt
 
 from agents import token_prices
+from agents.committee.configurations import configuration_of
 from infra.records import Record
 from infra.settings import Configuration, Settings
 from infra.store import Database
@@ -22,6 +24,7 @@ _REQUESTS: Mapping[Configuration, float] = {
 }  # fmt: skip
 # Of a request. At GPT-4o-mini's prices CoSQA+ costs $243 by these; the paper says $257.
 _SENT, _RECEIVED, _SECONDS = 1_300, 220, 2.0
+_CORE_S = 1.5  # of one core for what a pair runs in boxes, as in the packaged sample
 
 
 class PairCost(Record):
@@ -75,7 +78,8 @@ def _built_in(configuration: Configuration, prices: tuple[float, float] | None) 
 def expected_of(pairs: int, cost: PairCost, settings: Settings) -> Expected:
     """Return what so many pairs are expected to take.
 
-    They take the time of whatever is slowest: pairs in flight or the provider's limits.
+    They take the time of whatever is slowest: pairs in flight, the provider's limits or, where no
+    pair was judged here, this machine's cores, by which boxes run.
     """
     means, llm = cost.means, settings.llm
     per_pair_s = [means.seconds.mean / settings.annotation.in_flight]
@@ -83,6 +87,8 @@ def expected_of(pairs: int, cost: PairCost, settings: Settings) -> Expected:
         per_pair_s.append(60 * means.requests.mean / llm.requests_per_minute)
     if llm.tokens_per_minute:
         per_pair_s.append(60 * means.tokens.mean / llm.tokens_per_minute)
+    if not means.pairs and configuration_of(settings.annotation).executor == "box":
+        per_pair_s.append(_CORE_S / len(os.sched_getaffinity(0)))
     scale = max(per_pair_s) / means.seconds.mean if means.seconds.mean else 0.0
     least = _START_S + means.seconds.mean if pairs else 0.0
     return Expected(
