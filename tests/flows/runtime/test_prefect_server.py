@@ -177,7 +177,9 @@ def test_origins_that_a_user_has_named_stay() -> None:
 def test_a_command_says_where_the_password_is_that_a_server_asks_for(prefect_server: str) -> None:
     with (
         temporary_settings({PREFECT_API_AUTH_STRING: "me:another"}),
-        pytest.raises(SettingsError, match=r"asks for another password: set PREFECT_API_AUTH_STR"),
+        pytest.raises(
+            SettingsError, match=r"answers 401: set PREFECT_API_AUTH_STRING .*cosqa-auth"
+        ),
         prefect_server_module.prefect_api(),
     ):
         pass
