@@ -26,8 +26,7 @@ _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
 _UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
-_HELPERS = '''import builtins
-import sys
+_HELPERS = '''import sys
 import traceback
 
 
@@ -88,8 +87,22 @@ def kinds_of(error):
     A class of the code by the name of one of Python's own is none of these.
     """
     kinds = [kind for kind in MRO_OF(type(error)) if issubclass(kind, Exception)]
-    names = {NAME_OF(kind): kind for kind in kinds if kind is not Exception}
-    return {name for name, kind in names.items() if getattr(builtins, name, kind) is kind}
+    made = {NAME_OF(kind) for kind in kinds if is_made(kind)} - OWN_ERRORS
+    return made.union(NAME_OF(kind) for kind in kinds if not is_made(kind)) - {"Exception"}
+
+
+def is_made(kind):
+    """Return whether a type is a class of a module in Python, and none of the interpreter."""
+    return type.__dict__["__flags__"].__get__(kind) & 1 << 9
+
+
+def own_errors(kind):
+    """Return the names of the interpreter's exceptions from one on."""
+    return {NAME_OF(kind)}.union(*(own_errors(one) for one in BELOW(kind) if not is_made(one)))
+
+
+BELOW = type.__dict__["__subclasses__"]
+OWN_ERRORS = own_errors(BaseException) | {"EnvironmentError", "IOError"}
 
 
 def is_by_logic(error):

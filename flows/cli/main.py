@@ -39,8 +39,7 @@ _OF_STUDY = {
         ("checks:study_kape", "evaluation:study_kape"),
         details="Computes the tables and figures of the paper for each encoder on each data set, "
         "beside the published ones: estimates by budget, by number of neighbours and by weighting, "
-        "on queries near to and far from the training queries; and how many per cent of the "
-        "queries must be labelled before a random sample does better. What was computed before is "
+        "and on queries near to and far from the training queries. What was computed before is "
         "not computed again. `cosqa estimate` estimates scores where the truth is not known.",
         examples=(
             "cosqa study kape --data docs=documentation",

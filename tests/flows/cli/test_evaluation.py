@@ -37,7 +37,7 @@ def test_every_line_of_estimates_fits_into_80_columns(
     print_kape(kape_report(), "kape.html")
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
-    for text in ("docs, good", "how many per cent a random sample needs", "Kendall"):
+    for text in ("docs, good", "by its number of neighbours k", "Kendall"):
         assert text in printed
 
 
