@@ -53,6 +53,8 @@ class DockerBox:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
         if malformed := wheels.malformed(requirements):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
+        if not requirements:
+            return InstallResult(ok=True)
         started = time.monotonic()
         result = await self._install(requirements)
         return result.model_copy(update={"seconds": time.monotonic() - started})
