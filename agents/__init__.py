@@ -7,9 +7,10 @@ language-model client. ``evidence`` has the records of test programs and their r
 """
 
 from agents.committee.algorithm import Committee
-from agents.committee.factory import build_committee, build_model, replaying_committee
+from agents.committee.factory import build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
+from agents.llm.client import KeptReplies
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
@@ -17,6 +18,7 @@ from agents.llm.price_list import token_prices
 __all__ = [
     "Committee",
     "EmbeddingLimits",
+    "KeptReplies",
     "WrittenAnswer",
     "build_committee",
     "build_model",
@@ -24,7 +26,6 @@ __all__ = [
     "embedding_model",
     "prompt_versions",
     "recipe_of",
-    "replaying_committee",
     "token_prices",
     "written_answer",
 ]

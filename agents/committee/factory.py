@@ -5,7 +5,7 @@ from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
-from agents.llm.client import KeptReplies, LanguageModel, ReportingModel
+from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.recorded import RecordedReplies
 from infra.budget import Budget
 from infra.journal import Journal
@@ -22,6 +22,7 @@ def build_committee(
     sandbox: Sandbox,
     labelling_round: int = 1,
     run: Budget | None = None,
+    client: type[LanguageModel] = LanguageModel,
 ) -> Committee:
     """Return the committee that the settings describe.
 
@@ -31,19 +32,9 @@ def build_committee(
         sandbox: Where programs run; closing it is left to the caller.
         labelling_round: The round in which pairs are judged.
         run: The budget of the run; see `build_model`.
+        client: The client of a model that is asked: `KeptReplies` asks nobody.
     """
-    model = build_model(settings, labelling_round, run)
-    return committee_on(model, settings, recipe_id, sandbox)
-
-
-def replaying_committee(
-    settings: Settings, recipe_id: str, sandbox: Sandbox, labelling_round: int = 1
-) -> Committee:
-    """Return the committee of `build_committee`, which finds kept replies and asks no model."""
-    llm = settings.llm
-    if llm.is_recorded:
-        return committee_on(RecordedReplies(llm), settings, recipe_id, sandbox)
-    model = KeptReplies(llm, Journal(settings.store.journal), labelling_round)
+    model = build_model(settings, labelling_round, run, client)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -72,7 +63,10 @@ def committee_on(
 
 
 def build_model(
-    settings: Settings, labelling_round: int = 1, run: Budget | None = None
+    settings: Settings,
+    labelling_round: int = 1,
+    run: Budget | None = None,
+    client: type[LanguageModel] = LanguageModel,
 ) -> ReportingModel:
     """Return the language model that the settings describe.
 
@@ -80,9 +74,10 @@ def build_model(
         settings: The model and the folder of replies.
         labelling_round: Replies of one round are not found by another.
         run: The budget of the run that asks; None is one without a limit of its own.
+        client: As of `build_committee`.
     """
     llm = settings.llm
     if llm.is_recorded:
         return RecordedReplies(llm)
     journal = Journal(settings.store.journal)
-    return LanguageModel(llm, journal, labelling_round, run)
+    return client(llm, journal, labelling_round, run)

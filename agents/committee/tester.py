@@ -1,6 +1,6 @@
 """The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from agents.committee.configurations import Configuration
 from agents.committee.trace import Trace
@@ -19,8 +19,8 @@ from agents.roles.command_fixer import CommandFixer, install_missing_module, run
 from agents.roles.fixer import Fixer
 from agents.roles.writer import BlindWriter
 from infra.languages import Language
-from infra.records import ExecutionResult, Pair
-from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
+from infra.records import Pair
+from sandbox.base import Box, Sandbox
 
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
 
@@ -202,37 +202,5 @@ class OtherCode:
     """
 
     def __init__(self, box: Box, code: str) -> None:
-        self._box = box
-        self._code = code
-
-    async def install(self, requirements: Sequence[str]) -> InstallResult:
-        """Install distributions; see `sandbox.base.Box`."""
-        return await self._box.install(requirements)
-
-    async def run(
-        self,
-        program: str,
-        *,
-        hash_seed: int = 0,
-        clock: float = CLOCK,
-        code: str | None = None,
-        timeout_s: float | None = None,
-        apart: Apart = False,
-    ) -> ExecutionResult:
-        """Run a program; see `sandbox.base.Box`."""
-        return await self._box.run(
-            program,
-            hash_seed=hash_seed,
-            clock=clock,
-            code=self._code if code is None else code,
-            timeout_s=timeout_s,
-            apart=apart,
-        )
-
-    async def shell(self, line: str) -> ShellResult:
-        """Run a line of terminal commands; see `sandbox.base.Box`."""
-        return await self._box.shell(line)
-
-    async def release(self) -> None:
-        """Free what the box holds; see `sandbox.base.Box`."""
-        await self._box.release()
+        self.install, self.shell, self.release = box.install, box.shell, box.release
+        self.run = partial(box.run, code=code)

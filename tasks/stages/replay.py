@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agents import replaying_committee
+from agents import KeptReplies, build_committee
 from infra.batches import batched
 from infra.errors import ReplayError
 from infra.records import Annotation, Pair, Record
@@ -88,7 +88,9 @@ async def _judged(
 ) -> list[Annotation]:
     """Return the annotations of pairs by kept replies."""
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = replaying_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round)
+    committee = build_committee(
+        settings, recipe.recipe_id, sandbox, recipe.labelling_round, client=KeptReplies
+    )
     places = asyncio.Semaphore(settings.annotation.in_flight)
 
     async def judge(pair: Pair) -> Annotation:

@@ -41,6 +41,7 @@ from transformers import PrinterCallback, TrainerCallback, TrainerState
 from infra.batches import batched
 from infra.disk import OTHER_OUTPUT, free_bytes, space_on
 from infra.errors import TrainingError
+from infra.records import caseless
 from infra.words import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.pairs import Pairs
@@ -141,7 +142,7 @@ class RightOnes:
         self._queries = []
         for texts in dict.fromkeys(map(tuple, queries)):
             place: dict[str, int] = {}
-            rows = [place.setdefault(text.casefold(), len(place)) for text in texts]
+            rows = [place.setdefault(caseless(text), len(place)) for text in texts]
             self._queries.append(torch.tensor(rows))
         keys = [self._keys(each, self._clusters).numpy() for each in self._queries]
         self._pairs = [torch.from_numpy(np.unique(each)) for each in keys]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents import Committee, replaying_committee
+from agents import Committee, KeptReplies, build_committee
 from infra.records import ExecutionResult, Pair
 from infra.settings import (
     AnnotationSettings,
@@ -127,7 +127,7 @@ def replaying(bench: Bench, sandbox: FakeSandbox, configuration: Configuration) 
         store=StoreSettings(folder=bench.folder),
         annotation=AnnotationSettings(configuration=configuration),
     )
-    return replaying_committee(settings, "recipe", sandbox)
+    return build_committee(settings, "recipe", sandbox, client=KeptReplies)
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -178,5 +178,7 @@ async def test_the_replies_of_one_round_are_not_those_of_another(bench: Bench, p
         annotation=AnnotationSettings(configuration="paper"),
     )
     for number, status in ((1, "labelled"), (2, "failed")):
-        again = await replaying_committee(settings, "recipe", sandbox, number).judge(pair)
+        again = await build_committee(
+            settings, "recipe", sandbox, number, client=KeptReplies
+        ).judge(pair)
         assert again.status == status
