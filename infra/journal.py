@@ -54,6 +54,7 @@ CREATE TABLE paces (
 );
 COMMIT;
 """
+_NAME_ENDS = bytes.fromhex("d9d505f920a163d7")  # SQLite's file format, section 3
 _LEAST_SIZE = 512
 _LARGEST = 2**28  # bytes of a content: the longest reply, each character escaped
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -260,10 +261,12 @@ def _is_there(file: Path) -> bool:
     Raises:
         sqlite3.DatabaseError: Something has lost it.
     """
-    log, *others = (file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
-    for made in (log, *others, file.with_suffix(".lock")):
-        if made.is_symlink():  # SQLite would write where it leads
-            raise _damage(f"{made} is a link")
+    log, index, undo = (file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
+    for made in (log, index, undo, file.with_suffix(".lock")):
+        if made.is_symlink() or made.exists() > made.is_file():  # SQLite would write there, or wait
+            raise _damage(f"{made} is a link, or no file")
+    if undo.exists() and _names_another(undo):
+        raise _damage(f"{undo} names a file of others, which SQLite would read and remove")
     is_logged = log.exists()  # first: others may make both meanwhile
     if not file.exists():
         if file.is_symlink():
@@ -274,6 +277,16 @@ def _is_there(file: Path) -> bool:
     if (size := file.stat().st_size) < _LEAST_SIZE:  # SQLite takes it for one that is to be made
         raise _damage(f"it has {size} bytes")
     return True
+
+
+def _names_another(undo: Path) -> bool:
+    """Return whether a rollback journal ends with a name: that of a change of several databases.
+
+    This program makes no such change.
+    """
+    with undo.open("rb") as stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(_NAME_ENDS)))
+        return stream.read() == _NAME_ENDS
 
 
 def _make(file: Path) -> None:

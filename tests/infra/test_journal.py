@@ -428,6 +428,37 @@ def test_nothing_is_written_where_a_link_leads(journal: Journal, tmp_path: Path,
     with pytest.raises(UnrecordableError, match="is a link"):
         spend(journal, 1.0)
     assert not elsewhere.exists()
+    if end.startswith(".sqlite-"):
+        journal.file.with_suffix(end).unlink()
+        os.mkfifo(journal.file.with_suffix(end))  # SQLite would wait for who writes into it
+        with pytest.raises(UnrecordableError, match="or no file"):
+            spend(journal, 1.0)
+
+
+def test_no_file_goes_that_a_strangers_rollback_journal_names(
+    journal: Journal, tmp_path: Path
+) -> None:
+    spend(journal, 1.0)
+    journal.close()
+    Path(f"{journal.file}-wal").unlink(missing_ok=True)
+    with closing(sqlite3.connect(journal.file)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+    victim = tmp_path / "victim"
+    victim.write_text("of the user's")
+    name, magic = str(victim).encode(), bytes.fromhex("d9d505f920a163d7")
+    head = struct.pack(">8siiiii", magic, 0, 0, journal.file.stat().st_size // 4096, 512, 4096)
+    end = struct.pack(">i", 4096 // 4096 + 2**18) + name  # the page of SQLite's locks
+    undo = Path(f"{journal.file}-journal")
+    content = head.ljust(512, b"\0") + end + struct.pack(">ii", len(name), sum(name)) + magic
+    undo.write_bytes(content)
+    for step in (lambda: spend(journal, 1.0), lambda: journal.spent("m")):
+        with pytest.raises(UnrecordableError, match="names a file of others"):
+            step()
+    assert "names a file of others" in fault_of(journal.file)
+    assert victim.exists()
+    with closing(sqlite3.connect(journal.file)) as other:  # what SQLite itself makes of it
+        other.execute("SELECT * FROM spent").fetchall()
+    assert not victim.exists()
 
 
 def test_a_journal_may_be_a_link(journal: Journal, tmp_path: Path) -> None:
