@@ -146,6 +146,7 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
     messages.set_verbosity(logging.ERROR)
     try:
         for adapter in adapters:
+            _check_adapter(source, adapter)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # that the model has another adapter
                 loading = model.load_adapter(
@@ -158,6 +159,32 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
                 raise EncoderError(f"the adapter {adapter} is of another model than the checkpoint")
     finally:
         messages.set_verbosity(verbosity)
+
+
+def _check_adapter(source: dict[str, Any], adapter: str) -> None:
+    """Check that an adapter is LoRA's own kind, and of ranks that its file has, before it is made.
+
+    Raises:
+        EncoderError: It is not, or claims more; a file of n numbers has ranks up to √n.
+    """
+    from safetensors import safe_open  # noqa: PLC0415 - heavy libraries load when used
+
+    config = json.loads(_file(source, f"{adapter}/adapter_config.json").read_text("utf-8"))
+    pattern = config.get("rank_pattern") or {}
+    ranks = [config.get("r"), *(pattern.values() if isinstance(pattern, dict) else [None])]
+    others = [name for name in ("layer_replication", "megatron_config") if config.get(name)]
+    with safe_open(_file(source, f"{adapter}/adapter_model.safetensors"), "pt") as file:
+        sizes = [min(file.get_slice(name).get_shape(), default=0) for name in file.keys()]  # noqa: SIM118
+    most = max(sizes, default=0)
+    if (
+        config.get("peft_type") != "LORA"
+        or others
+        or any(type(rank) is not int or not 0 < rank <= most for rank in ranks)
+    ):
+        raise EncoderError(
+            f"the adapter {adapter} is not read: its adapter_config.json must have peft_type LORA, "
+            f"ranks up to {most}, as its weights have, and no layer_replication or megatron_config"
+        )
 
 
 def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # noqa: ANN401

@@ -253,6 +253,24 @@ def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
     assert encoders.get("minilm")(folder).encode(["x"], "code", 1).shape == (1, 384)
 
 
+def test_an_adapter_that_claims_more_than_its_weights_is_refused_at_once(tmp_path: Path) -> None:
+    name = "jina-embeddings-v3"
+    folder = make_checkpoint(name, tmp_path / "model", encoders.get(name).spec.dimension)
+    file = folder / "retrieval_query" / "adapter_config.json"
+    config = json.loads(file.read_text())
+    layers = {"layer_replication": [[0, 2]] * 10**6}
+    imported = {"megatron_config": {"a": 1}, "megatron_core": "evil"}
+    for claim in (
+        {"r": 10**9}, {"r": 10**4}, {"r": -1}, {"rank_pattern": {"q_proj": 10**9}}, layers,
+        imported, {"peft_type": "LOKR"}, {"r": None}, {"r": "9"}, {"rank_pattern": [9**9]},
+    ):  # fmt: skip
+        file.write_text(json.dumps(config | claim))
+        with pytest.raises(EncoderError, match=r"retrieval_query is not read: its adapter_config"):
+            encoders.get(name)(folder)
+    file.write_text(json.dumps(config))
+    assert encoders.get(name)(folder).encode(["x"], "query", 1).shape == (1, 1024)
+
+
 class Hostile:
     """What a pickle runs when it is read without care."""
 
