@@ -24,7 +24,7 @@ from tasks.benchmarks.runs import (
     rank_numbered,
     refuse_unfit_ids,
 )
-from tasks.files.columns import NAME, NUMBER, read_columns, stream_columns
+from tasks.files.columns import NAME, NUMBER, line_of, read_columns, stream_columns
 from tasks.files.text import UNREADABLE
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
@@ -44,6 +44,10 @@ def read_run(file: Path) -> Rankings:
         columns = _run_columns(stream_columns(file, _RUN, types))
     except (*UNREADABLE, pa.ArrowInvalid):
         columns = _run_columns(read_columns(file, _RUN, types).to_batches())
+    queries, rows, codes, positions, scores = columns
+    for place in np.flatnonzero(np.isnan(scores))[:1].tolist():
+        line = line_of(file, queries[rows[place]], codes[positions[place]])
+        raise SourceError(f"{line}: a score is not a number: list each result with its score")
     try:
         return rank_numbered(*columns)
     except ValueError as error:
@@ -75,8 +79,8 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
     for place in np.flatnonzero(~np.isfinite(relevance))[:1].tolist():
         query, code = query_ids[int(rows[place])], code_ids[int(columns[place])]
         raise SourceError(
-            f"{file}: the relevance of code {code!r} for query {query!r} is {relevance[place]}: "
-            "give each pair a finite number"
+            f"{line_of(file, query, code)}: the relevance of code {code!r} for query {query!r} is "
+            f"{relevance[place]}: give each pair a finite number"
         )
     return QrelsTable(query_ids, code_ids, rows, columns, relevance)
 
@@ -88,8 +92,9 @@ def _refuse_repeated(
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if repeated.size:
         row, column = divmod(int(repeated[0]), len(code_ids))
+        query, code = query_ids[row], code_ids[column]
         raise SourceError(
-            f"{file}: code {code_ids[column]!r} is judged twice for query {query_ids[row]!r}: "
+            f"{line_of(file, query, code)}: code {code!r} is judged twice for query {query!r}: "
             "keep one of the lines"
         )
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from infra.errors import SourceError
-from tasks.files.text import UNREADABLE, not_utf_8, opened, printable, regular
+from tasks.files.text import UNREADABLE, not_utf_8, opened, printable, read_text_lines, regular
 
 NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()
@@ -117,6 +117,12 @@ def _first_fault(
             if name in numbers and not is_number(field):
                 return number, f"{name} is {field!r}, no number"
     return skip + 1, ""
+
+
+def line_of(file: Path, *fields: str) -> str:
+    """Return ``file:line`` of the last line that has some fields; the file where none has."""
+    found = [number for number, line in read_text_lines(file) if {*fields} <= {*line.split()}]
+    return ":".join(map(str, [printable(file), *found[-1:]]))
 
 
 def is_number(field: str) -> bool:

@@ -2,22 +2,40 @@
 
 import json
 import re
+from itertools import islice
 
 from infra.errors import SourceError
 
 _MANY_DIGITS = re.compile(r"\d{4301}")  # Python's limit of the digits of an integer is 4,300
 
 
+_TEXT_OR_END = re.compile(r'"(?:[^"\\]|\\.)*"|\}')
+
+
 class _RepeatedKeyError(ValueError):
-    """An object has a key twice."""
+    """An object has a key twice: which of those that end in the text, and the key."""
 
 
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(next(key for key in found if keys.count(key) > 1))
-    return found
+class _Objects:
+    """Makes the objects of a text in the order in which they end."""
+
+    made = 0
+
+    def distinct(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """Return an object without repeated keys."""
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in found if keys.count(key) > 1)
+            raise _RepeatedKeyError(self.made, repeated)
+        self.made += 1
+        return found
+
+
+def _line_of_end(text: str, number: int) -> int:
+    """Return the line in which an object of a text ends."""
+    ends = (found.start() for found in _TEXT_OR_END.finditer(text) if found[0] == "}")
+    return text.count("\n", 0, next(islice(ends, number, None))) + 1
 
 
 def decode_json(text: str, file: str, line: int | None = None) -> object:
@@ -35,11 +53,13 @@ def decode_json(text: str, file: str, line: int | None = None) -> object:
     """
     place = file if line is None else f"{file}:{line}"
     try:
-        value = json.loads(text, object_pairs_hook=_distinct)
+        value = json.loads(text, object_pairs_hook=_Objects().distinct)
         json.dumps(value, ensure_ascii=False).encode()
     except _RepeatedKeyError as error:
+        number, key = error.args
         raise SourceError(
-            f"{place}: an object has the key {error.args[0]!r} twice: keep the one that is meant"
+            f"{file}:{line or _line_of_end(text, number)}: an object has the key {key!r} twice: "
+            "keep the one that is meant"
         ) from None
     except json.JSONDecodeError as error:
         raise SourceError(

@@ -280,3 +280,6 @@ def test_rows_of_empty_cells_are_no_rows_wherever_they_stand(file: Path) -> None
 def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
     with pytest.raises(SourceError, match="file:7: an object has the key 'a' twice"):
         decode_json(text, "file", 7)
+    several = f'[{{"a": "}}{{\\""}},\n{{"b": {{}}}},\n\n{text},\n{text}]'
+    with pytest.raises(SourceError, match="file:4: an object has the key 'a' twice"):
+        decode_json(several, "file")
