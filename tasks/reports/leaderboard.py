@@ -13,6 +13,7 @@ from string import ascii_lowercase
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 
 from infra.records import Query, Record
 from tasks.benchmarks import Benchmark
@@ -102,6 +103,7 @@ class Leaderboard(Record):
         level: Level of the confidence intervals.
         depth: Length of the rankings.
         consistency: How each metric treats queries with many relevant codes, where there are such.
+        dropped: Reason → what was left out where the benchmark was read or made.
     """
 
     benchmark: str
@@ -117,6 +119,7 @@ class Leaderboard(Record):
     rows: tuple[MethodRow, ...]
     hardest: tuple[HardQuery, ...]
     consistency: tuple[Consistency, ...] = ()
+    dropped: dict[str, int] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,7 @@ def build_leaderboard(
         consistency=consistency(
             {entry.method: entry.values for entry in ranked}, _matches(benchmark), metrics
         ),
+        dropped=benchmark.dropped,
     )
 
 
@@ -346,7 +350,7 @@ def leaderboard_document(
     return Document(
         kind="Leaderboard",
         title=board.benchmark,
-        lead=[Paragraph((told, Span(board.fingerprint, "code")))],
+        lead=[Paragraph((told, Span(board.fingerprint, "code"))), *_of_dropped(board.dropped)],
         sections=[
             Section("table", "Scores", [_score_table(board), Paragraph(_legend(board), "remark")]),
             Section(
@@ -360,6 +364,12 @@ def leaderboard_document(
             Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
         ],
     )
+
+
+def _of_dropped(dropped: Mapping[str, int]) -> Iterator[Paragraph]:
+    if dropped:
+        counted = "; ".join(f"{reason} ({items:,})" for reason, items in dropped.items())
+        yield Paragraph(f"Left out: {counted}", "remark")
 
 
 def _score_table(board: Leaderboard) -> Table:

@@ -54,6 +54,15 @@ def test_without_methods_there_is_an_empty_leaderboard() -> None:
     assert "No query was scored" in html_page(leaderboard_document(empty))
 
 
+def test_judgements_that_were_left_out_are_counted_on_the_page() -> None:
+    left_out = {"judgement of a code that is not in the corpus": 1_234}
+    incomplete = benchmark().model_copy(update={"dropped": left_out})
+    board = build_leaderboard(incomplete, "fingerprint", scores(benchmark()), METRICS, 50)
+    told = "judgement of a code that is not in the corpus (1,234)"
+    assert told in html_page(leaderboard_document(board))
+    assert told in markdown_page(leaderboard_document(board))
+
+
 def test_the_table_names_every_method_once() -> None:
     text = markdown_page(leaderboard_document(leaderboard()))
     lines = text.split("## Scores\n\n")[1].split("\n\n")[0].split("\n")
