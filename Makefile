@@ -7,6 +7,10 @@ READY  := $(VENV)/.ready
 # takes, and in which order, is in tests/conftest.py.
 PARALLEL := --numprocesses 3 --no-loadscope-reorder
 
+# Its warnings would hide the one line that says what is installed.
+export PIP_ROOT_USER_ACTION := ignore
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
 # Else each of hundreds of processes would compile all modules anew, where the environment has it.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -17,7 +21,8 @@ help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: setup engine  ## Set up, then label and score the packaged sample (40 queries, 1,000 functions)
-	$(BIN)/cosqa benchmark
+	@echo "labelling and scoring the sample: two to five minutes on idle cores"
+	@$(BIN)/cosqa benchmark
 
 server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
 	$(BIN)/cosqa server
@@ -62,7 +67,8 @@ clean:  ## Remove the virtual environment and caches; stores and benchmarks stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed; name one with PYTHON=…")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed; name one with PYTHON=…")'
+	@echo "installing the packages of pyproject.toml into $(VENV) (some minutes, without a word)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

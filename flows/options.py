@@ -315,7 +315,7 @@ class Input(Options, panel=_INPUT):
     )  # fmt: skip
     collection: str | None = ask(
         "Name of the queries and code in the store and of what is exported.", "source.collection",
-        unset="the source's name",
+        "Collection", unset="the source's name",
     )  # fmt: skip
 
     @classmethod
@@ -329,6 +329,15 @@ class Input(Options, panel=_INPUT):
         if settings.preset is None and not given:
             vars(options)["settings"] = load_settings(options.overrides(), SAMPLE)
         return options
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings; the sample that an earlier command kept gives way to other input."""
+        found = super().settings
+        if found.preset == SAMPLE != getattr(self, "preset", None):
+            other = load_settings(self.overrides(), "")
+            return other if other.source.model_fields_set else found
+        return found
 
     def overrides(self) -> Overrides:
         """Return what the options that are given set, those of the source among them."""

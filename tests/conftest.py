@@ -16,11 +16,24 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from xdist.scheduler import LoadFileScheduling
 
+import infra.settings
 from tests.browser import CHROMIUM
 from tests.real_sandbox import ask_engine_once, engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
+
+_own_config_file = infra.settings._config_file
+
+
+def _config_file() -> Path:
+    """Return a test's settings file; that of the checkout, which `make run` leaves, is none."""
+    file = _own_config_file()
+    is_of_checkout = file.absolute() == Path(__file__).parents[1] / "cosqa.toml"
+    return Path(os.devnull) if is_of_checkout else file
+
+
+infra.settings._config_file = _config_file
 
 # No test is timed, since others run beside it, and each run draws the same examples: those of the
 # gate, or of a night.

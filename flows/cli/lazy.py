@@ -184,14 +184,22 @@ class Group:
 
 
 class LazyGroup(TyperGroup):
-    """A group that lists its commands by their summaries and loads the one that is named."""
+    """A group that lists its commands by their summaries and loads the one that is named.
+
+    Attributes:
+        entries: Its commands by their names.
+        panels: Name of a command → the part of the list that begins with it.
+    """
 
     entries: ClassVar[Mapping[str, Command | Group]] = {}
+    panels: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - they are Typer's
         super().__init__(**attributes)
+        panel = None
         for name, entry in self.entries.items():
-            self.add_command(TyperCommand(name, help=entry.summary))
+            panel = self.panels.get(name, panel)
+            self.add_command(TyperCommand(name, help=entry.summary, rich_help_panel=panel))
 
     def resolve_command(
         self, ctx: "Context", args: list[str]

@@ -16,6 +16,7 @@ import typer
 
 from flows.cli.lazy import Command, Group, LazyGroup
 from flows.cli.output import hide_tracebacks, print_error
+from flows.runtime import last_calls
 from infra.working_folder import refuse_prefect_settings
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
-_STOPPING_S = 4.0
+_STOPPING_S, _TELLING_S = 4.0, 1.0
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
+    "Eight commands are all that most need: benchmark, which is collect, annotate, publish and "
+    "evaluate in one; leaderboard; server and status.\n\n"
     "Settings that have no option here are read from cosqa.toml and from the environment, such as "
     "COSQA_LLM__API_KEY; `cosqa settings` prints them all."
 )
@@ -171,6 +174,12 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa annotate --replay",
         ),
     ),
+    "publish": Command(
+        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
+        "Publish",
+        ("checks:pipeline", "pipeline:run"),
+        examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
+    ),
     "generate": Command(
         "Let a model write answers to queries without a match, for people to confirm.",
         "Generate",
@@ -185,32 +194,11 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
         ),
     ),
-    "publish": Command(
-        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
-        "Publish",
-        ("checks:pipeline", "pipeline:run"),
-        examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
-    ),
     "evaluate": Command(
         "Score retrieval methods on the exported benchmarks and write the report.",
         "Evaluate",
         ("checks:pipeline", "pipeline:run"),
         examples=("cosqa evaluate --method bm25 --method minilm",),
-    ),
-    "study": Command(
-        "Compute the papers' tables and figures for a benchmark, beside the published ones.",
-        "Study",
-        ("checks:study", "evaluation:study"),
-        details="Each figure stands beside the published one, with the difference and with "
-        "what differed: data, model, size. Methods that are not scored yet are ranked first. "
-        "What cannot be computed says what is missing.",
-        examples=(
-            "cosqa study",
-            "cosqa study --method bm25 --method minilm",
-            "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
-            "cosqa study kape --data docs=FOLDER",
-        ),
-        below=_OF_STUDY,
     ),
     "leaderboard": Command(
         "Compare retrieval methods on a benchmark, with confidence intervals, significance "
@@ -222,6 +210,15 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
             "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
             "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
+        ),
+    ),
+    "diff": Command(
+        "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
+        "Diff",
+        ("checks:diff", "evaluation:diff"),
+        examples=(
+            "cosqa publish --output cosqa-benchmarks-2",
+            "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
         ),
     ),
     "estimate": Command(
@@ -252,15 +249,6 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
         ),
     ),
-    "diff": Command(
-        "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
-        "Diff",
-        ("checks:diff", "evaluation:diff"),
-        examples=(
-            "cosqa publish --output cosqa-benchmarks-2",
-            "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
-        ),
-    ),
     "server": Command(
         "Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.",
         "Server",
@@ -285,12 +273,14 @@ COMMANDS: Mapping[str, Command | Group] = {
         ("show:pair",),
         examples=("cosqa pair 1f0c9a 77b2e4",),
     ),
-    "annotators": Group("Measure how far labels can be trusted.", _ANNOTATORS),
-    "suite": Group(
-        "Score other people's evaluation suites from their own files.", "suites:commands"
-    ),
-    "sandbox": Group("Check and try out the sandbox that untrusted code runs in.", _SANDBOX),
     "store": Group("Check the store, back it up and restore it, keep it small.", _STORE),
+    "sandbox": Group("Check and try out the sandbox that untrusted code runs in.", _SANDBOX),
+    "settings": Command(
+        "Print all settings in force as a commented cosqa.toml.",
+        "Preset",
+        ("show:settings",),
+        examples=("cosqa settings > cosqa.toml", "cosqa settings --preset cosqa-plus-v2"),
+    ),
     "list": Command(
         "List the registered names: sources, filters, encoders, methods, metrics, suites, "
         "studies, estimators, languages, configurations, presets.",
@@ -298,11 +288,24 @@ COMMANDS: Mapping[str, Command | Group] = {
         ("show:names",),
         examples=("cosqa list methods",),
     ),
-    "settings": Command(
-        "Print all settings in force as a commented cosqa.toml.",
-        "Preset",
-        ("show:settings",),
-        examples=("cosqa settings > cosqa.toml", "cosqa settings --preset cosqa-plus-v2"),
+    "study": Command(
+        "Compute the papers' tables and figures for a benchmark, beside the published ones.",
+        "Study",
+        ("checks:study", "evaluation:study"),
+        details="Each figure stands beside the published one, with the difference and with "
+        "what differed: data, model, size. Methods that are not scored yet are ranked first. "
+        "What cannot be computed says what is missing.",
+        examples=(
+            "cosqa study",
+            "cosqa study --method bm25 --method minilm",
+            "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
+            "cosqa study kape --data docs=FOLDER",
+        ),
+        below=_OF_STUDY,
+    ),
+    "annotators": Group("Measure how far labels can be trusted.", _ANNOTATORS),
+    "suite": Group(
+        "Score other people's evaluation suites from their own files.", "suites:commands"
     ),
 }
 
@@ -314,6 +317,9 @@ class _Cosqa(LazyGroup):
         return super().parse_args(ctx, [_TRACEBACK, *rest] if len(rest) < len(args) else args)
 
     entries: ClassVar = COMMANDS
+    panels: ClassVar = {
+        "benchmark": "Build", "evaluate": "Score", "server": "Run", "study": "Papers",
+    }  # fmt: skip
 
 
 app = typer.Typer(
@@ -363,7 +369,8 @@ def ended_soon_after_signals() -> Iterator[None]:
     """End this process seconds after Ctrl-C or SIGTERM in the ``with``, whatever it waits for.
 
     That is Ray, which starts and notices a lost worker in half a minute. It ends with this process,
-    and so does a private Prefect server; what was finished is kept as after a crash.
+    and so does a private Prefect server, which is told before that the run is cancelled; what was
+    finished is kept as after a crash.
     """
     heard, told = os.pipe()
     os.set_blocking(told, False)
@@ -372,7 +379,10 @@ def ended_soon_after_signals() -> Iterator[None]:
     def end() -> None:
         while number := os.read(heard, 1):
             if number[0] in (signal.SIGINT, signal.SIGTERM):
-                sleep(_STOPPING_S)
+                sleep(_STOPPING_S - _TELLING_S)
+                for call in last_calls:
+                    Thread(target=call, daemon=True).start()
+                sleep(_TELLING_S)
                 os.write(2, _STOPPED_MESSAGE.encode())
                 os._exit(_STOPPED)
         os.close(heard)
@@ -388,6 +398,7 @@ def ended_soon_after_signals() -> Iterator[None]:
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
+    os.environ.setdefault("DO_NOT_TRACK", "1")  # else Prefect tells of its usage data at first
     ask_loopback_directly()
     is_terminated = Event()
 

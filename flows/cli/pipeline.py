@@ -5,11 +5,12 @@ from pathlib import Path
 
 from flows.cli.annotators import print_rounds
 from flows.cli.output import print_block, say
-from flows.options import Generate, Pipeline
+from flows.options import SAMPLE, Generate, Pipeline
 from flows.runtime.prefect_server import flow_result
 from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
+from infra.settings.toml_file import read_toml
 from infra.store import open_database
 from infra.store.benchmarks import count_stage_runs
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
@@ -55,15 +56,16 @@ def run(options: Pipeline) -> None:
 def _remember(options: Pipeline) -> None:
     """Write the options of the first command that names its input into the settings file.
 
-    What limits one run alone is left out.
+    What limits one run alone is left out. The sample names none: its file gives way to others.
     """
     file, lasting = Path("cosqa.toml"), options.overrides()
     lasting.pop("reannotation", None)
     for section, key in (("source", "reread"), ("annotation", "limit")):
         lasting.get(section, {}).pop(key, None)
-    is_named = options.preset or lasting["source"]
-    if is_named and not file.exists() and "COSQA_CONFIG" not in os.environ:
-        file.write_text(lasting_settings(lasting, options.preset), encoding="utf-8")
+    preset = options.preset or (SAMPLE if options.settings.preset == SAMPLE else None)
+    is_new = not file.exists() or (preset != SAMPLE and read_toml(file) == {"preset": SAMPLE})
+    if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:
+        file.write_text(lasting_settings(lasting, preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 

@@ -110,7 +110,7 @@ def _judging(state: JudgingState) -> Iterator[Line]:
 
 
 def _of_server() -> Iterator[Line]:
-    """Yield the last runs of deployments on the configured server, and those that come next."""
+    """Yield the last runs on the configured server, and the next one of each deployment."""
     url = PREFECT_API_URL.value()
     if not url:
         return
@@ -122,13 +122,14 @@ def _of_server() -> Iterator[Line]:
             )  # fmt: skip
             come = client.read_flow_runs(
                 flow_run_filter=_ours(FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
-                sort=FlowRunSort.EXPECTED_START_TIME_ASC, limit=_RUNS,
+                sort=FlowRunSort.EXPECTED_START_TIME_ASC,
             )  # fmt: skip
     except httpx.HTTPError as error:
         yield "server", f"{url} does not answer: {error}"
         return
     yield "server", str(PREFECT_UI_URL.value() or url)
-    for run in (*reversed(came), *come):
+    next_of = {run.deployment_id: run for run in reversed(come)}  # the first of each is the next
+    for run in (*reversed(came), *reversed(next_of.values())):
         at = run.start_time or run.expected_start_time
         when = f"{at.astimezone():%Y-%m-%d %H:%M} " if at else ""
         message = f": {run.state.message}" if run.state and run.state.message else ""

@@ -11,18 +11,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextvars import copy_context
+from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import httpx
-from prefect import tags
+from prefect import State, tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.base import ServerType
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterId,
+    TaskRunFilter,
+    TaskRunFilterState,
+    TaskRunFilterStateType,
+)
+from prefect.client.schemas.objects import TERMINAL_STATES, StateType
+from prefect.flow_engine import run_flow
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
@@ -36,7 +48,10 @@ from prefect.settings import (
     get_current_settings,
     temporary_settings,
 )
+from prefect.states import Cancelled, Pending
+from prefect.utilities.callables import get_call_parameters
 
+from flows.runtime import last_calls
 from flows.runtime.runs import arguments_of
 from infra.atomic import atomic_write
 from infra.errors import SettingsError
@@ -94,8 +109,10 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         yield url
 
 
-def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
-    """Return what the flow of a name returns, which is imported while a server starts.
+def flow_state(name: str, options: object, **more: object) -> State[Any]:
+    """Return how the flow of a name has ended, which is imported while a server starts.
+
+    Where a signal ends it, its run, and what that had begun, is cancelled.
 
     Args:
         name: The flow's, and that of its module.
@@ -105,7 +122,53 @@ def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN
     module = f"flows.{name}"
     with prefect_api(meanwhile=lambda: import_module(module)):
         flow = getattr(import_module(module), name)
-        return flow(**arguments_of(flow, options), **more)
+        given = get_call_parameters(flow.fn, (), arguments_of(flow, options) | more)
+        with get_client(sync_client=True) as client:
+            run = client.create_flow_run(
+                flow, flow.serialize_parameters(given), tags=["command"], state=Pending()
+            )
+        with _cancelled_by_signals(run.id):
+            ended: State[Any] = run_flow(flow, run, given, return_type="state")
+            return ended
+
+
+def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
+    """Return what the flow of a name returns; see `flow_state`."""
+    return flow_state(name, options, **more).result()
+
+
+@contextmanager
+def _cancelled_by_signals(run: UUID) -> Iterator[None]:
+    """Cancel a run that a signal ends in the ``with``, at the latest before its process ends."""
+    cancel = partial(copy_context().run, _cancel, run)  # in a thread, which knows no server else
+    last_calls.append(cancel)
+    try:
+        yield
+    except KeyboardInterrupt:
+        _cancel(run)
+        raise
+    finally:
+        last_calls.remove(cancel)
+
+
+def _cancel(run: UUID) -> None:
+    """Tell the server that a run is cancelled, and so are its tasks; one that is away is not asked.
+
+    Prefect's server cancels its subflows.
+    """
+    state = Cancelled(message="A signal has stopped it.")
+    begun = TaskRunFilterStateType(any_=[*{*StateType} - TERMINAL_STATES, StateType.CRASHED])
+    with (
+        suppress(httpx.HTTPError),
+        temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
+        get_client(sync_client=True) as client,
+    ):
+        client.set_flow_run_state(run, state, force=True)
+        for task in client.read_task_runs(
+            flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run])),
+            task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=begun)),
+        ):
+            client.set_task_run_state(task.id, state, force=True)
 
 
 @contextmanager
@@ -249,6 +312,8 @@ def _require_answer(url: str) -> None:
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
         advice = f"{_KEY} {auth_file()}" if status in _REFUSED else _PATH
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            advice = "it is busy or out of order for now: try again soon, and see its own log"
         raise SettingsError(f"{url} (PREFECT_API_URL) answers {status}: {advice}") from None
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise SettingsError(

@@ -32,9 +32,10 @@ is_ours() { is_dockerd "$PID_FILE"; }
 
 install_packages() {
     say "installing from Debian: $*"
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
-        apt-get install -qq -y --no-install-recommends "$@" >/dev/null \
-        || fail "apt-get could not install $*. Check the machine's package sources, then run this again."
+    local output
+    output=$( { apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qq -y --no-install-recommends "$@"; } 2>&1 ) \
+        || fail "apt-get could not install $*. Check the machine's package sources, then run this again." "$output"
 }
 
 start_engine() {

@@ -158,7 +158,8 @@ def load_settings(
     Args:
         overrides: Section → field → value, as the command line gives them; a value of None means
             "not given" and leaves it to the lower layers.
-        preset: Name of a preset; None leaves the choice to the file and to COSQA_PRESET.
+        preset: Name of a preset, "" for none; None leaves the choice to the file and to
+            COSQA_PRESET.
 
     Raises:
         SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown or
@@ -177,7 +178,8 @@ def load_settings(
     if address := os.environ.get("RAY_ADDRESS", "").strip():
         given.setdefault("ray", {}).setdefault("address", address)
     try:
-        return Settings(**given, **({"preset": preset} if preset else {}))  # type: ignore[arg-type]
+        chosen = {} if preset is None else {"preset": preset or None}
+        return Settings(**given, **chosen)  # type: ignore[arg-type]
     except ValidationError as error:
         first = {problem["loc"][:2]: problem for problem in reversed(error.errors())}
         lines = [

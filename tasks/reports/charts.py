@@ -196,6 +196,9 @@ def lines(
         if line.band:
             parts.append(_tag("polygon", class_="band", points=_points(frame, line.band)))
         parts.append(_tag("polyline", class_="curve", points=_points(frame, line.points)))
+        if len(line.points) == 1:
+            (x, y), *_ = line.points
+            parts.append(_tag("circle", class_="dot", cx=frame.x(x), cy=frame.y(y), r=4.5))
         if line.name:
             at = {"x": width - right + 8, "y": round(label, 2), "dy": "0.35em"}
             parts.append(_tag("text", *_named(line.letter, line.name), **at))

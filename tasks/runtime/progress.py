@@ -21,6 +21,7 @@ from tasks.reports.text import duration, pace
 _SECONDS_BETWEEN_REPORTS = 10.0
 _SECONDS_BETWEEN_STATES = 1.0
 _PACE_S, _PACE_ITEMS = 60.0, 10.0  # the least that a pace is measured over
+_UNKNOWN_S = 20.0  # after the first item, in which nothing tells how long the rest takes
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 _is_interrupted = Event()  # an interrupt reaches the main thread alone
@@ -142,7 +143,8 @@ class Progress:
         """Return items a minute, and the minutes left at that pace; None where nothing tells.
 
         It is that of the last minute. What came before the first item counts only while there is no
-        second: workers start, and what is known already comes in a burst.
+        second: workers start, and what is known already comes in a burst. How long is left can be
+        known some time after it.
         """
         marks = self._marks
         while len(marks) > 2 and (
@@ -151,7 +153,8 @@ class Progress:
             marks.popleft()
         since, before = marks[0] if len(marks) > 1 else (self._started, 0.0)
         per_minute = 60 * (self._worth - before) / max(time.monotonic() - since, 1e-9)
-        if self.total is None or not per_minute:
+        is_early = len(marks) < 2 or marks[-1][0] - since < _UNKNOWN_S
+        if self.total is None or not per_minute or is_early:
             return per_minute, None
         return per_minute, max(0.0, self.total - self._worth) / per_minute
 

@@ -88,13 +88,29 @@ def _opened(store: StoreSettings) -> Database:
 def collected_source(ready: Ready) -> CollectedSource:
     """Return the stored collections of the source, with the search over them.
 
+    Where no input is named, and the store has that of one source, it is meant.
+
     Raises:
         StoreError: The source has not been collected, or has changed since.
     """
     settings, database = ready.settings, ready.database
-    collections = stored_collections(database, settings.source, ready.fingerprint)
+    fingerprint = _alone(database, settings) or ready.fingerprint
+    collections = stored_collections(database, settings.source, fingerprint)
     search = search_of(database, collections[0], settings.search)
     return CollectedSource(collections=tuple(collections), search=search)
+
+
+def _alone(database: Database, settings: Settings) -> str:
+    """Return the fingerprint of a store's only source, if it is another one and none is named."""
+    source = settings.source
+    is_named = settings.preset != "sample" and source.model_fields_set
+    known = corpus.collected_from(database)
+    is_other = (source.collection or source.name) not in known
+    return (
+        next(iter(known.values()))
+        if len({*known.values()}) == 1 and is_other and not is_named
+        else ""
+    )
 
 
 def check_agents(settings: Settings) -> RecipeReference:
@@ -137,8 +153,9 @@ def annotation_plan(settings: Settings) -> RunPlan:
     if not settings.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     database = _stored(settings)
-    if database is None or not corpus.collections_of(
-        database, as_collected(database, settings.source)[1]
+    if database is None or not (
+        _alone(database, settings)
+        or corpus.collections_of(database, as_collected(database, settings.source)[1])
     ):
         name, content = next(iter(open_source(settings.source).read().items()))
         kinds: Counter[type[Item]] = Counter()
@@ -149,7 +166,8 @@ def annotation_plan(settings: Settings) -> RunPlan:
         refuse_others(name, written)
         queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
         pairs = queries * min(settings.search.top_k, kinds[Code])
-        return plan_of_size(database, name, pairs, settings)
+        has_changed = database is not None and name in corpus.collected_from(database)
+        return plan_of_size(database, name, pairs, settings, has_changed=has_changed)
     ready = check_ready(settings)
     recipe = recipe_of_agents(ready.settings)
     run = AnnotationRun(collected_source(ready).search, recipe, ready.settings)

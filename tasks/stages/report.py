@@ -7,7 +7,9 @@ from pathlib import Path
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
+from infra.identity import digest
 from infra.outputs import write_outputs
+from infra.program import program_digest
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, corpus, figures, vectors
@@ -74,11 +76,15 @@ def write_report(
 def write_page(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> tuple[WrittenReport, ReportData]:
-    """Write the report into the folder of benchmarks; return it with its data."""
+    """Write the report into the folder of benchmarks unless it is there; return it and its data."""
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    write_outputs(file.parent, {file.name: html_page(report_document(data))})
+    program = program_digest(("tasks.reports",), ("jinja2", "pygments"))
+    shown = data.model_dump_json(exclude={"generated_at"})
+    mark = f"<!-- {digest('report', program, shown)} -->\n"
+    if not (file.is_file() and file.read_text("utf-8").endswith(mark)):  # seconds, for its colours
+        write_outputs(file.parent, {file.name: html_page(report_document(data)) + mark})
     return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links), data
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_API_URL, temporary_settings
@@ -18,6 +18,7 @@ from prefect.states import Crashed
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+CANCELLED = StateType.CANCELLED
 FILE = Path(__file__).parents[2] / "infra" / "deploy" / "automations.yaml"
 
 
@@ -32,8 +33,10 @@ def test_a_crashed_run_is_started_again_with_its_input_and_only_once(
 ) -> None:
     for former in client.read_automations():
         client.delete_automation(former.id)
-    _, restart = yaml.safe_load(FILE.read_text("utf-8"))["automations"]
-    created = client.create_automation(AutomationCore.model_validate(restart))
+    _, end, restart = yaml.safe_load(FILE.read_text("utf-8"))["automations"]
+    created = [
+        client.create_automation(AutomationCore.model_validate(each)) for each in (end, restart)
+    ]
     flow_id = client.create_flow_from_name("crashes")
     ours, other, theirs = (
         client.create_deployment(flow_id, name, tags=tags)
@@ -60,5 +63,10 @@ def test_a_crashed_run_is_started_again_with_its_input_and_only_once(
         crash(other, {})
         until(lambda: len(runs(other)) == 2)
         assert (len(runs(ours)), len(runs(theirs))) == (2, 1)
+        # The type for which Prefect's server, where it is no private one, ends tasks and subflows.
+        until(lambda: all(run.state_type == CANCELLED for run in runs(ours)))
+        assert {run.state_name for run in runs(ours)} == {"Crashed and ended"}
+        assert [run.state_name for run in runs(theirs)] == ["Crashed"]
     finally:
-        client.delete_automation(created)
+        for each in created:
+            client.delete_automation(each)

@@ -66,7 +66,12 @@ def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
 
 
 def plan_of_size(
-    database: Database | None, collection: str, pairs: int, settings: Settings
+    database: Database | None,
+    collection: str,
+    pairs: int,
+    settings: Settings,
+    *,
+    has_changed: bool = False,
 ) -> RunPlan:
     """Return the plan of judging so many pairs, none of which was judged before.
 
@@ -75,6 +80,8 @@ def plan_of_size(
         collection: Whose pairs they are.
         pairs: Number of candidates of all queries.
         settings: The model and the agents.
+        has_changed: Whether a former version of the collection is stored, some of whose pairs may
+            be the same.
     """
     candidates = pairs * settings.annotation.rounds
     allowed = [settings.reannotation.pairs, candidates]
@@ -92,6 +99,7 @@ def plan_of_size(
         rounds=settings.annotation.rounds,
         candidates=candidates,
         fresh=0,
+        has_changed=has_changed,
         reasons=(new,),
         expected=expected,
         basis=cost.basis,

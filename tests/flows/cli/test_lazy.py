@@ -169,6 +169,14 @@ def test_the_folder_of_a_server_speaks_of_nothing_that_a_server_lacks() -> None:
     assert "pool" not in shown
 
 
+def test_the_list_has_four_parts_and_first_in_each_what_a_user_needs() -> None:
+    parts = CliRunner().invoke(app, ["--help"]).output.split("╭─ ")[2:]
+    first = [(part.split()[0], part.splitlines()[1].split()[1]) for part in parts]
+    assert first == [
+        ("Build", "benchmark"), ("Score", "evaluate"), ("Run", "server"), ("Papers", "study"),
+    ]  # fmt: skip
+
+
 def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:
     outcome = CliRunner().invoke(app, ["annotat"])
     assert outcome.exit_code == 2

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from flows.cli import pipeline
 from flows.cli.main import app
 from flows.cli.pipeline import _nothing_left, _summary, print_plan, print_scores
+from flows.options import Annotate
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
@@ -112,16 +113,27 @@ def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
     assert file.read_text() == 'preset = "codesearchnet-documentation"\n'
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("collect",), ("benchmark", "--output", "out"), ("annotate", *GIVEN, "--plan")],
-)
-def test_what_names_no_input_or_runs_nothing_is_not_kept(
-    folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_runs_nothing_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "print_plan", lambda _: None)
-    ran(*words)
+    ran("annotate", *GIVEN, "--plan")
     assert not (folder / "cosqa.toml").exists()
+
+
+def test_the_sample_is_kept_until_other_input_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = folder / "cosqa.toml"
+    ran("benchmark")
+    assert file.read_text() == 'preset = "sample"\n'
+    monkeypatch.setenv("COSQA_LLM__MODEL", "openai/m")  # after which the sample is still meant
+    assert Annotate.of_command({}).settings.source.name == "stdlib-sample"
+    assert Annotate.of_command({"path": "src"}).settings.source.name == "python-source"
+    assert Annotate.of_form({"path": "src"}).settings.search.top_k != 5
+    ran("collect", *GIVEN)
+    assert (load_settings().preset, load_settings().source.name) == (None, "jsonl")
+    file.write_text('preset = "sample"\n\n[search]\ntop_k = 7\n')
+    ran("collect", *GIVEN)
+    assert load_settings().search.top_k == 7, "what the user has written is left"
 
 
 def test_who_names_a_settings_file_gets_no_other(

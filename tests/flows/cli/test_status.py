@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Failed
+from prefect.states import Failed, Scheduled
 
 from flows.cli import status
 from flows.cli.status import show_status
@@ -119,10 +119,21 @@ def test_the_last_runs_of_deployments_and_the_next_ones_are_named(
             for name in ("annotate yesterday", "annotate tomorrow")
         )
         client.set_flow_run_state(ended.id, Failed(message="the budget is spent"), force=True)
+        weekly = client.create_deployment(
+            client.create_flow_from_name("evaluate"), "of-status", tags=["cosqa"]
+        )
+        for days in range(9):
+            later = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
+            client.create_flow_run_from_deployment(deployment, name="one of many", state=later)
+        last = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=30))
+        client.create_flow_run_from_deployment(weekly, name="evaluate on Sunday", state=last)
         try:
             lines = shown(store, capsys, prefect_server)
         finally:
             client.delete_deployment(deployment)
+            client.delete_deployment(weekly)
+    assert "evaluate on Sunday" in lines[-1], "each deployment's next run is among them"
+    assert sum("one of many" in line for line in lines) == 0
     assert any(line.endswith("annotate yesterday Failed: the budget is spent") for line in lines)
     assert any(due.name in line and "Scheduled" in line for line in lines)
 

@@ -258,6 +258,7 @@ ANSWERS = {
     "/ui/health": (200, b"<!DOCTYPE html>"),
     "/closed/api/health": (200, b"true"),
     "/closed/api/admin/version": (401, b"{}"),
+    "/busy/api/health": (503, b"{}"),
 }
 
 
@@ -283,6 +284,7 @@ class Answering(BaseHTTPRequestHandler):
         ("", "answers 404: correct the address, which ends with /api"),
         ("/ui", "is not Prefect's API"),
         ("/closed/api", "answers 401: set PREFECT_API_AUTH_STRING"),
+        ("/busy/api", "answers 503: it is busy or out of order for now: try again soon"),
         ("/team/prefect/api\r", "PREFECT_API_URL"),
     ],
 )

@@ -120,6 +120,11 @@ def test_no_rows_and_no_intervals_are_a_drawing_too() -> None:
     drawn(intervals("a point", [Row("one", [Mark(0.5, "t")]), Row("two", [])], start=None))
 
 
+def test_a_line_of_one_point_is_seen() -> None:
+    dots = drawn(lines("", [Line([(1, 0.5)], "")], FIFTHS)).iter("circle")
+    assert [float(dot.attrib["r"]) > 0 for dot in dots] == [True]
+
+
 def test_long_names_are_shortened_and_whole_in_the_tooltip() -> None:
     name = "bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2"
     chart = intervals("scores", [Row(name, [Mark(0.5, f"{name}: 0.5", 0.4, 0.6)])])

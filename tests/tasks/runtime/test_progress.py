@@ -151,7 +151,7 @@ def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(
     for total, items in ((None, 1), (5000, 100), (5000, 1)):
         counter = progress.Progress("things", total, bar=None)
         for _ in range(3):
-            clock.now += 2.0
+            clock.now += 12.0
             counter.advance(items)
         counter.report()
         counter.report(at_end=True)

@@ -14,7 +14,7 @@ from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.redistribution import without_unlicensed
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.labels import label_sets, labelled_benchmark
-from tasks.stages.report import gather_report
+from tasks.stages.report import gather_report, write_page
 from tests.tasks.stages.generate.world import SEARCH, settings_of
 
 
@@ -53,3 +53,10 @@ def test_the_code_base_of_scores_is_that_of_the_export(
     report = gather_report(database, source, [published], settings)
     assert [scores.codes for scores in report.benchmarks] == [searched]
     assert [counts.codes for counts in report.collections] == [5]
+    # The page is written once, as long as it is what was written.
+    file = write_page(database, source, [published], settings)[0].file
+    first = file.stat().st_mtime_ns
+    for is_kept in (True, False):
+        write_page(database, source, [published], settings)
+        assert (file.stat().st_mtime_ns == first) == is_kept
+        file.write_text(file.read_text("utf-8")[:-1], "utf-8")
