@@ -125,7 +125,7 @@ def flow_state(name: str, options: object, **more: object) -> State[Any]:
         given = get_call_parameters(flow.fn, (), arguments_of(flow, options) | more)
         with get_client(sync_client=True) as client:
             run = client.create_flow_run(
-                flow, flow.serialize_parameters(given), tags=["command"], state=Pending()
+                flow, parameters=flow.serialize_parameters(given), tags=["command"], state=Pending()
             )
         with _cancelled_by_signals(run.id):
             ended: State[Any] = run_flow(flow, run, given, return_type="state")
