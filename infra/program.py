@@ -16,7 +16,8 @@ def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> s
     """Return a digest that differs whenever the text of modules, or what runs it, differs.
 
     Args:
-        names: Modules, and packages with all files below their folders, templates included.
+        names: Modules, with files beside them of the same name, as of SQL; and packages with all
+            files below their folders, templates included.
         libraries: Distributions whose versions count; the interpreter's always does.
     """
     texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _files(names)]
@@ -30,7 +31,8 @@ def _files(names: Sequence[str]) -> Iterator[Path]:
             found = (file for file in sorted(Path(folder).rglob("*")) if file.is_file())
             yield from (file for file in found if file.parent.name != "__pycache__")
         if not hasattr(module, "__path__"):
-            yield Path(str(module.__file__))
+            file = Path(str(module.__file__))
+            yield from sorted(file.parent.glob(f"{file.stem}.*"))
 
 
 def _version(library: str) -> str:

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from infra.identity import digest
 from infra.ids import BenchmarkId
 from infra.records import Record
-from infra.store.coverage import NO_COVERAGE
 from infra.store.database import Database
 from infra.store.labels import CurrentLabels
 from infra.summaries import StageRun
@@ -65,7 +64,6 @@ def state_of_labels(
         collection: The collection.
         labels: The labels of the agents; None for those that came with the source.
     """
-    coverage = labels.coverage if labels else NO_COVERAGE
     [row] = database.rows(
         "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
         " WHERE collection = $collection), "
@@ -83,10 +81,10 @@ def state_of_labels(
         {
             "collection": collection,
             "searches": list(labels.search_ids if labels else ()),
-            "recipes": sorted(coverage.voters),
+            "recipes": sorted(labels.recipes if labels else ()),
         },
     )
-    return digest(coverage.model_dump_json(), *map(str, row))
+    return digest(labels.model_dump_json() if labels else "", *map(str, row))
 
 
 def _rows(columns: str) -> str:

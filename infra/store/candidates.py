@@ -9,16 +9,6 @@ from infra.ids import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database
 
-# SQL of the keys of the pairs of a ``$collection`` that its ``$searches`` found, each once.
-OWN_PAIRS = """(
-    SELECT DISTINCT query_id, code_id FROM candidates
-    SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
-        USING (query_id)
-    SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
-        USING (code_id)
-    WHERE list_contains($searches, search_id)
-)"""
-
 # SQL of each collection with the candidates of its searches. A search names only the first of the
 # collections over the same codes; to the others belong those of their queries and codes.
 CANDIDATES_OF_COLLECTIONS = """(

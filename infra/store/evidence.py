@@ -15,7 +15,7 @@ import pyarrow as pa
 from infra.ids import PairKey, RecipeId
 from infra.records import Record
 from infra.store.database import Database, Transaction
-from infra.store.labels import IN_BASIS, CurrentLabels, standing
+from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -174,15 +174,13 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 _LABELS = """
     SELECT query_id, code_id, relevance, origin, fresh
-    FROM standing WHERE relevance IS NOT NULL ORDER BY query_id, code_id
+    FROM current_labels WHERE status = 'labelled' ORDER BY query_id, code_id
 """
 _UNDECIDED = """
-    SELECT query_id, code_id, CASE WHEN standing.rounds = 1 THEN reason ELSE
-        'no label has more than half of ' || standing.rounds || ' rounds: ' || ones || ' say 1, '
-        || zeros || ' say 0, ' || none || ' say neither' END AS reason
-    FROM standing JOIN basis USING (query_id, code_id, round)
+    SELECT query_id, code_id, coalesce(disagreement, reason) AS reason
+    FROM (SELECT *, votes[1].recipe_id AS recipe_id FROM current_labels
+          WHERE status = 'undecided') AS undecided
     JOIN annotations USING (query_id, code_id, recipe_id)
-    WHERE relevance IS NULL AND is_complete AND NOT has_label
     ORDER BY query_id, code_id
 """
 
@@ -210,15 +208,14 @@ class Decided(NamedTuple):
 
 def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
     """Return the current labels, and the pairs without."""
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         return Decided(
             labels=tx.arrow(_LABELS),
             undecided=tx.arrow(_UNDECIDED),
             unfinished=tx.count(
-                "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
-                "WHERE relevance IS NULL AND NOT is_complete AND NOT has_label)"
+                "SELECT count(*) FROM current_labels WHERE status IN ('unfinished', 'failed')"
             ),
-            queries=tx.arrow("SELECT query_id FROM standing UNION SELECT query_id FROM failed")[
+            queries=tx.arrow("SELECT DISTINCT query_id FROM current_labels")[
                 "query_id"
             ].combine_chunks(),
             basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
@@ -239,16 +236,15 @@ _OF_AGENTS = f"""
         WHEN has_query IS NULL THEN 'the collection has lost the query'
         WHEN has_code IS NULL THEN 'the collection has lost the code'
         WHEN is_candidate IS NULL THEN 'the code is no candidate of the query any more'
-        WHEN relevance IS NOT NULL THEN $left_out
-        WHEN has_label THEN 'the label has not the support that is exported'
-        WHEN is_complete THEN 'the pair is undecided'
-        WHEN is_complete IS NOT NULL OR has_failed THEN 'the pair is not judged to the end'
+        WHEN status = 'labelled' THEN $left_out
+        WHEN status = 'unsupported' THEN 'the label has not the support that is exported'
+        WHEN status = 'undecided' THEN 'the pair is undecided'
+        WHEN status IS NOT NULL THEN 'the pair is not judged to the end'
         ELSE 'no comparable recipe has judged the pair' END AS reason, count(*)
     {_HELD}
-    LEFT JOIN (SELECT query_id, code_id, true AS is_candidate FROM label_pairs)
+    LEFT JOIN (SELECT *, true AS is_candidate FROM candidate_pairs($labels))
         USING (query_id, code_id)
-    LEFT JOIN (SELECT query_id, code_id, true AS has_failed FROM failed) USING (query_id, code_id)
-    LEFT JOIN standing USING (query_id, code_id)
+    LEFT JOIN current_labels($labels) USING (query_id, code_id)
     GROUP BY reason
 """  # noqa: S608 - literals only
 _OF_SOURCE = f"""
@@ -278,11 +274,9 @@ def why_lost(
     parameters = {"name": collection, "left_out": LEFT_OUT}
     with database.transaction() as tx, tx.stream("lost", pairs):
         if labels is None:
-            rows = tx.rows(_OF_SOURCE, parameters)
-        else:
-            with standing(tx, labels):
-                rows = tx.rows(_OF_AGENTS, parameters)
-    return dict(sorted(rows))
+            return dict(sorted(tx.rows(_OF_SOURCE, parameters)))
+        define_macros(tx)
+        return dict(sorted(tx.rows(_OF_AGENTS, {**parameters, "labels": labels.struct})))
 
 
 class StoredReply(Record):
@@ -302,7 +296,7 @@ def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> 
         labels: The labels; replies on whose pairs no label rests are left out.
         role: The agent's.
     """
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         return tx.records(
             StoredReply,
             "SELECT DISTINCT query_id, recipe_id, model, reply "  # noqa: S608 - literals only

@@ -13,16 +13,14 @@ from infra.records import Candidate, Record
 from infra.store.annotations import effort_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
-from infra.store.labels import IN_BASIS, CurrentLabels, standing
+from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import Effort, LabelFigures, PairEffort, ProgramCounts, RankCounts
 
 _IN_TRIES = "SEMI JOIN tries USING (query_id, code_id, recipe_id)"
 # Of pairs that nobody has judged the tries that failed are among them.
 _EFFORT = f"""
     WITH tries AS (
-        SELECT query_id, code_id, recipe_id FROM basis
-        UNION ALL SELECT query_id, code_id, recipe_id FROM annotations
-        SEMI JOIN failed USING (query_id, code_id) WHERE list_contains(?, recipe_id)
+        SELECT query_id, code_id, unnest(votes, recursive := true) FROM current_labels
     )
     {effort_of(f"llm_calls {_IN_TRIES}", f"annotations {_IN_TRIES}")}
 """  # noqa: S608 - literals only
@@ -45,21 +43,19 @@ def stored_counts(database: Database) -> dict[str, int]:
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
     """Return the figures of the labels that stand; those of former recipes are among them."""
-    with database.transaction() as tx, standing(tx, labels):
-        seen = "(SELECT query_id FROM standing UNION ALL SELECT query_id FROM failed)"
-        failed = tx.count("SELECT count(*) FROM failed")
-        recipes = sorted(labels.coverage.recipes)
+    with labels_in(database, labels) as tx:
+        failed = tx.count("SELECT count(*) FROM current_labels WHERE status = 'failed'")
         statuses = _counts(tx, "annotations", "status") | ({"failed": failed} if failed else {})
         return LabelFigures(
-            queries=tx.count(f"SELECT count(DISTINCT query_id) FROM {seen}"),  # noqa: S608 - literals only
-            pairs=tx.count(f"SELECT count(*) FROM {seen}"),  # noqa: S608 - literals only
+            queries=tx.count("SELECT count(DISTINCT query_id) FROM current_labels"),
+            pairs=tx.count("SELECT count(*) FROM current_labels"),
             statuses=dict(sorted(statuses.items())),
             labels=_counts(tx, "annotations", "label"),
             paths=_counts(tx, "annotations", "path"),
             support=_counts(tx, "annotations", "grade"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            effort=tx.records(Effort, _EFFORT, [recipes])[0],
+            effort=tx.records(Effort, _EFFORT)[0],
         )
 
 
@@ -71,13 +67,15 @@ def votes_of_rounds(
     None is a round's that gave the pair no label. A label of a former recipe is among them where it
     counts for the round.
     """
-    rounds = range(len(labels.coverage.sets[0]))
+    rounds = range(len(labels.sets[0]))
     columns = ", ".join(f"max(label) FILTER (round = {place})::INTEGER" for place in rounds)
     fresh = labels.model_copy(update={"fresh_only": True})
-    with database.transaction() as tx, standing(tx, fresh):
+    with database.transaction() as tx:
+        define_macros(tx)
         rows = tx.rows(
-            f"SELECT query_id || ' ' || code_id AS pair, {columns} FROM votes "  # noqa: S608 - literals only
-            "GROUP BY query_id, code_id ORDER BY query_id, code_id"
+            f"SELECT query_id || ' ' || code_id AS pair, {columns} FROM votes($labels) "  # noqa: S608 - literals only
+            "GROUP BY query_id, code_id ORDER BY query_id, code_id",
+            {"labels": fresh.struct},
         )
     chosen = draw.of(pair for pair, *_ in rows)
     return [tuple(votes) for pair, *votes in rows if pair in chosen]
@@ -85,7 +83,7 @@ def votes_of_rounds(
 
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
     """Return the recipes of the judgements that the current labels rest on, ascending."""
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         rows = tx.rows("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
     return [recipe_id for (recipe_id,) in rows]
 
@@ -200,12 +198,12 @@ def count_by_rank(
     database: Database, search_id: SearchId, labels: CurrentLabels, draw: Draw = ALL
 ) -> list[RankCounts]:
     """Return the labels of a search's candidates by rank, those of the drawn queries."""
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         return tx.records(
             RankCounts,
             "SELECT rank, count(relevance) AS labelled, "
             "coalesce(sum(relevance), 0)::BIGINT AS matches "
-            "FROM candidates JOIN standing USING (query_id, code_id) "
+            "FROM candidates JOIN current_labels USING (query_id, code_id) "
             "WHERE search_id = $search "
             "AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[]))) "
             "GROUP BY rank ORDER BY rank",
@@ -227,7 +225,7 @@ def efforts(
         labels: The labels whose judgements count.
         of_queries: The agents whose replies pairs share.
     """
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         return tx.records(
             PairEffort,
             "WITH pairs AS ("  # noqa: S608 - literals only
@@ -266,7 +264,7 @@ def count_programs(
         labels: The labels whose pairs count.
         executed: The outcomes of a program that ran to its end or to a failing assertion.
     """
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         [counts] = tx.records(
             ProgramCounts,
             "WITH latest AS ("  # noqa: S608 - literals only
@@ -332,11 +330,7 @@ _HITS = (
     "USING (query_id)"
 )
 _SHOWN = """
-    SELECT query_id, code_id, recipe_id FROM basis JOIN standing USING (query_id, code_id, round)
-    UNION ALL
-    SELECT query_id, code_id, arg_max(recipe_id, annotated_at) FROM annotations
-    SEMI JOIN failed USING (query_id, code_id)
-    WHERE list_contains(?, recipe_id) GROUP BY query_id, code_id
+    SELECT query_id, code_id, votes[1].recipe_id AS recipe_id FROM current_labels
 """
 
 
@@ -382,7 +376,7 @@ def example_pairs(
         labels: The labels; of several rounds the first one's annotation is shown.
         number: How many pairs at most.
     """
-    with database.transaction() as tx, standing(tx, labels):
+    with labels_in(database, labels) as tx:
         rows = tx.dicts(
             "SELECT query_id, code_id, rank, similarity, by_encoder, recipe_id "  # noqa: S608 - literals only
             f"FROM {_HITS} JOIN annotations USING (query_id, code_id) "
@@ -390,7 +384,7 @@ def example_pairs(
             "LEFT JOIN (SELECT DISTINCT query_id, code_id, recipe_id, true AS tested "
             "           FROM executions) USING (query_id, code_id, recipe_id) "
             "WHERE search_id = ? ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
-            [labels.collection, sorted(labels.coverage.recipes), search_id, number],
+            [labels.collection, search_id, number],
         )
     return [
         Example(

@@ -1,22 +1,51 @@
-"""Labels that stand: the annotations that the current label of each pair rests on.
+"""The current labels of pairs, which `labels.sql` defines for all readers.
 
-The current label of a pair is a view. For each pair the sets of labelling rounds that were in use
-are gone through, the last used one first, and the first set that gives the pair a label stands.
-Each round is covered by an annotation that rests on the same parts of a recipe, whichever recipe
-made it (`infra.store.coverage`).
-
-A set gives the label of more than half of its rounds.
+The current label of a pair is that of the set of labelling rounds that was used last and gives the
+pair a label; a set gives the label of more than half of its rounds. Which annotations count for
+which round is part of the `CurrentLabels` that a reader asks for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import get_args
+from pathlib import Path
+from typing import NamedTuple, get_args
 
-from infra.ids import SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Record, Support
-from infra.store.candidates import OWN_PAIRS
-from infra.store.coverage import Coverage
-from infra.store.database import Transaction
+from infra.store.annotations import label_origin
+from infra.store.database import Database, Transaction
+
+_MACROS = Path(__file__).with_name("labels.sql").read_text(encoding="utf-8")
+
+
+_LABELS = "CREATE TEMP TABLE current_labels AS FROM current_labels($labels)"
+_BASIS = """
+    CREATE TEMP VIEW basis AS
+    SELECT query_id, code_id, unnest(votes, recursive := true)
+    FROM current_labels WHERE status <> 'failed'
+"""
+IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
+
+
+class JudgedBy(NamedTuple):
+    """A recipe, and the agents that some pairs met (the ``met`` of their annotations)."""
+
+    recipe_id: RecipeId
+    met: str
+
+
+class Covered(NamedTuple):
+    """Annotations that count for a labelling round: ``recipe_id`` and ``met`` as in `JudgedBy`.
+
+    Attributes:
+        number: Of the set of rounds, from 0, the one that is asked about.
+        round: Of the round in this set, from 0.
+    """
+
+    recipe_id: RecipeId
+    met: str
+    number: int
+    round: int
 
 
 class CurrentLabels(Record):
@@ -25,97 +54,74 @@ class CurrentLabels(Record):
     Attributes:
         collection: Whose queries and codes they are.
         search_ids: The searches that found the candidates.
-        coverage: Which annotations count for which recipe.
+        sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
+            then come those before it, last used first.
+        covered: The annotations that count for these rounds; those of set 0 are fresh, all others
+            stale. Annotations of any other recipe and ``met`` are not comparable with them.
         support: What a label must rest on to be a vote.
         fresh_only: Whether labels of the recipe in use alone stand.
     """
 
     collection: str
     search_ids: tuple[SearchId, ...]
-    coverage: Coverage
+    sets: tuple[tuple[RecipeId, ...], ...] = ()
+    covered: tuple[Covered, ...] = ()
     support: tuple[Support, ...] = get_args(Support)
     fresh_only: bool = False
 
+    @property
+    def struct(self) -> dict[str, object]:
+        """The fields as the macros take them."""
+        return self.model_dump() | {"covered": [item._asdict() for item in self.covered]}
 
-_PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
+    @property
+    def recipes(self) -> frozenset[RecipeId]:
+        """The recipes of all sets, and others whose annotations count for them."""
+        return frozenset(recipe for rounds in self.sets for recipe in rounds) | {
+            item.recipe_id for item in self.covered
+        }
 
-# One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
-# the round's own.
-_VOTES = """
-    CREATE TEMP TABLE votes AS
-    SELECT query_id, code_id, number, round, rounds, recipe_id, label, origin,
-        label IS NOT NULL AND list_contains($support, grade) AS is_vote
-    FROM annotations SEMI JOIN label_pairs USING (query_id, code_id)
-    JOIN coverage USING (recipe_id, met)
-    WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
-    QUALIFY row_number() OVER (
-        PARTITION BY query_id, code_id, number, round
-        ORDER BY is_vote DESC, own DESC, annotated_at DESC, recipe_id) = 1
-"""
+    @property
+    def origins(self) -> dict[str, RecipeId]:
+        """The origin of labels by each recipe that may give one → the recipe."""
+        first = [(rounds[0], len(rounds)) for rounds in self.sets]
+        others = [(item.recipe_id, len(self.sets[item.number])) for item in self.covered]
+        return {label_origin(recipe, rounds): recipe for recipe, rounds in (*first, *others)}
 
-# One row a pair: the first set that decides it, else the first that is complete, else the first.
-_STANDING = """
-    CREATE TEMP TABLE standing AS
-    WITH counted AS (
-        SELECT query_id, code_id, number, any_value(rounds) AS rounds,
-            count(*) = any_value(rounds) AS is_complete,
-            min(round) AS round, arg_min(origin, round) AS origin,
-            count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
-            count(*) FILTER (label IS NULL) AS none,
-            count(*) = any_value(rounds) AND 2 * greatest(
-                count(*) FILTER (label = 0), count(*) FILTER (label = 1)) > any_value(rounds)
-                AS has_label,
-            CASE WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
-                 WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
-            END::DOUBLE AS relevance
-        FROM votes GROUP BY query_id, code_id, number
-    )
-    SELECT *, bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
-        OVER (PARTITION BY query_id, code_id) AS fresh
-    FROM counted
-    QUALIFY row_number() OVER (
-        PARTITION BY query_id, code_id
-        ORDER BY CASE WHEN relevance IS NOT NULL THEN 0 WHEN is_complete THEN 1 ELSE 2 END,
-            number) = 1
-"""
 
-# Pairs that no recipe has finished and one has failed to judge.
-_FAILED = """
-    CREATE TEMP TABLE failed AS
-    SELECT DISTINCT query_id, code_id FROM annotations
-    SEMI JOIN label_pairs USING (query_id, code_id) ANTI JOIN standing USING (query_id, code_id)
-    WHERE list_contains($recipes, recipe_id)
-"""
-
-# The annotations that the standing sets consist of.
-_BASIS = """
-    CREATE TEMP TABLE basis AS
-    SELECT query_id, code_id, recipe_id, round FROM votes
-    SEMI JOIN standing USING (query_id, code_id, number)
-"""
-
-IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
+def define_macros(tx: Transaction) -> None:
+    """Make the macros of `labels.sql` for a transaction's connection alone."""
+    tx.execute(_MACROS)
 
 
 @contextmanager
-def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
-    """Make temporary tables of the current labels inside the ``with``.
+def labels_in(database: Database, labels: CurrentLabels) -> Iterator[Transaction]:
+    """Yield a transaction with the current labels as its temporary table ``current_labels``.
 
-    ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
-    is complete gives no label, whether it ``has_label`` all the same, though not with the support
-    that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
-    A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are
-    the keys of the annotations that this rests on. ``failed`` are the pairs that nobody has judged,
-    though it was tried.
+    The view ``basis`` has the keys of the annotations on which they rest, with their rounds.
     """
-    searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    votes = labels.model_dump(include={"support", "fresh_only"}, mode="json")
-    with tx.stream("coverage", labels.coverage.rows):
-        tx.execute(_PAIRS, searches)
-        tx.execute(_VOTES, votes)
-        tx.execute(_STANDING)
-        tx.execute(_FAILED, {"recipes": sorted(labels.coverage.recipes)})
+    with database.transaction() as tx:
+        define_macros(tx)
+        tx.execute(_LABELS, {"labels": labels.struct})
         tx.execute(_BASIS)
-        yield
-        for table in ("label_pairs", "votes", "standing", "failed", "basis"):
-            tx.execute(f"DROP TABLE {table}")  # after an error, the rollback drops them
+        yield tx
+        tx.execute("DROP VIEW basis; DROP TABLE current_labels")  # an error's rollback drops them
+
+
+def judged_by(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> list[JudgedBy]:
+    """Return who has judged a collection's candidates of searches, and what the pairs met.
+
+    What failed is left out.
+    """
+    labels = CurrentLabels(collection=collection, search_ids=tuple(search_ids))
+    with database.transaction() as tx:
+        define_macros(tx)
+        rows = tx.rows(
+            "SELECT DISTINCT recipe_id, met FROM annotations "
+            "SEMI JOIN candidate_pairs($labels) USING (query_id, code_id) "
+            "WHERE status <> 'failed' ORDER BY recipe_id, met",
+            {"labels": labels.struct},
+        )
+    return [JudgedBy(*row) for row in rows]

@@ -20,7 +20,7 @@ from infra.records import Code, Pair, Query, Record
 from infra.settings import Reason
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
-from infra.store.labels import CurrentLabels
+from infra.store.labels import CurrentLabels, define_macros
 
 _PAIRS_AT_ONCE = 1_000
 
@@ -93,67 +93,6 @@ def _pair(row: dict[str, object]) -> Pair:
 
 _ALL = 2**31 - 1
 
-# One row a candidate; `reason` is NULL of fresh ones, `due` false of failed ones that are to wait.
-_CLASSIFIED = """
-    CREATE TEMP TABLE classified AS
-    WITH selected AS (
-        SELECT query_id, position FROM collection_queries
-        WHERE collection = $collection
-        AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[])))
-    ), found AS (
-        SELECT query_id, code_id, min(rank) FILTER (search_id = $search) AS own, min(rank) AS rank
-        FROM candidates SEMI JOIN selected USING (query_id)
-        WHERE list_contains($searches, search_id) GROUP BY query_id, code_id
-    ), judged AS (
-        SELECT query_id, code_id,
-            coalesce(bool_or(fresh), false) AS fresh,
-            coalesce(bool_or(fresh IS NOT NULL), false) AS former,
-            count(DISTINCT label) FILTER (fresh IS NOT NULL) AS labels,
-            max(tries) FILTER (recipe_id = $recipe AND status = 'failed') AS tries,
-            max(annotated_at) FILTER (recipe_id = $recipe AND status = 'failed') AS failed_at,
-            arg_max(recipe_id, annotated_at) FILTER (fresh IS NOT NULL) AS recipe_id,
-            arg_max(met, annotated_at) FILTER (fresh IS NOT NULL) AS met
-        FROM (
-            SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN (
-                SELECT recipe_id, met, min(number) = 0 AS fresh FROM coverage
-                WHERE number = 0 OR round = $round - 1 GROUP BY recipe_id, met
-            ) AS c ON a.recipe_id = c.recipe_id AND a.met = c.met AND a.status <> 'failed'
-        ) GROUP BY query_id, code_id
-    ), own_codes AS (
-        SELECT code_id FROM collection_codes WHERE collection = $collection
-    ), known AS (
-        SELECT DISTINCT query_id FROM candidates
-        SEMI JOIN (SELECT search_id FROM searches WHERE NOT pool AND (
-            collection = $collection OR search_id IN (  -- it names the first of those that share it
-                SELECT search_id FROM candidates SEMI JOIN selected USING (query_id)
-                SEMI JOIN own_codes USING (code_id)))) USING (search_id)
-        SEMI JOIN (SELECT query_id, code_id FROM annotations WHERE status <> 'failed'
-            AND recipe_id IN (SELECT rounds[$round] FROM recipe_uses
-                WHERE collection = $collection)) USING (query_id, code_id)
-        WHERE search_id <> $search
-    )
-    SELECT selected.position, found.rank, query_id, code_id, judged.recipe_id, judged.met,
-        own_codes.code_id IS NOT NULL AS readable,
-        CASE
-            WHEN judged.fresh THEN NULL
-            WHEN tries IS NOT NULL THEN 'failed'
-            WHEN labels > 1 THEN 'disagreement'
-            WHEN judged.former THEN 'stale'
-            WHEN found.own IS NULL THEN 'requested'
-            WHEN known.query_id IS NULL THEN 'new_queries'
-            ELSE 'new_codes'
-        END AS reason,
-        judged.fresh OR tries IS NULL OR (
-            tries < $max_tries AND (failed_at > now() OR failed_at + to_seconds(
-                CASE WHEN tries < 2 THEN 0
-                ELSE least($longest_s, $retry_s * power(2, least(tries, 60) - 2)) END) <= now())
-        ) AS due
-    FROM found JOIN selected USING (query_id)
-    LEFT JOIN judged USING (query_id, code_id)
-    LEFT JOIN known USING (query_id)
-    LEFT JOIN own_codes USING (code_id)
-"""
-
 
 class Retries(Record):
     """When a failed pair is due again.
@@ -188,20 +127,6 @@ class Selection(Record):
     labelling_round: int = 1
     draw: Draw = ALL
     retries: Retries = Retries()
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """Values for the parameters of `_CLASSIFIED`, but for the drawn queries."""
-        return {
-            "collection": self.labels.collection,
-            "search": self.search_id,
-            "searches": list(self.labels.search_ids),
-            "recipe": self.recipe_id,
-            "round": self.labelling_round,
-            "max_tries": self.retries.max_tries,
-            "retry_s": self.retries.after_s,
-            "longest_s": self.retries.longest_s,
-        }
 
 
 class PendingGroup(NamedTuple):
@@ -239,9 +164,16 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
     (whether the collection has the code), and recipe_id and met of what was judged last.
     """
     with database.transaction() as tx:
-        with tx.stream("coverage", selection.labels.coverage.rows):
-            queries = drawn_queries(tx, selection.labels.collection, selection.draw)
-            tx.execute(_CLASSIFIED, {**selection.parameters, "drawn": queries})
+        define_macros(tx)
+        drawn = drawn_queries(tx, selection.labels.collection, selection.draw)
+        struct = selection.model_dump(exclude={"draw"}) | {
+            "labels": selection.labels.struct,
+            "drawn": drawn,
+        }
+        tx.execute(
+            "CREATE TEMP TABLE classified AS FROM candidates_by_reason($selection)",
+            {"selection": struct},
+        )
         yield tx
         tx.execute("DROP TABLE classified")
 

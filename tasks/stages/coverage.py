@@ -1,42 +1,50 @@
-"""Coverage of pairs by recipes: whose labels count for which, since they rest on the same."""
+"""Coverage: which recipes are compatible, which were in use, and whose labels count for which."""
 
 from collections.abc import Mapping, Sequence
 
 from agents.committee.recipe import criterion_of, dependency_of
-from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
 from infra.store import Database, recipes
-from infra.store.coverage import Coverage, Covered, JudgedBy, judged_by
-from infra.store.labels import CurrentLabels
+from infra.store.labels import Covered, CurrentLabels, JudgedBy, judged_by
 from infra.store.recipes import Body, StoredRecipe
 
 Bodies = Mapping[RecipeId, Body]
 Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
 
 
-def coverage_of(
-    database: Database, collection: str, search_ids: Sequence[SearchId], current: Body
-) -> Coverage:
-    """Return which annotations of candidates count for a recipe, and which for former ones.
+def labels_by(
+    database: Database,
+    collection: str,
+    search_ids: Sequence[SearchId],
+    rounds: Rounds,
+    more: Bodies | None = None,
+) -> CurrentLabels:
+    """Return the labels of candidates by recipes, and by all before that are comparable.
+
+    Recipes that were in use on other collections alone come after the collection's own.
 
     Args:
         database: The store.
         collection: Whose candidates they are.
         search_ids: The searches that found them.
-        current: The body of the recipe, which need not be stored.
+        rounds: The recipes of all labelling rounds.
+        more: Bodies of recipes that may not be stored.
     """
-    recipe_id = RecipeId(mark_of(current))
-    bodies = {**recipes.load_bodies(database), recipe_id: current}
-    return _coverage(database, collection, search_ids, [recipe_id], bodies)
-
-
-def labels_by(
-    database: Database, collection: str, search_ids: Sequence[SearchId], rounds: Rounds
-) -> CurrentLabels:
-    """Return the labels of candidates by the stored recipes of labelling rounds."""
-    bodies = recipes.load_bodies(database)
-    coverage = _coverage(database, collection, search_ids, rounds, bodies)
-    return CurrentLabels(collection=collection, search_ids=tuple(search_ids), coverage=coverage)
+    bodies = {**recipes.load_bodies(database), **(more or {})}
+    used = recipes.used_recipes(database, collection)
+    elsewhere = recipes.recipes_used_elsewhere(database, collection, search_ids)
+    sets = [tuple(rounds)]
+    for recipe in (*used, *elsewhere):
+        if recipe.rounds not in sets and are_comparable(
+            bodies[recipe.recipe_id], bodies[rounds[0]]
+        ):
+            sets.append(recipe.rounds)
+    return CurrentLabels(
+        collection=collection,
+        search_ids=tuple(search_ids),
+        sets=tuple(sets),
+        covered=tuple(_covered(sets, judged_by(database, collection, search_ids), bodies)),
+    )
 
 
 def are_comparable(one: Body, other: Body) -> bool:
@@ -75,29 +83,6 @@ def recipes_of(
     return recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
         database, collection, search_ids
     )
-
-
-def _coverage(
-    database: Database,
-    collection: str,
-    search_ids: Sequence[SearchId],
-    current: Rounds,
-    bodies: Bodies,
-) -> Coverage:
-    """Return the coverage by a recipe and by all that were in use before and are comparable.
-
-    Those that were in use on other collections alone come after the collection's own.
-    """
-    used = recipes.used_recipes(database, collection)
-    elsewhere = recipes.recipes_used_elsewhere(database, collection, search_ids)
-    sets = [tuple(current)]
-    for recipe in (*used, *elsewhere):
-        if recipe.rounds not in sets and are_comparable(
-            bodies[recipe.recipe_id], bodies[current[0]]
-        ):
-            sets.append(recipe.rounds)
-    covered = _covered(sets, judged_by(database, collection, search_ids), bodies)
-    return Coverage(covered=tuple(covered), sets=tuple(sets))
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:

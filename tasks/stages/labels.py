@@ -12,7 +12,6 @@ from infra.records import Code, Label, Query, Record, Support
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
-from infra.store.coverage import Coverage
 from infra.store.evidence import decide_labels
 from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels
@@ -112,7 +111,7 @@ def agreement_of_rounds(
     database: Database, labels: CurrentLabels, draw: Draw = ALL
 ) -> RoundsAgreement:
     """Return how far the labelling rounds of the recipe in use agree on pairs that they judged."""
-    return rounds_agreement(votes_of_rounds(database, labels, draw), len(labels.coverage.sets[0]))
+    return rounds_agreement(votes_of_rounds(database, labels, draw), len(labels.sets[0]))
 
 
 class StoredRounds(Record):
@@ -133,7 +132,8 @@ def rounds_in_store(database: Database, draw: Draw = ALL) -> list[StoredRounds]:
         used = reversed(recipes_of(database, collection, searches))
         for recipe in (each for each in used if len(each.rounds) > 1):
             labels = labels_by(database, collection, searches, recipe.rounds)
-            if not {item.recipe_id for item in labels.coverage.fresh} & set(recipe.rounds):
+            fresh = {item.recipe_id for item in labels.covered if item.number == 0}
+            if not fresh & set(recipe.rounds):
                 continue  # all that counts for them was judged by others
             agreement = agreement_of_rounds(database, labels, draw)
             found.append(StoredRounds(collection=collection, recipe=recipe, agreement=agreement))
@@ -190,8 +190,8 @@ def _labelled_by_agents(
         update={
             "recipe": recipes.load_recipe(database, labels.recipe_id),
             "rounds": labels.rounds if len(labels.rounds) > 1 else (),
-            "former_rounds": {item.recipe_id: item.round + 1 for item in current.coverage.covered},
-            "recipes": _label_recipes(database, current.coverage, judged.labels["origin"]),
+            "former_rounds": {item.recipe_id: item.round + 1 for item in current.covered},
+            "recipes": _label_recipes(database, current, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
             "failed": judged.unfinished,
@@ -203,11 +203,10 @@ def _labelled_by_agents(
 
 
 def _label_recipes(
-    database: Database, coverage: Coverage, origins: pa.ChunkedArray
+    database: Database, labels: CurrentLabels, origins: pa.ChunkedArray
 ) -> tuple[LabelRecipe, ...]:
     """Return the recipes of labels of these origins, ascending by origin."""
-    rows = coverage.rows.select(["origin", "recipe_id"]).to_pylist()
-    giver = {str(row["origin"]): RecipeId(row["recipe_id"]) for row in rows}
+    giver = labels.origins
     return tuple(
         LabelRecipe(
             origin=origin,

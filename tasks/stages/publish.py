@@ -43,8 +43,7 @@ from tasks.stages.labels import (
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
-    *("tasks.stages.coverage", "infra.store.coverage", "infra.store.labels"),
-    *("infra.store.evidence", "infra.records"),
+    *("tasks.stages.coverage", "infra.store.labels", "infra.store.evidence", "infra.records"),
     *("tasks.stages.specifications", "agents.roles.specify"),
 )
 _PAIR = ["query_id", "code_id"]
@@ -237,7 +236,7 @@ def _origins(database: Database, labels: LabelSet) -> set[str]:
     """Return the origin of labels, and those by comparable recipes that were in use before."""
     if not labels.rounds:
         return {labels.origin}
-    return set(current_labels(database, labels).coverage.origins)
+    return set(current_labels(database, labels).origins)
 
 
 def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:

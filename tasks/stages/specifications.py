@@ -10,7 +10,6 @@ from agents.roles.specify import Specification, Specifier
 from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.store import Database, recipes
-from infra.store.coverage import Coverage
 from infra.store.evidence import replies_on_queries
 from infra.store.labels import CurrentLabels
 from tasks.benchmarks import QuerySpecification
@@ -23,7 +22,7 @@ def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySp
     A query has one for each recipe that judged candidates of it by one. Those of former releases,
     which had other fields, are left out with a warning.
     """
-    if not _is_specified(database, labels.coverage):
+    if not _is_specified(database, labels):
         return []
     found, unreadable = [], 0
     for stored in replies_on_queries(database, labels, Specifier.role):
@@ -89,10 +88,10 @@ def _line_of(item: ClaimAccount) -> ClaimLine:
     )
 
 
-def _is_specified(database: Database, coverage: Coverage) -> bool:
+def _is_specified(database: Database, labels: CurrentLabels) -> bool:
     """Return whether a recipe that labels may be by has an agent that specifies queries."""
     bodies = recipes.load_bodies(database)
-    prompts = (bodies[RecipeId(name)].get("prompts") for name in coverage.recipes if name in bodies)
+    prompts = (bodies[RecipeId(name)].get("prompts") for name in labels.recipes if name in bodies)
     return any(isinstance(item, dict) and Specifier.role in item for item in prompts)
 
 

@@ -74,11 +74,11 @@ def main() -> None:
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        if (folder / "store").exists():
-            settings = settings_of(folder)
+        settings = settings_of(folder)
+        if settings.store.folder.exists():
             shutil.rmtree(settings.publish.folder, ignore_errors=True)
         else:
-            settings = make_store(folder, options.scale)
+            make_store(folder, options.scale)
         _measure(settings, options.methods, options.scale, show=options.printed)
 
 

@@ -5,8 +5,7 @@ from itertools import combinations
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Support
-from infra.store.coverage import Coverage, Covered
-from infra.store.labels import CurrentLabels
+from infra.store.labels import Covered, CurrentLabels
 
 _MET = ("arbiter", "box", "coder", "screener")
 _WAYS = [",".join(some) for size in range(len(_MET) + 1) for some in combinations(_MET, size)]
@@ -29,6 +28,7 @@ def labels_by(
     return CurrentLabels(
         collection=collection,
         search_ids=(SearchId(search),),
-        coverage=Coverage(covered=covered, sets=recipes),
+        sets=recipes,
+        covered=covered,
         support=tuple(support),
     )

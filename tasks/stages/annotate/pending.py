@@ -9,10 +9,9 @@ from infra.ids import SearchId
 from infra.languages import languages
 from infra.settings import Reason
 from infra.store import Database, candidates, corpus
-from infra.store.labels import CurrentLabels
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.stages.coverage import coverage_of
+from tasks.stages.coverage import labels_by
 
 _LONGEST_DELAY_S = 86_400.0
 _WITHOUT_AGENTS = (
@@ -72,15 +71,12 @@ def pending_of(database: Database, run: AnnotationRun) -> RoundPending:
     pools = candidates.pools_of(database, collection)
     own = SearchId("") if search.search_id in pools else search.search_id
     searches = (own, *pools) if own else (own, search.search_id)
-    labels = CurrentLabels(
-        collection=collection,
-        search_ids=searches,
-        coverage=coverage_of(database, collection, searches, run.body),
-    )
+    recipe_id = run.recipe.recipe_id
+    labels = labels_by(database, collection, searches, [recipe_id], {recipe_id: run.body})
     policy = run.settings.reannotation
     selection = Selection(
         search_id=own,
-        recipe_id=run.recipe.recipe_id,
+        recipe_id=recipe_id,
         labels=labels,
         labelling_round=run.recipe.labelling_round,
         draw=run.settings.annotation.draw,

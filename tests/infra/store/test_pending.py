@@ -15,8 +15,7 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
-from infra.store.coverage import Coverage, Covered
-from infra.store.labels import CurrentLabels
+from infra.store.labels import Covered, CurrentLabels
 from infra.store.pending import (
     Retries,
     Selection,
@@ -29,9 +28,12 @@ from infra.store.pending import (
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
 OTHER = RecipeId("another former one")
 ROLE = "screener"
-COVERAGE = Coverage(
-    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+LABELS = CurrentLabels(
+    collection="c",
+    search_ids=(SEARCH, POOL),
     sets=((RECIPE,), (FORMER,), (OTHER,)),
+    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+    fresh_only=True,
 )
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
 CODES = tuple(
@@ -88,19 +90,18 @@ def annotate(
     annotations.add_annotations(database, [Annotation.model_validate(row)])
 
 
-def fresh(recipe: RecipeId, met: str = ROLE) -> Coverage:
-    return Coverage(covered=(Covered(recipe, met, 0, 0),), sets=((RECIPE,),))
+def fresh(recipe: RecipeId, met: str = ROLE) -> CurrentLabels:
+    covered = (Covered(recipe, met, 0, 0),)
+    return LABELS.model_copy(update={"covered": covered, "sets": ((RECIPE,),)})
 
 
 def selection(
-    draw: Draw = ALL_QUERIES, retries: Retries | None = None, coverage: Coverage = COVERAGE
+    draw: Draw = ALL_QUERIES, retries: Retries | None = None, labels: CurrentLabels = LABELS
 ) -> Selection:
     return Selection(
         search_id=SEARCH,
         recipe_id=RECIPE,
-        labels=CurrentLabels(
-            collection="c", search_ids=(SEARCH, POOL), coverage=coverage, fresh_only=True
-        ),
+        labels=labels,
         draw=draw,
         retries=retries or Retries(),
     )
@@ -195,14 +196,14 @@ def test_each_pair_is_pending_for_the_first_reason_that_holds(database: Database
 
 def test_a_label_of_a_former_recipe_that_rests_on_the_same_is_fresh(database: Database) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
-    assert count_pending(database, selection(coverage=fresh(FORMER))).fresh == 1
+    assert count_pending(database, selection(labels=fresh(FORMER))).fresh == 1
 
 
 def test_a_label_by_another_path_than_the_covered_one_counts_for_nothing(
     database: Database,
 ) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
-    counts = count_pending(database, selection(coverage=fresh(FORMER, "arbiter")))
+    counts = count_pending(database, selection(labels=fresh(FORMER, "arbiter")))
     assert counts.fresh == 0
     assert {group.reason for group in counts.groups} == {"new_queries"}
 
@@ -352,7 +353,7 @@ def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Data
     recipes.record_recipes(database, bodies, used_on="c")
     search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
     annotate(database, IN_ORDER[0])
-    of_round = selection(coverage=fresh(later))
+    of_round = selection(labels=fresh(later))
     of_round = of_round.model_copy(update={"recipe_id": later, "labelling_round": 2})
     counts = count_pending(database, of_round)
     assert [(group.reason, group.pairs) for group in counts.groups] == [("new_queries", 12)]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
-from infra.store import Database, annotations, candidates
-from infra.store.coverage import Coverage, Covered
+from infra.store import Database, annotations, candidates, open_database
 from infra.store.evidence import EvidenceSelection, decide_labels
 from infra.store.figures import label_figures
-from infra.store.labels import CurrentLabels
+from infra.store.labels import Covered, CurrentLabels
 from tasks.stages.answers import StoredAnnotations
 from tests.fakes.labels import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
@@ -150,6 +150,16 @@ def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
     assert (effort.calls, effort.cached_calls, effort.cost_usd) == (5, 2, 1.5)
 
 
+def test_what_defines_the_labels_stays_out_of_the_file(database: Database) -> None:
+    """A file that holds views or macros is refused, ours too."""
+    decide_labels(database, labels_by(SEARCH, ["new"]))
+    assert open_database(database.settings).store_id == database.store_id
+    with database.transaction() as tx:
+        tx.execute("CREATE MACRO candidate_pairs(labels) AS TABLE SELECT 'q', 'c'")
+    with pytest.raises(StoreError, match="'candidate_pairs' is no table"):
+        open_database(database.settings)
+
+
 class Drawn(NamedTuple):
     """An annotation that was drawn by lot."""
 
@@ -190,10 +200,8 @@ def decide_by_lot(database: Database, draw: random.Random) -> None:
         labels = CurrentLabels(
             collection="c",
             search_ids=(SearchId(SEARCH),),
-            coverage=Coverage(
-                covered=tuple(covered),
-                sets=tuple(tuple(RecipeId(name) for name in rounds) for rounds in sets),
-            ),
+            sets=tuple(tuple(RecipeId(name) for name in rounds) for rounds in sets),
+            covered=tuple(covered),
             support=("screened", "valid_oracle"),
         )
         expected = {pair: decided(items, sets, covered) for pair, items in drawn.items()}

@@ -1,6 +1,6 @@
 """Laws of the coverage of pairs by recipes.
 
-Covers `tasks.stages.coverage`, `infra.store.coverage`.
+Covers `tasks.stages.coverage`.
 """
 
 from pathlib import Path
@@ -14,9 +14,9 @@ from infra.ids import RecipeId, SearchId
 from infra.records import Code, LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
-from infra.store.coverage import Coverage, JudgedBy, judged_by
+from infra.store.labels import CurrentLabels, JudgedBy, judged_by
 from infra.store.recipes import Body
-from tasks.stages.coverage import coverage_of, labels_by, last_recipe
+from tasks.stages.coverage import labels_by, last_recipe
 from tasks.stages.labels import rounds_in_store
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -77,8 +77,18 @@ def judge(
     return JudgedBy(identity(recipe), item.met)
 
 
-def sides(coverage: Coverage) -> tuple[set[JudgedBy], set[JudgedBy]]:
-    return set(coverage.fresh), set(coverage.stale)
+def coverage_of(
+    database: Database, collection: str, searches: list[SearchId], current: Body
+) -> CurrentLabels:
+    """Return the labels by a recipe that need not be stored."""
+    own = identity(current)
+    return labels_by(database, collection, searches, [own], {own: current})
+
+
+def sides(labels: CurrentLabels) -> tuple[set[JudgedBy], set[JudgedBy]]:
+    """Return what counts for the recipe in use, and what for those before alone."""
+    fresh = {JudgedBy(item.recipe_id, item.met) for item in labels.covered if not item.number}
+    return fresh, {JudgedBy(item.recipe_id, item.met) for item in labels.covered} - fresh
 
 
 def test_labels_are_fresh_where_what_they_met_is_as_it_was(database: Database) -> None:
@@ -90,7 +100,8 @@ def test_labels_are_fresh_where_what_they_met_is_as_it_was(database: Database) -
     assert sides(coverage) == ({screened}, {tested})
     again = coverage_of(database, "c", [SEARCH], before)
     assert sides(again) == ({screened, tested}, set())
-    assert coverage_of(database, "c", [SEARCH], body("other")).stale == {screened, tested}
+    others = coverage_of(database, "c", [SEARCH], body("other"))
+    assert sides(others)[1] == {screened, tested}
 
 
 def test_what_failed_or_belongs_to_another_search_counts_for_nothing(database: Database) -> None:
@@ -113,7 +124,7 @@ def test_another_question_and_unused_recipes_are_not_comparable(
     judge(database, compared, 2, "screener")
     coverage = coverage_of(database, "c", [SEARCH], body())
     assert sides(coverage) == (set(), {own})
-    assert coverage_of(database, "c", [SEARCH], half).fresh == {other}
+    assert sides(coverage_of(database, "c", [SEARCH], half))[0] == {other}
 
 
 def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database: Database) -> None:
@@ -126,8 +137,8 @@ def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database
     found = last_recipe(database, "c", [SEARCH])
     assert found is not None
     assert found.recipe_id == identity(returned)
-    coverage = labels_by(database, "c", [SEARCH], found.rounds).coverage
-    assert coverage.fresh == {JudgedBy(identity(former), "screener")}
+    coverage = labels_by(database, "c", [SEARCH], found.rounds)
+    assert sides(coverage)[0] == {JudgedBy(identity(former), "screener")}
     assert coverage.sets[0] == found.rounds
     assert len(coverage.sets) == 4
 
@@ -138,7 +149,7 @@ def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
     judged = [judge(database, recipe, 0, "screener") for recipe in rounds]
     found = last_recipe(database, "c", [SEARCH])
     assert found is not None
-    covered = labels_by(database, "c", [SEARCH], found.rounds).coverage.covered
+    covered = labels_by(database, "c", [SEARCH], found.rounds).covered
     assert {(JudgedBy(*item[:2]), item.number, item.round) for item in covered} == {
         (judged[0], 0, 0),
         (judged[1], 0, 1),
