@@ -12,6 +12,7 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.client import KeptReplies
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
+from agents.llm.ledger import Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
 
@@ -19,11 +20,14 @@ __all__ = [
     "Committee",
     "EmbeddingLimits",
     "KeptReplies",
+    "Ledger",
+    "Reservation",
     "WrittenAnswer",
     "build_committee",
     "build_model",
     "check_model",
     "embedding_model",
+    "journal_ledger",
     "prompt_versions",
     "recipe_of",
     "token_prices",

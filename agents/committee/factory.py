@@ -6,9 +6,8 @@ from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel, ReportingModel
+from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.recorded import RecordedReplies
-from infra.budget import Budget
-from infra.journal import Journal
 from infra.languages import languages
 from infra.settings import Settings
 from sandbox.base import Sandbox
@@ -21,20 +20,20 @@ def build_committee(
     recipe_id: str,
     sandbox: Sandbox,
     labelling_round: int = 1,
-    run: Budget | None = None,
+    ledger: Ledger | None = None,
     client: type[LanguageModel] = LanguageModel,
 ) -> Committee:
     """Return the committee that the settings describe.
 
     Args:
-        settings: The model, the configuration, the gates and the folder of replies.
+        settings: The model, the configuration, the gates and the store.
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
         labelling_round: The round in which pairs are judged.
-        run: The budget of the run; see `build_model`.
+        ledger: See `build_model`.
         client: The client of a model that is asked: `KeptReplies` asks nobody.
     """
-    model = build_model(settings, labelling_round, run, client)
+    model = build_model(settings, labelling_round, ledger, client)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -65,19 +64,18 @@ def committee_on(
 def build_model(
     settings: Settings,
     labelling_round: int = 1,
-    run: Budget | None = None,
+    ledger: Ledger | None = None,
     client: type[LanguageModel] = LanguageModel,
 ) -> ReportingModel:
     """Return the language model that the settings describe.
 
     Args:
-        settings: The model and the folder of replies.
+        settings: The model and the store.
         labelling_round: Replies of one round are not found by another.
-        run: The budget of the run that asks; None is one without a limit of its own.
+        ledger: Has replies and what was spent; None is the store's own, in this process.
         client: As of `build_committee`.
     """
     llm = settings.llm
     if llm.is_recorded:
         return RecordedReplies(llm)
-    journal = Journal(settings.store.journal)
-    return client(llm, journal, labelling_round, run)
+    return client(llm, ledger or journal_ledger(settings.store, llm), labelling_round)

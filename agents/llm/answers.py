@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.llm.cache import plausible_count, valid_unicode
+from agents.llm.reply import plausible_count, valid_unicode
 from agents.llm.retry import RequestError
 
 Vectors = npt.NDArray[np.float32]

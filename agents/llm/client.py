@@ -1,22 +1,18 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
-import asyncio
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from agents.llm.cache import RawReply, claimed, find_reply
+from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
 from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
-from agents.llm.rate_limit import SharedLimiter
-from agents.llm.reservations import Reservations
+from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError, raise_for, retrying
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
-from infra.budget import Budget
 from infra.errors import ModelUnavailableError, UnreadableReplyError
 from infra.identity import digest_of
-from infra.journal import Journal
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
 
@@ -66,27 +62,20 @@ class LanguageModel:
 
     Args:
         settings: Which model and how.
-        journal: Where replies are kept, and looked up before anything is paid for; has the pace and
+        ledger: Where replies are kept, and looked up before anything is paid for; has the pace and
             the budget that all workers share.
         labelling_round: Replies of one round are not found by another.
-        run: The budget of the run that asks, see `SharedLimiter`.
     """
 
     def __init__(
-        self,
-        settings: LanguageModelSettings,
-        journal: Journal,
-        labelling_round: int = 1,
-        run: Budget | None = None,
+        self, settings: LanguageModelSettings, ledger: Ledger, labelling_round: int = 1
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
-        self._journal = journal
+        self._ledger = ledger
         self._transport = Transport(settings)
         self._format = ResponseFormat()
-        self._limiter = SharedLimiter(journal, settings, run)
-        self._reservations = Reservations(self._limiter, self._transport.price_of)
         key = digest_of([HARMLESS.model_dump()])
         self._probe = Probe(lambda: self._request_with_retries(HARMLESS, key))
 
@@ -128,9 +117,9 @@ class LanguageModel:
         )
 
     async def close(self) -> None:
-        """Close the HTTP clients."""
+        """Close the HTTP clients and the ledger."""
         await self._transport.close()
-        await asyncio.to_thread(self._journal.close)
+        await self._ledger.close()
 
     async def _call(self, question: Question, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
@@ -144,22 +133,19 @@ class LanguageModel:
             prompt_digest=key,
             status="ok",
         )
-        raw = find_reply(self._journal, key)
-        cached = raw is not None
-        if raw is None:
-            try:
-                raw, cached = await self._asked_once(question, key)
-            except RequestError as error:
-                status = "unavailable" if error.kind == "transient" else "refused"
-                on_call(call.model_copy(update={"status": status, "error": error.message}))
-                raise_for(error, settings)
+        try:
+            raw, cached = await self._asked_once(question, key)
+        except RequestError as error:
+            status = "unavailable" if error.kind == "transient" else "refused"
+            on_call(call.model_copy(update={"status": status, "error": error.message}))
+            raise_for(error, settings)
         received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
         return call.model_copy(update=received)
 
     async def _asked_once(self, question: Question, key: str) -> tuple[RawReply, bool]:
-        """Return a reply, and whether others who asked the same at the same time paid for it."""
-        async with claimed(self._journal, [key]):
-            found = find_reply(self._journal, key)
+        """Return a reply, and whether it was paid for before, if only by who asks the same now."""
+        async with self._ledger.asking([key]):
+            found = await self._ledger.find(key)
             return found or await self._ask_provider(question, key), found is not None
 
     async def _ask_provider(self, question: Question, key: str) -> RawReply:
@@ -193,7 +179,7 @@ class LanguageModel:
     ) -> RawReply:
         """Return a reply, kept before anything else happens to it; no sure failure is charged."""
         limits = token_limits(question, self._settings.max_tokens)
-        async with self._reservations.reserved(limits) as settle:
+        async with self._ledger.reserved(limits, self._transport.price_of(limits)) as commit:
             try:
                 raw = await self._transport.request(
                     question.messages, question.reply_schema, response_format
@@ -201,11 +187,11 @@ class LanguageModel:
                 raw = believable(raw, limits)
             except RequestError as error:
                 if not error.may_be_billed:
-                    await settle(0, 0.0)
+                    await commit(0, 0.0)
                 raise
             self._probe.note_answer()
             tokens = (raw.is_counted and raw.tokens) or limits.total
-            await settle(tokens, raw.cost_usd, [(key, raw)])
+            await commit(tokens, raw.cost_usd, [(key, raw)])
             return raw
 
     def _downgrade(self, refused: ResponseFormat, error: RequestError) -> bool:
@@ -221,7 +207,7 @@ class LanguageModel:
 class KeptReplies(LanguageModel):
     """A client that finds replies in the journal and asks nobody: a label is checked by it."""
 
-    async def _asked_once(self, question: Question, key: str) -> NoReturn:  # noqa: ARG002
+    async def _ask_provider(self, question: Question, key: str) -> NoReturn:  # noqa: ARG002
         """Refuse.
 
         Raises:

@@ -13,14 +13,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from agents.llm.answers import Vectors, vectors_of
-from agents.llm.cache import RawReply, claimed, find_reply
+from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.litellm_transport import request_error
 from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import is_priced, price_of
 from agents.llm.probe import Probe
 from agents.llm.question import TokenLimits, believable
-from agents.llm.rate_limit import SharedLimiter
-from agents.llm.reservations import Reservations
+from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError, retrying
 from infra.errors import (
     LanguageModelError,
@@ -29,7 +28,6 @@ from infra.errors import (
     TextsDeclinedError,
 )
 from infra.identity import digest_of
-from infra.journal import Journal
 from infra.records import Record
 from infra.settings import EmbeddingModelSettings, StoreSettings
 
@@ -63,22 +61,16 @@ class EmbeddingModel:
     Args:
         settings: Which model and how.
         limits: What a request may hold.
-        journal: Where vectors are kept, and looked up before anything is paid for; has the pace and
+        ledger: Where vectors are kept, and looked up before anything is paid for; has the pace and
             the budget that all workers share.
     """
 
     def __init__(
-        self,
-        settings: EmbeddingModelSettings,
-        limits: EmbeddingLimits,
-        journal: Journal,
+        self, settings: EmbeddingModelSettings, limits: EmbeddingLimits, ledger: Ledger
     ) -> None:
         self._settings = settings
         self._limits = limits
-        self._journal = journal
-        self._reservations = Reservations(
-            SharedLimiter(journal, settings), lambda limits: price_of(settings.model, *limits)
-        )
+        self._ledger = ledger
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
         harmless = {_HARMLESS: self._cache_key(_HARMLESS)}
@@ -94,7 +86,7 @@ class EmbeddingModel:
             BudgetExhaustedError: The budget is spent.
         """
         key_of = {text: self._cache_key(text) for text in texts}
-        found = await asyncio.to_thread(self._kept, key_of)
+        found = await self._kept(key_of)
         missing = [text for text in key_of if text not in found]
         batches, failures = self._batches(missing), list[Exception]()
         declined: dict[str, RequestError] = {}
@@ -123,7 +115,7 @@ class EmbeddingModel:
     async def close(self) -> None:
         """Close the connections."""
         litellm = loaded_litellm()
-        await asyncio.to_thread(self._journal.close)
+        await self._ledger.close()
         await litellm.close_litellm_async_clients()
         litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
@@ -145,8 +137,8 @@ class EmbeddingModel:
         self, texts: Sequence[str], key_of: Mapping[str, str], declined: dict[str, RequestError]
     ) -> dict[str, Vectors]:
         """Return text → vector; what others pay for at the same time is not paid for again."""
-        async with claimed(self._journal, [key_of[text] for text in texts]):
-            found = await asyncio.to_thread(self._kept, {text: key_of[text] for text in texts})
+        async with self._ledger.asking(key_of[text] for text in texts):
+            found = await self._kept({text: key_of[text] for text in texts})
             missing = [text for text in texts if text not in found]
             if missing:
                 found.update(await self._embed_all_but(declined, missing, key_of))
@@ -186,13 +178,14 @@ class EmbeddingModel:
         """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        async with self._reservations.reserved(limits) as settle:
+        price = price_of(self._settings.model, *limits)
+        async with self._ledger.reserved(limits, price) as commit:
             started = time.monotonic()
             try:
                 response = await self._send(cut)
             except RequestError as error:
                 if not error.may_be_billed:
-                    await settle(0, 0.0)
+                    await commit(0, 0.0)
                 raise
             reply = believable(self._reply_of(response, time.monotonic() - started), limits)
             places = vectors_of(response, len(texts))
@@ -203,7 +196,7 @@ class EmbeddingModel:
                 )
                 for text, vector in vectors.items()
             }
-            await settle(reply.tokens or limits.total, reply.cost_usd, kept.items())
+            await commit(reply.tokens or limits.total, reply.cost_usd, kept.items())
         self._probe.note_answer()
         return vectors
 
@@ -261,9 +254,9 @@ class EmbeddingModel:
             ["embedding", self._settings.model, limits.dimension, limits.max_tokens, text]
         )
 
-    def _kept(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
+    async def _kept(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector for those that are kept, given each text's key."""
-        replies = {text: find_reply(self._journal, key) for text, key in key_of.items()}
+        replies = {text: await self._ledger.find(key) for text, key in key_of.items()}
         return {
             text: np.frombuffer(base64.b64decode(kept.text), _NUMBER)
             for text, kept in replies.items()
@@ -288,5 +281,5 @@ def _raise_for_texts(error: Exception, settings: EmbeddingModelSettings) -> NoRe
 def embedding_model(
     settings: EmbeddingModelSettings, store: StoreSettings, limits: EmbeddingLimits
 ) -> EmbeddingModel:
-    """Return the client of an embedding model, with the journal of a store."""
-    return EmbeddingModel(settings, limits, Journal(store.journal))
+    """Return the client of an embedding model, with its ledger in a store."""
+    return EmbeddingModel(settings, limits, journal_ledger(store, settings))

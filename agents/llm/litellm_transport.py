@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.llm.bounds import TOO_LONG
-from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import ChatCompletions, Message
 from agents.llm.price_list import is_priced, price_of
 from agents.llm.question import TokenLimits
+from agents.llm.reply import RawReply, valid_unicode
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError

@@ -3,7 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from agents.llm.cache import RawReply
+from agents.llm.reply import RawReply
 from infra.records import LanguageModelCall, Record
 
 _TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end

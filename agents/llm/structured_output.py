@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from agents.llm.cache import valid_unicode
+from agents.llm.reply import valid_unicode
 
 Mode = Literal["json_schema", "json_object", "text"]
 

@@ -10,8 +10,8 @@ import pytest
 from agents import Committee, build_committee
 from agents.committee.trace import TracedModel
 from agents.llm.client import LanguageModel
+from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.roles.screener import Screener
-from infra.journal import Journal
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
@@ -60,6 +60,7 @@ class Bench:
     def __init__(self, stack: AsyncExitStack, folder: Path) -> None:
         self.folder = folder
         self._stack = stack
+        self._ledgers: dict[str, JournalLedger] = {}
         self.server: ScriptedServer
 
     def serve(
@@ -78,11 +79,19 @@ class Bench:
         return LanguageModelSettings(**{**QUICK, "base_url": address, "api_key": KEY, **given})
 
     def model(self, labelling_round: int = 1, **settings: Any) -> LanguageModel:
-        """Return a client of the server, or of another."""
-        journal = Journal(StoreSettings(folder=self.folder).journal)
-        model = LanguageModel(self.settings(**settings), journal, labelling_round)
+        """Return a client of the server, or of another; those of like settings share a ledger."""
+        given = self.settings(**settings)
+        key = given.model_dump_json()
+        if key not in self._ledgers:
+            self._ledgers[key] = journal_ledger(StoreSettings(folder=self.folder), given)
+        model = LanguageModel(given, self._ledgers[key], labelling_round)
         self._stack.push_async_callback(model.close)
         return model
+
+    def spent(self, model: LanguageModel) -> tuple[int, float]:
+        """Return the tokens and US dollars that a client's ledger tells."""
+        assert isinstance(model._ledger, JournalLedger)
+        return model._ledger.spent()
 
     def committee(
         self,

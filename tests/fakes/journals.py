@@ -1,27 +1,22 @@
-"""The journal of a store, its limiters, and what it holds as text."""
+"""The journal of a store, its ledgers, and what it holds as text."""
 
+import asyncio
 import sqlite3
 import zlib
 from contextlib import closing
 from pathlib import Path
 
-from agents.llm.rate_limit import SharedLimiter
-from infra.budget import Budget
-from infra.journal import Journal
-from infra.settings import LanguageModelSettings, StoreSettings
+from agents.llm.ledger import JournalLedger
 from infra.sqlite import connect
 
 
-def limiter_of(
-    store: StoreSettings, llm: LanguageModelSettings, run: Budget | None = None
-) -> SharedLimiter:
-    """Return another limiter of a model, as another process has it."""
-    return SharedLimiter(Journal(store.journal), llm, run)
+def spend(ledger: JournalLedger, tokens: int, usd: float | None) -> None:
+    """Let a request of so many tokens and US dollars be reserved and committed."""
 
+    async def request() -> None:
+        await ledger.commit(await ledger.reserve(tokens, usd), tokens, usd)
 
-def spend(limiter: SharedLimiter, tokens: int, usd: float | None) -> None:
-    """Let a request of so many tokens and US dollars be reserved and settled."""
-    limiter.settle(limiter.reserve(tokens, usd).result(), tokens, usd).result()
+    asyncio.run(request())
 
 
 def journal_text(folder: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.ledger import JournalLedger
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
@@ -70,7 +70,7 @@ def _make(folder: Path) -> Database:
     for (key,) in keys:
         journal.keep(str(key), b'{"text": "as scripted"}')
     journal.keep("ab", b'{"text": "of a run that was killed"}').result()
-    spend(SharedLimiter(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
+    spend(JournalLedger(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
     journal.close()
     pack(settings.journal)
     return database

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prefect.logging.handlers import APILogWorker
 
-from agents import Committee, build_committee
+from agents import Committee, build_committee, journal_ledger
 from agents.committee.paths import AnnotationPath
 from infra.budget import Budget
 from infra.errors import (
@@ -140,7 +140,8 @@ async def judge_all(
         BudgetExhaustedError: The budget for the model is spent.
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, budget)
+    ledger = journal_ledger(settings.store, settings.llm, budget)
+    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, ledger)
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)

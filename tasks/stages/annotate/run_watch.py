@@ -10,7 +10,7 @@ from math import isfinite
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from agents.llm.rate_limit import SharedLimiter
+from agents import journal_ledger
 from infra.budget import Budget
 from infra.errors import (
     BudgetExhaustedError,
@@ -18,7 +18,6 @@ from infra.errors import (
     RunBudgetExhaustedError,
     UnrecordableError,
 )
-from infra.journal import Journal
 from infra.records import Annotation
 from infra.settings import Settings
 from infra.store.runs import JudgingState
@@ -53,16 +52,16 @@ class Spending:
     """
 
     def __init__(self, settings: Settings, run: Budget) -> None:
-        self._limiter = SharedLimiter(Journal(settings.store.journal), settings.llm, run)
+        self._ledger = journal_ledger(settings.store, settings.llm, run)
         self.look()
 
     def look(self) -> None:
         """Read what is spent."""
-        self.tokens, self.usd = self._limiter.spent()
-        self.by_run = self._limiter.spent_by_run()
-        _, left = self._limiter.left()
+        self.tokens, self.usd = self._ledger.spent()
+        self.by_run = self._ledger.spent_by_run()
+        _, left = self._ledger.left()
         self.most_usd = max(0.0, self.usd + left) if isfinite(left) else None
-        self.most_tokens = self._limiter.settings.budget_tokens
+        self.most_tokens = self._ledger.settings.budget_tokens
 
     def shown_in(self, state: JudgingState) -> JudgingState:
         """Return a state with what is spent, and with the budget in force."""

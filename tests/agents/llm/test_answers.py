@@ -149,7 +149,7 @@ async def test_a_request_that_may_be_billed_stays_reserved(
     model = bench.model(max_retries=0, timeout_s=60 if answer else 0.5)
     with pytest.raises(ModelUnavailableError):
         await screen(model, [])
-    tokens, _ = model._reservations._limiter.spent()
+    tokens, _ = bench.spent(model)
     assert (tokens > 2_048) == is_billed
 
 
@@ -191,4 +191,4 @@ async def test_a_connection_that_is_refused_costs_nothing(
     model = bench.model(base_url=address, max_retries=0)
     with pytest.raises(ModelUnavailableError):
         await screen(model, [])
-    assert model._reservations._limiter.spent() == (0, 0.0)
+    assert bench.spent(model) == (0, 0.0)

@@ -14,11 +14,11 @@ import pytest
 from pydantic import SecretStr
 
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
+from agents.llm.ledger import journal_ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
-from infra.journal import Journal
-from infra.settings import EncoderSettings, LanguageModelSettings
+from infra.settings import EncoderSettings, LanguageModelSettings, StoreSettings
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 PART = 2**20
@@ -45,8 +45,8 @@ def by_chat(model: str) -> Ask:
 async def by_embedding(base_url: str, folder: Path, timeout_s: float) -> object:
     encoder = EncoderSettings(base_url=base_url, api_key=SecretStr(KEY), timeout_s=timeout_s)
     settings = encoder.of_api("openai/text-embedding-3-large")
-    journal = Journal(folder / "journal.sqlite")
-    model = EmbeddingModel(settings, EmbeddingLimits(max_tokens=9), journal)
+    ledger = journal_ledger(StoreSettings(folder=folder), settings)
+    model = EmbeddingModel(settings, EmbeddingLimits(max_tokens=9), ledger)
     try:
         return await model._send(["a"])
     finally:

@@ -71,7 +71,7 @@ async def test_with_little_room_kept_replies_are_found_and_no_other_is_paid(
 ) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     await screen(bench.model(), [])
-    monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _: 2**20)
+    monkeypatch.setattr("agents.llm.reply.free_bytes", lambda _: 2**20)
     assert await screen(bench.model(), []) == "clear_match"
     with pytest.raises(BudgetExhaustedError, match="nothing more is requested"):
         await screen(bench.model(labelling_round=2), [])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel, embedding_model
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.ledger import JournalLedger, Ledger, journal_ledger
 from infra.errors import (
     BudgetExhaustedError,
     CosqaError,
@@ -36,12 +36,16 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def client(
-    server: ScriptedServer, folder: Path, limits: EmbeddingLimits = LIMITS, **settings: Any
+    server: ScriptedServer,
+    folder: Path,
+    limits: EmbeddingLimits = LIMITS,
+    ledger: Ledger | None = None,
+    **settings: Any,
 ) -> EmbeddingModel:
     given = {"base_url": server.base_url, "api_key": KEY, "max_backoff_s": 0.01, "max_retries": 2}
     encoder = EncoderSettings.model_validate(given | settings)
-    store = StoreSettings(folder=folder)
-    return embedding_model(encoder.of_api("openai/text-embedding-3-large"), store, limits)
+    api = encoder.of_api("openai/text-embedding-3-large")
+    return EmbeddingModel(api, limits, ledger or journal_ledger(StoreSettings(folder=folder), api))
 
 
 def written(folder: Path) -> list[str]:
@@ -226,7 +230,8 @@ async def test_an_answer_that_counts_no_tokens_is_charged_as_reserved(
     texts = [letter * 20 for letter in "abc"]
     model = client(server, tmp_path, one_by_one, budget_usd=1.0)
     await embed(model, texts)
-    tokens, usd = model._reservations._limiter.spent()
+    assert isinstance(model._ledger, JournalLedger)
+    tokens, usd = model._ledger.spent()
     assert tokens == 60
     assert usd == pytest.approx(60 * 0.13e-6)
 
@@ -256,7 +261,8 @@ async def test_what_is_asked_at_the_same_time_is_paid_once(
 ) -> None:
     server.embedding_steps = [{"delay_s": 0.2}]
     texts = ["a", "b", "c", "d", "e"]
-    clients = [client(server, tmp_path) for _ in range(2)]
+    first = client(server, tmp_path)
+    clients = [first, client(server, tmp_path, ledger=first._ledger)]
     found = await asyncio.gather(clients[0].embed(texts), clients[1].embed(texts[::-1]))
     await clients[0].close()
     assert np.array_equal(found[0], found[1][::-1])
@@ -270,7 +276,7 @@ async def test_vectors_and_what_they_cost_are_kept_both_or_neither(
         raise BudgetExhaustedError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SharedLimiter, "_settle", full)
+        patch.setattr(JournalLedger, "_commit", full)
         with pytest.raises(BudgetExhaustedError):
             await embed(client(server, tmp_path), ["a"])
     await embed(client(server, tmp_path), ["a"])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import strategies as st
 
 from agents.llm.answers import plausible_usage, read_answer
-from agents.llm.cache import RawReply
 from agents.llm.litellm_transport import raw_reply, request_error
 from agents.llm.openai_transport import ChatCompletions, _answer
+from agents.llm.reply import RawReply
 from agents.llm.structured_output import Reply, read
 from tests.fuzzing import NUMBERS, examine
 

@@ -17,14 +17,14 @@ from typing import Literal
 import pytest
 
 from agents.llm.client import LanguageModel
+from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import Reply
 from infra.errors import LanguageModelError, UnrecordableError
-from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.sqlite import begin
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
-from tests.fakes.journals import journal_text, limiter_of, pack
+from tests.fakes.journals import journal_text, pack
 from tests.fuzzing import seeds
 
 PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
@@ -61,9 +61,7 @@ class Story:
         self.clients = self.draw.randint(1, 3)
         self._now = 1e9
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
-        patch.setattr("agents.llm.reservations._LOOK_S", 0.001)
-        patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
-        patch.setattr("agents.llm.rate_limit.time.time", self.time)
+        patch.setattr("agents.llm.ledger.time.time", self.time)
         self.machine = Random(seed)  # draws in the journal's threads
         self._disk, self._begin = 0.0, begin
         patch.setattr("infra.journal.begin", self.begin)
@@ -83,7 +81,7 @@ class Story:
 
     def spent(self) -> float:
         """Return what the journal says."""
-        return limiter_of(self.store, self.settings).spent()[1]
+        return journal_ledger(self.store, self.settings).spent()[1]
 
     def look(self, provider: BillingProvider) -> None:
         """Check what holds at every moment: the ledger covers the bill, the bill the budget."""
@@ -97,19 +95,20 @@ class Story:
         self._disk = self.draw.choice([0.0, 0.0, 0.1])
         loop = asyncio.new_event_loop()
         try:
-            models = [self.model() for _ in range(self.clients)]
+            ledger = journal_ledger(self.store, self.settings)
+            models = [LanguageModel(self.settings, ledger) for _ in range(self.clients)]
             tasks = [loop.create_task(self.ask(model)) for model in models for _ in range(2)]
             await_s = 30 if end == "done" else self.draw.random() * 0.05
             loop.run_until_complete(asyncio.wait(tasks, timeout=await_s))
             assert end != "done" or all(task.done() for task in tasks), "every run ends"
             if end == "killed":
-                for model in models:  # it writes nothing more
-                    vars(model._journal)["write"] = lambda *_, **__: Future()
+                # It writes nothing more.
+                vars(ledger._journal)["write"] = lambda *_, **__: Future()
             for task in tasks:
                 task.cancel()
             loop.run_until_complete(asyncio.wait(tasks))
             was_full, self._disk = self._disk > 0, 0.0
-            self.bury(models)
+            self.bury(ledger)
         finally:
             loop.close()
         failures = [task.exception() for task in tasks if task.done() and not task.cancelled()]
@@ -117,18 +116,13 @@ class Story:
         gone = self.provider.die(self.kept() if self.provider.on_the_wire else ())
         assert end != "done" or was_full or not gone, "what had arrived was not kept"
 
-    def bury(self, models: list[LanguageModel]) -> None:
-        """Wait for what a process had handed over to the disk, and drop its locks."""
-        for model in models:
-            model._journal.close()
+    def bury(self, ledger: JournalLedger) -> None:
+        """Wait for what a process had handed over to the disk."""
+        ledger._journal.close()
 
     def kept(self) -> set[int]:
         """Return the numbers of the bills whose replies are kept."""
         return {int(number) for number in re.findall(r"bill (\d+):", journal_text(self.folder))}
-
-    def model(self) -> LanguageModel:
-        """Return another client of the same store."""
-        return LanguageModel(self.settings, Journal(self.store.journal))
 
     async def ask(self, model: LanguageModel) -> None:
         """Ask all prompts, in any order; whatever comes of it, it is an error of ours."""

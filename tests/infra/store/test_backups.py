@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.llm.ledger import journal_ledger
 from infra.errors import DiskFullError, StoreError, StoreVersionError
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
@@ -19,7 +20,6 @@ from infra.store import Database, open_database
 from infra.store.backup import back_up, restore
 from infra.store.check import faults_of
 from infra.store.database import connected
-from tests.fakes.journals import limiter_of
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
 
@@ -67,7 +67,7 @@ def test_a_restored_backup_is_the_store_as_it_was(database: Database, tmp_path: 
     assert layout(other) == layout(settings)
     assert {path.name: path.read_bytes() for path in other.vectors.rglob("*.arrow")} == vectors
     assert Journal(other.journal).find("ab")
-    assert limiter_of(other, LanguageModelSettings(model="openai/m")).spent() == (100, 1.0)
+    assert journal_ledger(other, LanguageModelSettings(model="openai/m")).spent() == (100, 1.0)
     assert list(faults_of(other)) == []
     restore(StoreSettings(folder=tmp_path / "again"), folder)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.llm.ledger import journal_ledger
 from infra.budget import run_budget
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.settings import (
@@ -17,7 +18,7 @@ from infra.settings import (
     StoreSettings,
 )
 from tasks.stages.annotate.run_watch import Spending
-from tests.fakes.journals import limiter_of
+from tests.fakes.journals import spend
 
 
 def settings(folder: Path, of_run: float | None, shared: float | None, model: str) -> Settings:
@@ -36,23 +37,22 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
     tmp_path: Path, of_run: float | None, shared: float | None, expected: float | None
 ) -> None:
     given = settings(tmp_path, of_run, shared, "openai/m")
-    limiter = limiter_of(given.store, LanguageModelSettings(model="openai/m"))
-    limiter.settle(limiter.reserve(100, 0.75).result(), 100, 0.75).result()
+    spend(journal_ledger(given.store, LanguageModelSettings(model="openai/m")), 100, 0.75)
     in_force = Spending(given, pickle.loads(pickle.dumps(run_budget(given))))  # as judges get it
     assert in_force.most_usd == expected
 
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, 10.0, "openai/m")
-    limiter = limiter_of(given.store, given.llm, run_budget(given))
-    limiter.settle(limiter.reserve(100, 1.75).result(), 100, 1.75).result()
+    ledger = journal_ledger(given.store, given.llm, run_budget(given))
+    spend(ledger, 100, 1.75)
     with pytest.raises(
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
     ):
-        limiter.reserve(100, 1.0).result()
+        spend(ledger, 100, 1.0)
     less = given.llm.model_copy(update={"budget_usd": 1.0})
     with pytest.raises(BudgetExhaustedError, match=r"BUDGET_USD=1 are") as of_all:
-        limiter_of(given.store, less, run_budget(given)).reserve(100, 1.0).result()
+        spend(journal_ledger(given.store, less, run_budget(given)), 100, 1.0)
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
@@ -62,19 +62,17 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
 ) -> None:
     given = settings(tmp_path, of_run, None, "openai/m")
 
-    def spend(usd: float) -> None:
-        limiter = limiter_of(given.store, given.llm)
-        limiter.settle(limiter.reserve(100, usd).result(), 100, usd).result()
+    ledger = journal_ledger(given.store, given.llm)
 
     def own() -> tuple[int, float]:
         return Spending(given, pickle.loads(pickle.dumps(budget))).by_run
 
-    spend(4.0)
+    spend(ledger, 100, 4.0)
     budget = run_budget(given)
     assert own() == (0, 0.0)
-    spend(0.5)
+    spend(ledger, 100, 0.5)
     assert own() == (100, 0.5), "a later round"
-    spend(0.25)
+    spend(ledger, 100, 0.25)
     assert own() == (200, 0.75)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.ledger import JournalLedger, journal_ledger
 from infra.budget import run_budget
 from infra.errors import (
     BudgetExhaustedError,
@@ -23,7 +23,7 @@ from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch
 from tasks.stages.annotate.canaries import CanaryWatch, KnownLabel
 from tasks.stages.annotate.run_watch import RunWatch
-from tests.fakes.journals import limiter_of
+from tests.fakes.journals import spend
 
 CANARY = PairKey(QueryId("q0"), CodeId("c0"))
 
@@ -48,8 +48,8 @@ class Seen:
         settings = Settings(
             llm=llm, store=StoreSettings(folder=folder), annotation=AnnotationSettings(in_flight=4)
         )
-        self.ledger = limiter_of(settings.store, llm)
-        self.ledger.settle(self.ledger.reserve(5, 0.5).result(), 100, 0.5).result()
+        self.ledger = journal_ledger(settings.store, llm)
+        spend(self.ledger, 100, 0.5)
         self.bar = Progress("pairs judged", 10, bar=None)
         plan = SimpleNamespace(
             collection="My codes",
@@ -87,7 +87,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 def test_the_state_tells_labels_failures_canaries_and_cost(seen: Seen) -> None:
     seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
-    seen.ledger.settle(seen.ledger.reserve(5, 0.25).result(), 50, 0.25).result()
+    spend(seen.ledger, 50, 0.25)
     seen.watch.turn(waiting=7, judging=3)
     state = seen.bar.judging
     assert state
@@ -150,7 +150,7 @@ def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
     def unread(*_: object) -> tuple[int, float]:
         raise BudgetExhaustedError("the ledger cannot be read")
 
-    monkeypatch.setattr(SharedLimiter, "spent", unread)
+    monkeypatch.setattr(JournalLedger, "spent", unread)
     seen.watch.close(CanaryError("4 of 6 are wrong"))
     assert seen.told == [(run_events.CANARY_ALARM, "4 of 6 are wrong")]
     assert "the ledger cannot be read" in caplog.text

@@ -1,27 +1,18 @@
-"""Replies as they are kept in the journal, so that none is paid for twice.
+"""Replies as providers send them and as the journal keeps them, so that none is paid for twice.
 
 A reply's key is the hash of the request: model, messages, schema, sampling, attempt and labelling
 round. The server's address and the API key are no part of it.
 """
 
-import logging
 import math
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
 from typing import Annotated
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator
 
-from infra.disk import OTHER_STORE, free_bytes
-from infra.errors import UnrecordableError
-from infra.journal import Journal, packed
 from infra.records import Record
 
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
 _MAX_COST_USD = 10**5
-_RESERVE_MB = 64  # what replies in flight may take on the disk
-
-_log = logging.getLogger(__name__)
 
 
 def valid_unicode(text: str) -> str:
@@ -84,44 +75,3 @@ class RawReply(Record):
     def is_counted(self) -> bool:
         """Whether the tokens of both are known."""
         return self.prompt_tokens is not None and self.completion_tokens is not None
-
-
-def kept(replies: Iterable[tuple[str, RawReply]]) -> list[tuple[bytes, bytes]]:
-    """Return keys and replies as the journal keeps them."""
-    return packed((key, reply.model_dump_json().encode()) for key, reply in replies)
-
-
-def find_reply(journal: Journal, key: str) -> RawReply | None:
-    """Return the kept reply of a key, or None.
-
-    Raises:
-        UnrecordableError: The journal cannot be read.
-    """
-    content = journal.find(key)
-    if content is None:
-        return None
-    try:
-        return RawReply.model_validate_json(content)
-    except ValidationError as error:
-        [problem, *_] = str(error).splitlines()
-        _log.warning("the kept reply %s is no reply (%s): it will be requested again", key, problem)
-        return None
-
-
-@asynccontextmanager
-async def claimed(journal: Journal, keys: Iterable[str]) -> AsyncIterator[None]:
-    """Hold the right to request replies; once it is held, others may have kept them.
-
-    Raises:
-        UnrecordableError: The disk may have no room for replies, so that the run must stop.
-    """
-    folder = journal.file.parent
-    async with journal.claims.on(keys):
-        free_mb = free_bytes(folder) / 2**20
-        if free_mb < _RESERVE_MB:
-            raise UnrecordableError(
-                f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_RESERVE_MB} "
-                "MiB that replies in flight may take: nothing more is requested; free some space "
-                f"or {OTHER_STORE}, then run the same command again"
-            )
-        yield

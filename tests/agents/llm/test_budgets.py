@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agents.llm.client import LanguageModel
+from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.llm.question import TokenLimits
-from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
 from infra.records import Code, LanguageModelCall, Pair, Query
+from infra.settings import LanguageModelSettings, StoreSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.llm_server import ScriptedServer
 from tests.waiting import eventually
@@ -86,8 +87,8 @@ async def test_requests_wait_for_those_in_flight_before_the_budget_counts_as_spe
 
 async def test_longer_prompts_reserve_more(bench: Bench) -> None:
     bench.serve([rule("screener", CLEAR)])
-    budget = bench.model(model=PRICED, budget_usd=1.0)._reservations
-    short, long = (budget._price(TokenLimits(size, 2048)) for size in (100, 100_000))
+    transport = bench.model(model=PRICED, budget_usd=1.0)._transport
+    short, long = (transport.price_of(TokenLimits(size, 2048)) for size in (100, 100_000))
     assert short is not None
     assert long is not None
     assert long - short == pytest.approx(99_900 * 0.15e-6)
@@ -101,7 +102,7 @@ async def test_a_reply_without_usage_bars_no_later_budget_of_a_model_whose_price
     server = bench.serve([rule("screener", {**CLEAR, "usage": untold})])
     unlimited = bench.model(model=PRICED)
     await wave(unlimited, 1)
-    _, usd = unlimited._reservations._limiter.spent()
+    _, usd = bench.spent(unlimited)
     assert MOST_USD < usd < 2 * MOST_USD, "the most that it may have cost"
     await Screener(bench.model(model=PRICED, budget_usd=1.0)).screen(pairs(2)[-1])
     assert len(server.calls) == 2
@@ -133,7 +134,7 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
     without = bench.model(model=model, timeout_s=0.2, max_retries=0)
     [lost] = await wave(without, 1)
     assert isinstance(lost, ModelUnavailableError)
-    _, usd = without._reservations._limiter.spent()
+    _, usd = bench.spent(without)
     assert (usd > MOST_USD) == (model == PRICED)
     limited = bench.model(model=model, timeout_s=0.2, max_retries=0, budget_usd=1.0)
     ends = [(await wave(limited, 1))[0] for _ in range(3)]
@@ -156,16 +157,19 @@ async def test_a_model_that_litellm_lists_without_a_price_is_not_free(
     assert "BUDGET_TOKENS" in str(ends[-1])
 
 
-async def test_a_long_wait_is_said_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_long_wait_is_said_once(
+    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.llm.ledger._LONG_S", 0.1)
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(tokens_per_minute=20)
     waiting = asyncio.create_task(wave(model, 3))
-    await eventually(lambda: "make the next request wait" in caplog.text)
+    await eventually(lambda: "make requests wait" in caplog.text)
     await asyncio.sleep(0.5)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert caplog.text.count("make the next request wait") == 1
+    assert caplog.text.count("make requests wait") == 1
 
 
 @pytest.mark.parametrize(
@@ -191,7 +195,7 @@ async def test_absurd_usage_is_charged_as_reserved(
     bench.serve([rule("screener", {**CLEAR, "usage": usage})])
     model = bench.model(model=PRICED, budget_usd=1.0)
     await Screener(model).screen(pair)
-    tokens, usd = model._reservations._limiter.spent()
+    tokens, usd = bench.spent(model)
     assert MOST_USD < usd < 2 * MOST_USD
     assert tokens >= 2048
 
@@ -205,10 +209,10 @@ async def test_a_reply_that_cannot_be_kept_ends_the_run_and_stays_reserved(
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=1.0)
     with monkeypatch.context() as patch:
-        patch.setattr("agents.llm.rate_limit.keep_all", full)
+        patch.setattr("agents.llm.ledger.keep_all", full)
         with pytest.raises(UnrecordableError, match=r"disk is full.*make room"):
             await screen(model, [])
-    _, usd = model._reservations._limiter.spent()
+    _, usd = bench.spent(model)
     assert MOST_USD < usd < 2 * MOST_USD
 
 
@@ -221,7 +225,7 @@ async def test_a_reply_and_what_it_cost_are_kept_both_or_neither(
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED)
     with monkeypatch.context() as patch:
-        patch.setattr(SharedLimiter, "_settle", killed)
+        patch.setattr(JournalLedger, "_commit", killed)
         with pytest.raises(UnrecordableError):
             await screen(model, [])
     assert await screen(model, []) == "clear_match"
@@ -233,16 +237,18 @@ async def test_a_request_that_is_cancelled_while_it_is_reserved_costs_nothing(
 ) -> None:
     """Its reservation is on the way to the journal, and is given back there."""
     server = bench.serve([rule("screener", CLEAR)])
-    budget = bench.model(model=PRICED, budget_usd=1.0)._reservations
-    waiting = asyncio.create_task(budget._reserve(TokenLimits(9, 9)))
+    model = bench.model(model=PRICED, budget_usd=1.0)
+    ledger = model._ledger
+    assert isinstance(ledger, JournalLedger)
+    waiting = asyncio.create_task(ledger.reserve(18, 0.5))
     await asyncio.sleep(0)  # it has handed its reservation over
-    assert budget._in_flight == 1
+    assert len(ledger._in_flight) == 1
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    journal = budget._limiter.journal
-    await eventually(lambda: [each.tokens for each in journal.sums().values()] == [0.0])
-    assert (budget._in_flight, budget._limiter.spent()) == (0, (0, 0.0))
+    await eventually(lambda: [each.tokens for each in ledger._journal.sums().values()] == [0.0])
+    await eventually(lambda: not ledger._in_flight)
+    assert ledger.spent() == (0, 0.0)
     assert server.calls == []
 
 
@@ -287,39 +293,65 @@ async def test_what_a_killed_process_had_reserved_is_not_waited_for(
 ) -> None:
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=MOST_USD * 1.9)
-    model._reservations._limiter.reserve(2_048, MOST_USD).result()
+    await journal_ledger(StoreSettings(folder=bench.folder), model._settings).reserve(
+        2_048, MOST_USD
+    )
     async with asyncio.timeout(5):
         with pytest.raises(BudgetExhaustedError):
             await Screener(model).screen(pair)
 
 
 @pytest.mark.parametrize("settings", [{"model": PRICED}, {}])
-async def test_a_spent_budget_ends_a_run_though_others_ask_without_a_pause(
-    bench: Bench, pair: Pair, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+async def test_a_spent_budget_ends_a_run_though_another_one_asks_without_a_pause(
+    bench: Bench, pair: Pair, settings: dict[str, Any]
 ) -> None:
-    """Also one of which others have found that it tells no price."""
-    monkeypatch.setattr("agents.llm.reservations._LOOK_S", 0.01)
+    """Also one of which the other has found that it tells no price."""
     server = bench.serve([rule("screener", CLEAR)])
-    other = bench.model(**settings)._reservations._limiter
-    other.settle(other.reserve(1).result(), 1, 5.0 if settings else None).result()
-    model = bench.model(**settings, budget_usd=2.0, timeout_s=0.05)
-    with other.in_flight():  # always
-        async with asyncio.timeout(60):
-            with pytest.raises(BudgetExhaustedError):
-                await Screener(model).screen(pair)
+    other = journal_ledger(StoreSettings(folder=bench.folder), bench.settings(**settings))
+    await other.commit(await other.reserve(1), 1, 5.0 if settings else None)
+    await other.reserve(1)
+    async with asyncio.timeout(60):
+        with pytest.raises(BudgetExhaustedError):
+            await Screener(bench.model(**settings, budget_usd=2.0)).screen(pair)
     assert server.calls == []
+
+
+async def test_large_requests_are_not_passed_by_small_ones_for_ever(bench: Bench) -> None:
+    ledger = journal_ledger(
+        StoreSettings(folder=bench.folder), LanguageModelSettings(model=PRICED, budget_tokens=10)
+    )
+    order: list[str] = []
+
+    async def request(name: str, tokens: int) -> None:
+        made = await ledger.reserve(tokens)
+        order.append(name)
+        await asyncio.sleep(0.01)
+        await ledger.commit(made, 0, 0.0)
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        await ledger.commit(await ledger.reserve(1), 0, 0.0)  # opens the journal
+        held = await ledger.reserve(6)
+        group.create_task(request("large", 10))
+        await eventually(ledger._refused.locked)
+        for number in range(20):
+            group.create_task(request(f"small {number}", 4))
+        await asyncio.sleep(0.05)
+        await ledger.commit(held, 0, 0.0)
+    assert order[0] == "large"
 
 
 async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench: Bench) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=1.0, requests_per_minute=1)
     await Screener(model).screen(pairs(1)[0])
-    spent = model._reservations._limiter.spent()
+    spent = bench.spent(model)
     waiting = asyncio.create_task(wave(model, 4))
-    await eventually(lambda: model._reservations._limiter.spent() > spent)
-    await eventually(lambda: model._reservations._in_flight == 3, awaited="the first reply is kept")
+    await eventually(lambda: bench.spent(model) > spent)
+    ledger = model._ledger
+    assert isinstance(ledger, JournalLedger)
+    await eventually(lambda: len(ledger._in_flight) == 3)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert len(server.calls) == 1
-    await eventually(lambda: model._reservations._limiter.spent() == pytest.approx(spent))
+    await eventually(lambda: bench.spent(model) == pytest.approx(spent))

@@ -1,16 +1,17 @@
-"""Laws of the cache of replies: paid once, kept whole, and nothing absurd in it."""
+"""Laws of kept replies: found by all, kept whole, and nothing absurd in them."""
 
 import asyncio
 import math
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.llm.cache import RawReply, claimed, find_reply
+from agents.llm.ledger import JournalLedger
+from agents.llm.reply import RawReply
 from infra.errors import UnrecordableError
 from infra.journal import Journal
+from infra.settings import LanguageModelSettings
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
 KEY = "ab" + "0" * 18
@@ -20,20 +21,25 @@ def content_of(reply: RawReply) -> bytes:
     return reply.model_dump_json().encode()
 
 
+async def find_reply(journal: Journal, key: str) -> RawReply | None:
+    return await JournalLedger(journal, LanguageModelSettings(model="openai/x")).find(key)
+
+
 def keep(journal: Journal, reply: RawReply) -> None:
     journal.keep(KEY, content_of(reply)).result()
 
 
-def test_a_kept_reply_is_found_by_all_on_the_journal(tmp_path: Path) -> None:
+async def test_a_kept_reply_is_found_by_all_on_the_journal(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.sqlite")
-    assert find_reply(journal, KEY) is None
+    assert await find_reply(journal, KEY) is None
     keep(journal, REPLY)
-    assert find_reply(journal, KEY) == REPLY
-    assert find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == REPLY
+    assert await find_reply(journal, KEY) == REPLY
+    assert await find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == REPLY
 
 
 def test_what_was_not_kept_is_absent_and_looking_for_it_makes_nothing(tmp_path: Path) -> None:
-    assert find_reply(Journal(tmp_path / "nowhere" / "journal.sqlite"), KEY) is None
+    journal = Journal(tmp_path / "nowhere" / "journal.sqlite")
+    assert asyncio.run(find_reply(journal, KEY)) is None
     assert list(tmp_path.iterdir()) == []
 
 
@@ -42,7 +48,7 @@ async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
     keys = [f"{number:020x}" for number in range(300)]
     kept_soon = (journal.keep(key, content_of(RawReply(text=key))) for key in keys)
     await asyncio.gather(*map(asyncio.wrap_future, kept_soon))
-    assert [found.text for key in keys if (found := find_reply(journal, key))] == keys
+    assert [found.text for key in keys if (found := await find_reply(journal, key))] == keys
 
 
 DAMAGES = [
@@ -58,35 +64,21 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("content", DAMAGES)
-def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
+async def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     Journal(tmp_path / "journal.sqlite").keep(KEY, content).result()
     journal = Journal(tmp_path / "journal.sqlite")
-    assert find_reply(journal, KEY) is None
+    assert await find_reply(journal, KEY) is None
     assert KEY in caplog.text
     keep(journal, REPLY)
-    assert find_reply(journal, KEY) == REPLY
+    assert await find_reply(journal, KEY) == REPLY
 
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a file in the place of the folder")
     with pytest.raises(UnrecordableError, match="make room there, or make the file and its folder"):
         keep(Journal(tmp_path / "store" / "journal.sqlite"), REPLY)
-
-
-async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal(tmp_path / "journal.sqlite")
-    for free_mb, is_refused in ((64, False), (63.5, True), (0, True), (64, False)):
-        monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _, free=free_mb: free * 2**20)
-        expected = pytest.raises(UnrecordableError, match=r"63.5|0.0") if is_refused else None
-        with expected or nullcontext() as caught:
-            async with claimed(journal, [KEY]):
-                pass
-        if caught:
-            assert all(words in str(caught.value) for words in (str(tmp_path), "64 MiB", "--store"))
 
 
 @pytest.mark.parametrize(
@@ -99,10 +91,12 @@ async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
         ("\U0001f600 ✓", "\U0001f600 ✓"),
     ],
 )
-def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept: str) -> None:
+async def test_lone_surrogates_of_a_reply_are_replaced(
+    tmp_path: Path, text: str, kept: str
+) -> None:
     reply = RawReply(text=text)
     keep(Journal(tmp_path / "journal.sqlite"), reply)
-    found = find_reply(Journal(tmp_path / "journal.sqlite"), KEY)
+    found = await find_reply(Journal(tmp_path / "journal.sqlite"), KEY)
     assert found == reply
     assert reply.text == kept
 
@@ -110,11 +104,11 @@ def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept
 @pytest.mark.parametrize(
     "count", [-1, 2**31, 2**70, -(2**70), 12.5, 1e300, math.inf, math.nan, "7", "many", True, [3]]
 )
-def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
+async def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
     reply = RawReply(text="", prompt_tokens=count, completion_tokens=count)
     assert (reply.prompt_tokens, reply.completion_tokens, reply.tokens) == (None, None, 0)
     keep(Journal(tmp_path / "journal.sqlite"), reply)
-    assert find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == reply
+    assert await find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == reply
 
 
 @pytest.mark.parametrize(("count", "known"), [(0, 0), (7, 7), (12.0, 12), (10**6, 10**6)])

@@ -1,0 +1,225 @@
+"""Laws of the journal's owner: what workers ask of it together, and what it takes back."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import ray
+from ray.exceptions import RayError, WorkerCrashedError
+
+from agents.llm.ledger import journal_ledger
+from agents.llm.question import TokenLimits
+from agents.llm.reply import RawReply
+from infra.budget import Budget
+from infra.errors import BudgetExhaustedError, WorkerLostError
+from infra.ray import ensure_ray
+from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
+from tasks.runtime.journal_owner import JournalOwner, Owner, WorkerLedger
+
+IN_FLIGHT = 4
+KEYS = [f"{number:020x}" for number in range(50)]
+LIMITS = TokenLimits(prompt=100, completion=100)
+
+
+class Here:
+    """An owner in this process, which is called as Ray's actor is.
+
+    Attributes:
+        exchanges: How many there were.
+    """
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.store = StoreSettings(folder=folder)
+        self.llm = LanguageModelSettings(**{"model": "openai/x", **settings})
+        self.exchanges = 0
+        self.owner = Owner(self.store, self.llm, Budget(), IN_FLIGHT)
+        self._handle = SimpleNamespace(exchange=SimpleNamespace(remote=self._exchange))
+
+    def worker(self, attempt: str) -> WorkerLedger:
+        """Return the ledger of another worker."""
+        return WorkerLedger(self._handle, attempt, self.llm, is_in_usd=bool(self.llm.budget_usd))
+
+    def spent(self) -> tuple[int, float]:
+        """Return the tokens and US dollars that are spent."""
+        return journal_ledger(self.store, self.llm).spent()
+
+    async def _exchange(self, *asked: Any) -> bytes:
+        self.exchanges += 1
+        try:
+            return await self.owner.exchange(*asked)
+        except WorkerLostError as error:
+            raise RayError from error
+
+
+async def pay(ledger: WorkerLedger, key: str) -> None:
+    async with ledger.asking([key]):
+        assert await ledger.find(key) is None
+        async with ledger.reserved(LIMITS, 0.5) as commit:
+            await commit(30, 0.25, [(key, RawReply(text=key))])
+
+
+async def settled() -> None:
+    """Let all go on that can."""
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+
+
+async def test_what_workers_pay_for_at_once_is_kept_once_and_travels_together(
+    tmp_path: Path,
+) -> None:
+    here = Here(tmp_path, budget_usd=100.0, requests_per_minute=600_000)
+    workers = [here.worker("a"), here.worker("b")]
+    halves = [(workers[place % 2], key) for place, key in enumerate(KEYS)]
+    await asyncio.gather(*(pay(worker, key) for worker, key in halves))
+    assert here.spent() == (30 * len(KEYS), 0.25 * len(KEYS))
+    assert here.exchanges < 3 * len(KEYS) / 2, "of three calls a reply"
+    found = await asyncio.gather(*map(workers[0].find, KEYS))
+    assert [reply.text for reply in found if reply] == KEYS
+    for worker in workers:
+        await worker.close()
+    assert here.owner._attempts == {}
+
+
+async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:
+    here = Here(tmp_path, budget_usd=0.6)
+    one, other = here.worker("a"), here.worker("b")
+    await pay(one, KEYS[0])
+    with pytest.raises(BudgetExhaustedError, match=r"=0\.6 are spent"):
+        await pay(other, KEYS[1])
+
+
+@pytest.mark.parametrize("by", ["the flow", "the next try", "the worker"])
+async def test_of_an_attempt_that_has_ended_only_requests_on_the_wire_stay_charged(
+    tmp_path: Path, by: str
+) -> None:
+    here = Here(tmp_path, requests_per_minute=1)
+    worker = here.worker("shard 7")
+    await worker.reserve(10)
+    waiting = asyncio.create_task(worker.reserve(20))  # for its turn, which comes in a minute
+    await settled()
+    assert here.spent() == (30, 0.0)
+    if by == "the flow":
+        await here.owner.release("shard 7")
+    elif by == "the next try":
+        assert await here.worker("shard 7").find(KEYS[0]) is None
+    else:
+        await worker.close()
+    with pytest.raises(WorkerLostError):
+        await waiting
+    await settled()
+    assert here.spent() == (10, 0.0)
+
+
+async def test_a_grant_of_which_its_worker_has_not_heard_comes_back(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    await worker.find(KEYS[0])
+    waiting = asyncio.create_task(worker.reserve(20))
+    while here.spent() != (20, 0.0) or not here.owner._attempts["a"].ends:
+        here.owner._attempts["a"].asked = None  # the answer is lost
+        await asyncio.sleep(0)
+    await here.owner.release("a")
+    assert here.spent() == (0, 0.0)
+    waiting.cancel()
+
+
+async def test_who_waits_for_money_of_a_lost_attempt_is_refused_and_not_forgotten(
+    tmp_path: Path,
+) -> None:
+    here = Here(tmp_path, budget_tokens=100)
+    await here.worker("lost").reserve(80)
+    waiting = asyncio.create_task(here.worker("other").reserve(80))
+    await settled()
+    assert not waiting.done()
+    await here.owner.release("lost")
+    async with asyncio.timeout(5):
+        with pytest.raises(BudgetExhaustedError):
+            await waiting
+
+
+async def test_a_request_that_is_cancelled_in_its_worker_costs_nothing(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    waiting = asyncio.create_task(worker.reserve(20))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await settled()
+    assert here.spent() == (0, 0.0)
+    assert worker._ends == {}
+
+
+async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path: Path) -> None:
+    here, judging, most = Here(tmp_path), 0, 0
+
+    async def judge(worker: WorkerLedger) -> None:
+        nonlocal judging, most
+        assert await worker.acquire_slots(1) == 1
+        judging += 1
+        most = max(most, judging)
+        await asyncio.sleep(0.002)
+        judging -= 1
+        await worker.release_slots(1)
+
+    workers = [here.worker(name) for name in "abc"]
+    await asyncio.gather(*(judge(worker) for worker in workers for _ in range(9)))
+    assert most == IN_FLIGHT
+    assert await workers[0].acquire_slots(9) == IN_FLIGHT
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_slots_of_a_lost_attempt_and_of_one_that_waits_no_more_are_free(
+    tmp_path: Path, is_cancelled: bool
+) -> None:
+    here = Here(tmp_path)
+    first, second, third = (here.worker(name) for name in "abc")
+    await first.acquire_slots(IN_FLIGHT)
+    waiting = [asyncio.create_task(worker.acquire_slots(1)) for worker in (second, third)]
+    await settled()
+    if is_cancelled:
+        waiting[0].cancel()
+    else:
+        await here.owner.release("b")
+    await here.owner.release("a")
+    async with asyncio.timeout(5):
+        assert await waiting[1] == 1
+    await settled()
+    assert await here.worker("d").acquire_slots(9) == IN_FLIGHT - 1
+    await asyncio.gather(waiting[0], return_exceptions=True)
+
+
+@ray.remote(num_cpus=0)
+def _work(owner: JournalOwner, attempt: str, *, dies: bool) -> int:
+    """Pay for some replies in another process; or die with a request on the wire."""
+
+    async def work() -> int:
+        ledger = owner.ledger(attempt)
+        if dies:
+            await ledger.reserve(7)
+            os.kill(os.getpid(), signal.SIGKILL)
+        await asyncio.gather(*(pay(ledger, f"{attempt}{key[2:]}") for key in KEYS))
+        await ledger.close()
+        return os.getpid()
+
+    return asyncio.run(work())
+
+
+def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse(
+    tmp_path: Path,
+) -> None:
+    ensure_ray(RaySettings())
+    store, llm = StoreSettings(folder=tmp_path), LanguageModelSettings(model="openai/x")
+    with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
+        lost = _work.options(max_retries=0).remote(owner, "cc", dies=True)
+        with pytest.raises(WorkerCrashedError):
+            ray.get(lost)
+        ray.get([_work.remote(owner, attempt, dies=False) for attempt in ("aa", "bb")])
+    spent = journal_ledger(store, llm).spent()
+    assert spent == (2 * 30 * len(KEYS) + 7, 0.5 * len(KEYS))
+    with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
+        ray.kill(owner._actor)
+        with pytest.raises(WorkerLostError, match="run the same command again"):
+            asyncio.run(owner.ledger("a").find(KEYS[0]))
