@@ -44,7 +44,10 @@ _starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
 _PATIENCE_S = 1.0
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")  # of HTTP/2
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -80,6 +83,8 @@ def ensure_ray(settings: RaySettings) -> None:
 
 
 def _connect(ray: ModuleType, settings: RaySettings) -> None:
+    from ray.exceptions import AuthenticationError  # noqa: PLC0415 - see `ensure_ray`
+
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if settings.address:
         options |= {"address": settings.address, "runtime_env": {"env_vars": _LOGGING}}
@@ -94,19 +99,45 @@ def _connect(ray: ModuleType, settings: RaySettings) -> None:
             "_temp_dir": str(_own_folder(ray.shutdown)),
         }
     try:
-        address = settings.address or ""
-        if ":" in address:  # Ray itself asks one that is gone for minutes
-            place = urlsplit(address if "//" in address else f"//{address}")
-            socket.create_connection((place.hostname, place.port), _PATIENCE_S).close()
+        if settings.address:
+            options["address"] = _answering(settings.address)
         with without_own_keys():
             _call_in_lasting_thread(partial(ray.init, **options))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, AuthenticationError) as error:
         if not settings.address:
             raise
         raise SettingsError(
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
-            "to use this machine"
+            f"to use this machine ({str(error)[:300]})"
         ) from error
+
+
+def _answering(address: str) -> str:
+    """Return the address of a cluster that answers: Ray itself asks in vain for minutes.
+
+    Raises:
+        OSError: Nobody answers there, or not within a second.
+        ValueError: It is no address.
+        AuthenticationError: The cluster takes another token.
+    """
+    from ray._private.services import find_bootstrap_address  # noqa: PLC0415 - see `ensure_ray`
+    from ray._raylet import GcsClient  # type: ignore[attr-defined]  # noqa: PLC0415
+
+    if address == "auto":  # that of `ray start`: Ray would take any program's own, too
+        if not (found := find_bootstrap_address(None)):  # type: ignore[no-untyped-call]
+            raise ConnectionError("`ray start` has started none on this machine")
+        address = found
+    if ":" not in address:
+        return address
+    place = urlsplit(address if "//" in address else f"//{address}")
+    with socket.create_connection((place.hostname, place.port), _PATIENCE_S) as stream:
+        if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
+            stream.sendall(_GREETING)
+            if not stream.recv(1):
+                raise ConnectionError("what listens there is no Ray")
+    if not place.scheme:
+        GcsClient(address=address)
+    return address
 
 
 def _call_in_lasting_thread(call: Callable[[], object]) -> None:
@@ -190,13 +221,23 @@ def check_reach(prefect_api: str | None) -> None:
 def _restrict_access() -> None:
     """Make the cluster that this process will start listen on loopback, and demand a new token.
 
+    What a user has set for other clusters, such as a namespace or a Redis, is not for this one.
+
     Ray reads these variables when it is imported, which may have happened before; so what it has
     read is set as well. `tests/infra/test_ray.py` shows that the pinned release obeys.
     """
-    os.environ["RAY_AUTH_MODE"] = "token"
-    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-    # On Linux too: without clusters of several machines, this node's address is the loopback's.
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    own = {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        # On Linux too: without clusters of several machines, this node's address is the loopback's.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    }
+    known = _SWITCHES.keys() | own.keys()
+    if others := sorted(n for n in os.environ if n.startswith("RAY_") and n not in known):
+        for name in others:
+            del os.environ[name]
+        _log.warning("not used, as the Ray cluster is this program's own: %s", ", ".join(others))
+    os.environ |= own
     from ray._private import ray_constants  # noqa: PLC0415 - see `ensure_ray`
     from ray._raylet import (  # type: ignore[attr-defined]  # noqa: PLC0415
         AuthenticationTokenLoader,

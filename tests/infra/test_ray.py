@@ -67,6 +67,14 @@ print("inside", ray.cluster_resources())
 """
 
 
+OF_ANOTHER = {
+    "RAY_NAMESPACE": "other", "RAY_TMPDIR": "/nowhere", "RAY_REDIS_ADDRESS": "127.0.0.1:9",
+    "RAY_USE_TLS": "1", "RAY_RUNTIME_ENV_HOOK": "absent.hook", "RAY_LOG_TO_STDERR": "1",
+    "RAY_RUNTIME_ENV": '{"pip": ["absent"]}', "RAY_JOB_CONFIG_JSON_ENV_VAR": "{", "RAY_JOB_ID": "x",
+    "RAY_GCS_SERVER_PORT": "9", "RAY_ADDRESS": "local", "RAY_OVERRIDE_RESOURCES": "{}",
+}  # fmt: skip
+
+
 def without_ray_variables(**others: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     return {**kept, **others}
@@ -87,6 +95,26 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
     assert time.monotonic() - started < 15
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+def test_who_listens_and_says_nothing_is_no_cluster(address: str) -> None:
+    library: Any = SimpleNamespace(init=pytest.fail)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = RaySettings(address=address.format(silent.getsockname()[1]))
+        started = time.monotonic()
+        with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*timed out"):
+            infra.ray._connect(library, settings)
+    assert time.monotonic() - started < 15
+
+
+def test_a_cluster_that_no_one_has_started_for_others_is_not_found_by_auto(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    library: Any = SimpleNamespace(init=pytest.fail)
+    with pytest.raises(SettingsError, match=r"at auto; .*`ray start` has started none"):
+        infra.ray._connect(library, RaySettings(address="auto"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "variables"),
@@ -94,8 +122,8 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
         pytest.param("", {}, id="ray imported late", marks=pytest.mark.nightly),
         pytest.param(
             "import ray",
-            {"RAY_AUTH_MODE": "disabled"},
-            id="ray imported first, authentication off",
+            {"RAY_AUTH_MODE": "disabled", **OF_ANOTHER},
+            id="ray imported first, authentication off, and set for another cluster",
         ),
     ],
 )
@@ -122,6 +150,9 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
                 assert_takes_no_work(port)
             assert_refused(state["address"], {})
             assert_refused(state["address"], {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64})
+            mine = RaySettings(address=state["address"])
+            with pytest.raises(SettingsError, match="Authentication token is missing or incorrect"):
+                infra.ray._connect(SimpleNamespace(init=pytest.fail), mine)  # type: ignore[arg-type]
         finally:
             cluster.stdin.close()
 
