@@ -124,7 +124,7 @@ def _answering(address: str) -> str:
     from ray._raylet import GcsClient  # type: ignore[attr-defined]  # noqa: PLC0415
 
     if address == "auto":  # that of `ray start`: Ray would take any program's own, too
-        if not (found := find_bootstrap_address(None)):  # type: ignore[no-untyped-call]
+        if not (found := find_bootstrap_address(None)):
             raise ConnectionError("`ray start` has started none on this machine")
         address = found
     if ":" not in address:

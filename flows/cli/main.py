@@ -26,6 +26,13 @@ _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
 _STOPPING_S, _TELLING_S = 4.0, 1.0
+# What a user has set for other work: flows tried again without a condition, results as pickles in
+# the store, errors in place of log lines.
+_PREFECT = {
+    "PREFECT_FLOWS_DEFAULT_RETRIES": "0",
+    "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+}
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
     "Eight commands are all that most need: benchmark, which is collect, annotate, publish and "
@@ -400,6 +407,7 @@ def main() -> None:
     logging.captureWarnings(capture=True)
     os.environ.setdefault("DO_NOT_TRACK", "1")  # else Prefect tells of its usage data at first
     ask_loopback_directly()
+    os.environ |= _PREFECT
     is_terminated = Event()
 
     def terminate(*_: object) -> None:

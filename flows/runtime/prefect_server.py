@@ -281,6 +281,7 @@ def settings_of_server(port: int, auth: str) -> dict[str, str]:
     if (more := PREFECT_SERVER_CORS_ALLOWED_ORIGINS.value()) != "*":
         origins += f",{more}"
     return {
+        "PREFECT_SERVER_API_BASE_PATH": "/api",  # as in `api_address`
         "PREFECT_SERVER_API_AUTH_STRING": auth,
         "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": origins,
     }

@@ -17,6 +17,7 @@ DELIMITER = "__"
 _LONGEST = 200  # characters of a value that are shown
 _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, Compose, tests
     {
+        "COSQA_CASES",
         "COSQA_CONFIG",
         "COSQA_DATA",
         "COSQA_FOLDER",

@@ -17,7 +17,7 @@ from tests.ports import free_port
 from tests.prefect_api import ask
 from tests.processes import still_running
 
-START_S = 180.0
+START_S = 600.0
 _END_S = 240.0  # Ray's agents look for a minute for the head of their cluster
 _POLL_S = 1.0
 

@@ -86,6 +86,26 @@ def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     return end
 
 
+def test_what_is_set_in_prefect_for_other_work_changes_no_run(
+    ended: Ended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in main._PREFECT:
+        monkeypatch.setenv(name, "5")
+    ended(SettingsError("no run"))
+    settings = subprocess.run(
+        [sys.executable, "-c", PRINTED], capture_output=True, text=True, check=True
+    )
+    assert settings.stdout == "0 False ignore\n"
+
+
+PRINTED = """
+from prefect.settings import get_current_settings
+read = get_current_settings()
+logs = read.logging.to_api.when_missing_flow
+print(read.flows.default_retries, read.results.persist_by_default, logs)
+"""
+
+
 def test_an_error_of_ours_is_its_message(ended: Ended) -> None:
     assert ended(SettingsError("top_k is 0")) == "error: top_k is 0\n"
 

@@ -28,6 +28,7 @@ from prefect.settings import (
 
 from flows.runtime import prefect_server as prefect_server_module
 from flows.runtime.prefect_server import (
+    api_address,
     auth_file,
     server_auth,
     settings_of_server,
@@ -172,6 +173,11 @@ def test_origins_that_a_user_has_named_stay() -> None:
         more = {} if theirs is None else {PREFECT_SERVER_CORS_ALLOWED_ORIGINS: theirs}
         with temporary_settings(more):
             assert settings_of_server(4300, "a:b")[name] == told
+
+
+def test_a_server_of_ours_is_where_its_address_says_whatever_path_the_user_has_set() -> None:
+    name = "PREFECT_SERVER_API_BASE_PATH"
+    assert api_address(4300).endswith(f":4300{settings_of_server(4300, 'a:b')[name]}")
 
 
 def test_a_command_says_where_the_password_is_that_a_server_asks_for(prefect_server: str) -> None:

@@ -1,0 +1,228 @@
+"""Small inputs of the field, each read by the commands that a user types.
+
+They lie in the folder that COSQA_CASES names, one folder a case, whose README says what is right.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks.encoders import encoders
+from tests.ports import free_port
+
+PROGRAMS = Path(sys.executable).parent
+CASES = Path(os.environ.get("COSQA_CASES", "absent"))
+NOTHING: Mapping[str, str] = {}
+KINDS = ("encoder", "whole")
+PROXIES = (
+    {"http_proxy": "http://127.0.0.1:9"},
+    {"all_proxy": "http://127.0.0.1:9"},
+    {"all_proxy": "socks5h://127.0.0.1:9"},
+)
+
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.slow(300),
+    pytest.mark.skipif("COSQA_CASES" not in os.environ, reason="COSQA_CASES names no folder"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+def printed(program: str, *words: object, status: int = 0, env: Mapping[str, str] = NOTHING) -> str:
+    """Return what a command prints."""
+    done = subprocess.run(
+        [PROGRAMS / program, *map(str, words)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=900,
+        env={**os.environ, **env},
+    )  # fmt: skip
+    assert done.returncode == status, done.stdout
+    return done.stdout
+
+
+def board(
+    benchmark: str,
+    *methods: str,
+    options: tuple[object, ...] = (),
+    env: Mapping[str, str] = NOTHING,
+) -> str:
+    """Return a leaderboard's lines."""
+    chosen = [word for method in methods for word in ("--method", method)]
+    return printed(
+        "cosqa", "leaderboard", "--benchmark", CASES / benchmark, *chosen, *options,
+        "--store", "store", env=env,
+    )  # fmt: skip
+
+
+def cells(lines: str, method: str) -> list[str]:
+    """Return the numbers of a leaderboard's row."""
+    found = re.search(rf"^(?:\w )?{re.escape(method)} +(\d.*)$", lines, re.MULTILINE)
+    assert found, lines
+    return found[1].split()
+
+
+def first(lines: str, method: str = "bm25") -> str:
+    return cells(lines, method)[0]
+
+
+def check(case: str, *words: object) -> str:
+    return printed("python", CASES / case / "check.py", *words)
+
+
+@contextmanager
+def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
+    """Yield what a case's model server and `annotators compare` print, the server's in a file."""
+    port, said = free_port(), Path("server.log")
+    with said.open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, CASES / case / "server.py", str(port)], stdout=log
+        )
+    env = {"COSQA_LLM__BASE_URL": f"http://127.0.0.1:{port}/v1", "COSQA_LLM__API_KEY": key}
+    try:
+        lines = printed(
+            "cosqa", "annotators", "compare", "--truth", CASES / case / "pairs.jsonl",
+            "--model", "openai/stub", "--configuration", "single", "--store", "store", env=env,
+        )  # fmt: skip
+        yield lines, said
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        "beir_qrels_without_a_header/benchmark",
+        "beir_with_qrels_in_json_lines/benchmark",
+        "beir_with_qrels_in_json_lines/benchmark/qrels/test.jsonl",
+        "beir_without_a_test_split/benchmark",
+        "beir_without_a_test_split/benchmark/qrels/dev.tsv",
+    ],
+)
+def test_judgements_are_read_in_each_form(benchmark: str) -> None:
+    lines = board(benchmark, "bm25")
+    assert first(lines) == "1.000"
+    assert "3 queries" in lines
+
+
+def test_bpref_with_negative_grades_is_that_of_trec() -> None:
+    case = "bpref_with_negative_grades"
+    metrics = ("--run", CASES / case / "run.trec", "--metric", "bpref", "--metric", "MAP")
+    assert cells(board(f"{case}/benchmark", "bm25", options=metrics), "run")[:2] == [
+        "0.750",
+        "0.500",
+    ]
+
+
+def test_words_with_accents_are_words_in_both_spellings() -> None:
+    methods = ("bm25", "tf-idf", "bag-of-words")
+    lines = board("words_with_accents/benchmark", *methods)
+    for method in methods:
+        assert first(lines, method) == "1.000"
+        (run,) = Path().glob(f"cosqa-benchmarks/leaderboards/*/runs/{method}.trec")
+        assert Counter(line.split()[0] for line in run.read_text().splitlines()) == {
+            "q1": 1,
+            "q2": 1,
+        }
+
+
+@pytest.mark.parametrize("proxy", PROXIES, ids=str)
+def test_a_proxy_in_the_environment_stands_in_no_ones_way(proxy: dict[str, str]) -> None:
+    assert first(board("proxy_in_the_environment/benchmark", "bm25", env=proxy)) == "1.000"
+
+
+def test_checkpoints_of_t5_are_embedded_as_sentence_transformers_does(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds
+
+    printed("python", CASES / "checkpoint_of_t5" / "make.py", "made")
+    named = {name: f"checkpoint:{name}={tmp_path}/made/{name}?pooling=mean" for name in KINDS}
+    lines = board("checkpoint_of_t5/benchmark", *named.values())
+    texts = ["read json", "sort list of numbers", "parse date iso"]
+    for name, reference in named.items():
+        assert first(lines, name)
+        plain = SentenceTransformer(str(tmp_path / "made" / name))
+        found = encoders.get(reference)().encode(texts, "code", 1)
+        assert np.allclose(found, plain.encode(texts, normalize_embeddings=True), atol=1e-5)
+
+
+def test_a_key_is_sent_without_the_white_space_around_it() -> None:
+    for key in ("sk-x\r", "sk-x\n", " sk-x\t"):
+        with asked("key_with_a_line_end", key) as (lines, said):
+            assert set(said.read_text().splitlines()) == {"asked with 'Bearer sk-x'"}
+            assert re.search(r"single.* 1\.000", lines), lines
+
+
+def test_a_reply_that_quotes_the_other_verdict_is_no_such_verdict() -> None:
+    with asked("reply_with_two_objects", "sk-x") as (lines, _):
+        decided, accuracy, *_, precision = cells(lines, "single")[0:1] + cells(lines, "single")[3:6]
+        assert float(accuracy) == int(decided) / 5 > 0, "what is decided is decided rightly"
+        assert precision == "-", "and nothing is taken for an answer"
+
+
+def test_code_with_future_imports_compiles_once_imports_are_added() -> None:
+    lines = check("code_with_future_imports").splitlines()
+    assert [line.rpartition(" ")[2] for line in lines] == ["ok"] * 4
+
+
+def test_codesearchnet_is_read_after_gunzip() -> None:
+    case = CASES / "codesearchnet_unpacked_twice"
+    lines = printed(
+        "cosqa", "collect", "--source", "codesearchnet", "--path", case, "--source-option",
+        "documentation_queries=true", "--store", "store",
+    )  # fmt: skip
+    assert "2 queries and 2 codes" in lines
+
+
+def test_linked_folders_that_lead_outside_are_named(tmp_path: Path) -> None:
+    corpus, case = tmp_path / "corpus", CASES / "folder_of_links"
+    corpus.mkdir()
+    (corpus / "project").symlink_to(case / "elsewhere")
+    (corpus / "loop").symlink_to(corpus)
+    options = ("--source-option", "documentation_queries=0", "--source-option", "filters=parseable")
+    lines = printed(
+        "cosqa", "collect", "--source", "python-source", "--path", corpus, "--queries",
+        case / "queries.jsonl", *options, "--store", "store", status=1,
+    )  # fmt: skip
+    assert "link" in lines
+    assert "corpus/project" in lines
+
+
+def test_queries_in_two_spellings_are_one() -> None:
+    assert check("queries_in_two_spellings").splitlines() == [
+        "distinct queries: 1", "training data: refused",
+    ]  # fmt: skip
+
+
+def test_white_space_at_line_ends_within_texts_is_kept() -> None:
+    case = "text_with_white_space_at_line_ends"
+    lines = printed(
+        "cosqa", "collect", "--source", "jsonl", "--path", CASES / case, "--store", "store"
+    )
+    assert "3 codes" in lines
+    given, kept = (line.partition(": ")[2].strip() for line in check(case, "store").splitlines())
+    assert given == kept
+
+
+def test_right_codes_of_a_query_are_not_its_wrong_ones_in_training() -> None:
+    data = CASES / "training_with_several_matches" / "data"
+    printed(
+        "cosqa", "train", "--data", data, "--base", "minilm", "--name", "several",
+        "--epochs", "10", "--learning-rate", "3e-4", "--store", "store",
+    )  # fmt: skip
+    trained = Path("cosqa-benchmarks/encoders/several/training.json")
+    losses = json.loads(trained.read_text())["history"]["losses"]
+    assert losses[-1][1] < 0.4
