@@ -1,8 +1,8 @@
 """The journal of what is paid for: replies, what was spent and paces, in one SQLite file.
 
-Any number of processes and tasks share it. A change is whole or not made, and so is what belongs
-together: it is one change. Those that are handed over while others are on their way to the disk go
-there together, so that hundreds in flight share one wait for it.
+It lies on a disk of this machine, and any number of its processes share it. A change is whole or
+not made, and so is what belongs together: it is one change. Those that are handed over while others
+are on their way to the disk go there together, so that hundreds in flight share one wait for it.
 
 A file that is empty or damaged is an error, never nothing spent. Another may have made it: what it
 has beside our tables, such as a trigger, is refused, and none of its rows takes more memory than a
@@ -11,7 +11,9 @@ reply can.
 
 import logging
 import os
+import random
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,12 +27,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from infra.atomic import sync
 from infra.errors import DiskFullError, UnrecordableError
-from infra.key_locks import Claims
-from infra.sqlite import begin, connect
 
 _MARK = 0x436F5351  # in the head of the file
 _TABLES = f"""
 PRAGMA application_id = {_MARK};
+PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE replies (
     number  INTEGER PRIMARY KEY,
@@ -56,6 +57,7 @@ COMMIT;
 """
 _NAME_ENDS = bytes.fromhex("d9d505f920a163d7")  # SQLite's file format, section 3
 _LEAST_SIZE = 512
+_WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # that another process may write
 _LARGEST = 2**28  # bytes of a content: the longest reply, each character escaped
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -100,12 +102,10 @@ class Journal:
 
     Attributes:
         file: The file.
-        claims: Who asks for what now, and whether anybody does.
     """
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.claims = Claims(file.with_suffix(".lock"))
         self._reader, self._writer = _Connection(file), _Connection(file)
         self._reading, self._guard = Lock(), Lock()
         self._is_checked = False
@@ -176,9 +176,8 @@ class Journal:
         return end
 
     def close(self) -> None:
-        """Make the changes that were handed over, and give up what is claimed."""
+        """Make the changes that were handed over, and close the file."""
         self._thread.submit(self._writer.close).result()
-        self.claims.close()
         with self._reading:
             self._reader.close()
 
@@ -262,7 +261,7 @@ def _is_there(file: Path) -> bool:
         sqlite3.DatabaseError: Something has lost it.
     """
     log, index, undo = (file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))
-    for made in (log, index, undo, file.with_suffix(".lock")):
+    for made in (log, index, undo):
         if made.is_symlink() or made.exists() > made.is_file():  # SQLite would write there, or wait
             raise _damage(f"{made} is a link, or no file")
     if undo.exists() and _names_another(undo):
@@ -302,6 +301,45 @@ def _make(file: Path) -> None:
         with suppress(FileExistsError):
             os.link(new, file)
     sync(file.parent)
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Return a connection to a SQLite file that processes share, in autocommit mode.
+
+    Raises:
+        sqlite3.Error: The file cannot be opened, or is no database.
+    """
+    connection = sqlite3.connect(
+        file, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA journal_mode = WAL")
+    return connection
+
+
+def begin(connection: sqlite3.Connection, file: Path) -> None:
+    """Begin a transaction that writes, once no other process does.
+
+    SQLite's own wait for its turn sleeps ever longer, up to a tenth of a second.
+
+    Raises:
+        sqlite3.Error: The file cannot be written, or another process writes for too long.
+    """
+    connection.execute("PRAGMA busy_timeout = 0")
+    started, has_warned = time.monotonic(), False
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            waited_s = time.monotonic() - started
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or waited_s >= _LOCK_TIMEOUT_S:
+                raise
+        else:
+            break
+        if waited_s >= _WARNING_S and not has_warned:
+            has_warned = True
+            _log.warning("waiting for a process that has locked %s for %.0f s", file, waited_s)
+        time.sleep(random.uniform(0.001, 0.004))  # noqa: S311 - spreads retries, no security
+    connection.execute(f"PRAGMA busy_timeout = {1_000 * _LOCK_TIMEOUT_S:.0f}")
 
 
 def _open(file: Path) -> sqlite3.Connection:
@@ -447,6 +485,7 @@ def snapshot(file: Path, target: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with closing(_open(file)) as source:
                 source.execute("VACUUM INTO ?", [str(target)])
+            connect(target).close()  # from now on with a write-ahead log, as all others
             sync(target)
 
 

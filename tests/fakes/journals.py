@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from agents.llm.ledger import JournalLedger
-from infra.sqlite import connect
+from infra.journal import connect
 
 
 def spend(ledger: JournalLedger, tokens: int, usd: float | None) -> None:

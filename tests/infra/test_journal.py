@@ -1,7 +1,4 @@
-"""Laws of the journal: a change is whole or not made, and damage is never nothing.
-
-Covers `infra.sqlite`.
-"""
+"""Laws of the journal: a change is whole or not made, and damage is never nothing."""
 
 import os
 import signal
@@ -23,26 +20,24 @@ from infra.errors import DiskFullError, UnrecordableError
 from infra.journal import (
     Journal,
     Money,
+    begin,
+    connect,
     fault_of,
     keep_all,
     money,
     packed,
     snapshot,
 )
-from infra.sqlite import begin, connect
 from tests.fakes.journals import pack
 from tests.fakes.small_disk import small_disk
 
 KEYS = [f"{number:020x}" for number in range(2_000)]
-MODES = pytest.mark.parametrize("mode", ["WAL", "TRUNCATE"])
 
 WRITER = """
 import sys
 from functools import partial
 from pathlib import Path
-import infra.sqlite
 from infra.journal import Journal, keep_all, money, packed
-infra.sqlite.journal_mode = lambda _: sys.argv[3]
 journal = Journal(Path(sys.argv[1]))
 def change(tx, key):
     keep_all(tx, packed([(key, key.encode() * 20)]))
@@ -85,19 +80,12 @@ def count_replies(file: Path) -> int:
     return int(kept)
 
 
-def on_a_disk_of(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    """Let files be as on a disk of this machine (WAL), or of a network."""
-    monkeypatch.setattr("infra.sqlite.journal_mode", lambda _: mode)
-
-
-@MODES
 def test_processes_killed_while_they_write_leave_each_change_whole_or_not_made(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch, mode: str
+    journal: Journal,
 ) -> None:
-    on_a_disk_of(monkeypatch, mode)
     command = [sys.executable, "-c", WRITER, str(journal.file)]
     writers = [
-        subprocess.Popen([*command, name, mode], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True)
         for name in ("aa", "bb")
     ]
     said: list[str] = []
@@ -310,14 +298,12 @@ def test_on_a_full_disk_changes_fail_and_what_was_changed_stays(tmp_path: Path) 
         journal.close()
 
 
-@MODES
 def test_a_process_that_hangs_with_the_lock_is_an_error_and_not_silence(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: str
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    on_a_disk_of(monkeypatch, mode)
     journal.keep("ab", b"content").result()
-    monkeypatch.setattr("infra.sqlite._WARNING_S", 0.0)
-    monkeypatch.setattr("infra.sqlite._LOCK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("infra.journal._WARNING_S", 0.0)
+    monkeypatch.setattr("infra.journal._LOCK_TIMEOUT_S", 0.5)
     with closing(connect(journal.file)) as hanging:
         begin(hanging, journal.file)
         with pytest.raises(UnrecordableError, match=r"locked by another process.*end that\s+proc"):
@@ -327,26 +313,22 @@ def test_a_process_that_hangs_with_the_lock_is_an_error_and_not_silence(
     journal.keep("ac", b"more").result()
 
 
-@MODES
 def test_what_is_to_survive_a_loss_of_power_waits_for_the_disk(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch, mode: str
+    journal: Journal,
 ) -> None:
-    on_a_disk_of(monkeypatch, mode)
     for durable, synchronous in ((True, 2), (False, 1)):
         journal.write(lambda _: None, durable=durable).result()
         connection = journal._writer.opened(make=False)
         assert connection.execute("PRAGMA synchronous").fetchone() == (synchronous,)
-        assert connection.execute("PRAGMA journal_mode").fetchone() == (mode.lower(),)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@MODES
 def test_a_snapshot_is_of_one_moment_and_ends_while_others_write(
-    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+    journal: Journal, tmp_path: Path
 ) -> None:
-    on_a_disk_of(monkeypatch, mode)
     journal.keep("ff", os.urandom(5_000_000)).result()
     copying = Thread(target=snapshot, args=(journal.file, tmp_path / "copy" / "journal.sqlite"))
-    command = [sys.executable, "-c", WRITER, str(journal.file), "aa", mode]
+    command = [sys.executable, "-c", WRITER, str(journal.file), "aa"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
@@ -418,9 +400,7 @@ def test_a_content_without_end_is_absent(
     assert "bb" in caplog.text
 
 
-@pytest.mark.parametrize(
-    "end", [".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".lock"]
-)
+@pytest.mark.parametrize("end", [".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal"])
 def test_nothing_is_written_where_a_link_leads(journal: Journal, tmp_path: Path, end: str) -> None:
     elsewhere = tmp_path / "elsewhere" / "file"
     elsewhere.parent.mkdir()

@@ -21,8 +21,8 @@ from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import Reply
 from infra.errors import LanguageModelError, UnrecordableError
+from infra.journal import begin
 from infra.settings import LanguageModelSettings, StoreSettings
-from infra.sqlite import begin
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
 from tests.fakes.journals import journal_text, pack
 from tests.fuzzing import seeds

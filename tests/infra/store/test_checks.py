@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StoreLockedError, StoreVersionError
-from infra.sqlite import connect
+from infra.journal import connect
 from infra.store import Database
 from infra.store.check import faults_of, row_counts
 from infra.store.database import connected
