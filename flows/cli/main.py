@@ -16,7 +16,7 @@ import typer
 
 from flows.cli.lazy import Command, Group, LazyGroup
 from flows.cli.output import hide_tracebacks, print_error
-from flows.runtime import last_calls
+from flows.runtime import when_stopped
 from infra.working_folder import refuse_prefect_settings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
-_STOPPING_S, _TELLING_S = 4.0, 1.0
+_STOPPING_S = 4.0
 # What a user has set for other work: flows tried again without a condition, results as pickles in
 # the store, errors in place of log lines.
 _PREFECT = {
@@ -376,7 +376,7 @@ def ended_soon_after_signals() -> Iterator[None]:
     """End this process seconds after Ctrl-C or SIGTERM in the ``with``, whatever it waits for.
 
     That is Ray, which starts and notices a lost worker in half a minute. It ends with this process,
-    and so does a private Prefect server, which is told before that the run is cancelled; what was
+    and so does a private Prefect server, which is told at once that the run is cancelled; what was
     finished is kept as after a crash.
     """
     heard, told = os.pipe()
@@ -386,10 +386,9 @@ def ended_soon_after_signals() -> Iterator[None]:
     def end() -> None:
         while number := os.read(heard, 1):
             if number[0] in (signal.SIGINT, signal.SIGTERM):
-                sleep(_STOPPING_S - _TELLING_S)
-                for call in last_calls:
+                for call in when_stopped:
                     Thread(target=call, daemon=True).start()
-                sleep(_TELLING_S)
+                sleep(_STOPPING_S)
                 os.write(2, _STOPPED_MESSAGE.encode())
                 os._exit(_STOPPED)
         os.close(heard)

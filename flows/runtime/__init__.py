@@ -6,5 +6,5 @@ share, ``writing`` the lease under which they write, ``approval`` how people app
 
 from collections.abc import Callable
 
-# What is called once a signal has been heard and this process is about to be ended.
-last_calls: list[Callable[[], object]] = []
+# What is called, in threads, once a signal has been heard that ends this process seconds later.
+when_stopped: list[Callable[[], object]] = []

@@ -51,7 +51,7 @@ from prefect.settings import (
 from prefect.states import Cancelled, Pending
 from prefect.utilities.callables import get_call_parameters
 
-from flows.runtime import last_calls
+from flows.runtime import when_stopped
 from flows.runtime.runs import arguments_of
 from infra.atomic import atomic_write
 from infra.errors import SettingsError
@@ -139,16 +139,16 @@ def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN
 
 @contextmanager
 def _cancelled_by_signals(run: UUID) -> Iterator[None]:
-    """Cancel a run that a signal ends in the ``with``, at the latest before its process ends."""
+    """Cancel a run that a signal ends in the ``with``: at once, and when its own end is told."""
     cancel = partial(copy_context().run, _cancel, run)  # in a thread, which knows no server else
-    last_calls.append(cancel)
+    when_stopped.append(cancel)
     try:
         yield
     except KeyboardInterrupt:
         _cancel(run)
         raise
     finally:
-        last_calls.remove(cancel)
+        when_stopped.remove(cancel)
 
 
 def _cancel(run: UUID) -> None:

@@ -8,10 +8,12 @@ import os
 import pty
 import select
 import signal
+import sqlite3
 import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -116,6 +118,20 @@ def stopped(world: World, command: str, by: str, is_reached: Callable[[str, int]
     return terminal.shown
 
 
+def assert_cancelled(home: Path) -> None:
+    """The run is cancelled, and nothing in it runs or has crashed."""
+    with closing(sqlite3.connect(home / "prefect.db")) as database:
+        runs = database.execute(
+            "SELECT state_type FROM flow_run WHERE parent_task_run_id IS NULL"
+        ).fetchall()
+        tasks = database.execute(
+            "SELECT state_type, task_run.name FROM task_run JOIN flow_run "
+            "ON flow_run.id = flow_run_id WHERE parent_task_run_id IS NULL"
+        ).fetchall()
+    assert runs == [("CANCELLED",)]
+    assert {state for state, _ in tasks} <= {"COMPLETED", "CANCELLED"}, tasks
+
+
 @pytest.mark.parametrize(
     ("moment", "ends"),
     [
@@ -152,6 +168,8 @@ def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(
         return model.calls if moment == "judging" else moment in shown
 
     shown = stopped(world, command, ends, is_reached)
+    if moment != "start":
+        assert_cancelled(folder / "prefect")
     assert "stopped: what is finished is kept; the same command goes on" in shown
     assert "Traceback" not in shown
     model.follow([rule("exact_judge", REPLY)])
