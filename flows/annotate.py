@@ -45,7 +45,7 @@ def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
         )
         found.result()
     judged, _ = judge_candidates(AnnotationRun(source.search, recipe, ready.settings), [found])
-    return Completed(data=recipe, message=str(judged))
+    return Completed(data=recipe, message=f"{ready.settings.source.title}: {judged}")
 
 
 def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs, Steps]:

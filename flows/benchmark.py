@@ -6,7 +6,7 @@ from prefect.states import Completed
 from flows.annotate import judge_candidates
 from flows.collect import collect_candidates
 from flows.evaluate import score_benchmarks
-from flows.publish import publish_labels
+from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.rounds import AnnotationRun
@@ -31,4 +31,6 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
         run = AnnotationRun(source.search, recipe, ready.settings)
         judged, steps = judge_candidates(run, steps)
     exported = publish_labels(ready, source, steps)
-    return Completed(data=score_benchmarks(ready, source, exported), message=str(judged))
+    told = f"{judged}; {export_sentence(ready, source, exported)}"
+    report = score_benchmarks(ready, source, exported)
+    return Completed(data=report, message=f"{ready.settings.source.title}: {told}")

@@ -1,9 +1,12 @@
 """The collect flow: sources, vectors, candidates."""
 
-from prefect import flow
+from prefect import State, flow
+from prefect.states import Completed
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
 from flows.runtime.writing import writing
+from infra.store.candidates import count_unjudged
+from tasks.reports.text import counted
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
@@ -12,13 +15,19 @@ from tasks.stages.preflight import Ready, check_ready
 
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
-def collect(settings: FlowSettings = None) -> CollectedSource:
+def collect(settings: FlowSettings = None) -> State[CollectedSource]:
     """Read the source, embed its texts, and find the candidates of every query.
 
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    return collect_candidates(check_ready(settings))[0]
+    ready = check_ready(settings)
+    source, _ = collect_candidates(ready)
+    name, told = source.main.name, counted(source.main.codes, "codes")
+    if ready.settings.annotation.agents:
+        pairs, queries = count_unjudged(ready.database, source.search.search_id, name)
+        told = f"{counted(queries, 'new queries')}, {counted(pairs, 'pairs')} to judge"
+    return Completed(data=source, message=f"{name}: {told}")
 
 
 def collect_candidates(ready: Ready) -> tuple[CollectedSource, Steps]:

@@ -683,8 +683,8 @@ class Leaderboard(Methods, Metrics, Checkpoints, Unjudged, Judge, Store, Output)
 
     benchmark: Path = ask(
         "Folder of an exported benchmark, or a BEIR folder (or its qrels/SPLIT.tsv).", "",
-        "Benchmark", default=..., metavar="FOLDER",
-        examples=["cosqa-benchmarks/python-source-documentation"],
+        "Benchmark", metavar="FOLDER", unset="the only one that was exported",
+        examples=["cosqa-benchmarks/python-source-documentation"], validate_default=True,
     )  # fmt: skip
     runs: tuple[Path, ...] = ask(
         "Rankings of a method made elsewhere, as a TREC run; the file's name without its ending "
@@ -697,6 +697,26 @@ class Leaderboard(Methods, Metrics, Checkpoints, Unjudged, Judge, Store, Output)
         "Encoder to score beside the lexical methods where no --method is given.",
         "search.encoders", default=(), panel=_SCORING, **_ENCODERS,
     )  # fmt: skip
+
+    @field_validator("benchmark", mode="before")
+    @classmethod
+    def _the_only_one(cls, folder: object, info: ValidationInfo) -> object:
+        """Return the folder that is given, else that of the only benchmark in the store.
+
+        Raises:
+            SettingsError: The store has none, or several.
+        """
+        if folder is not None:
+            return folder
+        from infra.store import benchmarks, open_database, require_store  # noqa: PLC0415 - heavy
+
+        store = load_settings({"store": {"folder": info.data.get("store")}}).store
+        require_store(store)
+        known = benchmarks.exported_folders(open_database(store))
+        if len(known) == 1:
+            return known[0]
+        which = f"{store.folder} has {', '.join(known) or 'none'}"
+        raise SettingsError(f"--benchmark FOLDER says which benchmark is meant: {which}")
 
 
 class Diff(Methods, Metrics, Checkpoints, Store, Output):

@@ -1,30 +1,40 @@
 """The publish flow: exports of the labelled benchmarks."""
 
-from prefect import flow
+from prefect import State, flow
+from prefect.states import Completed
 
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.preflight import Ready, check_ready, collected_source
-from tasks.stages.publish import publish_benchmark
+from tasks.stages.publish import publish_benchmark, why_nothing
+
+Exported = list[tuple[Published | None, Steps]]
 
 
 @flow(name="publish", flow_run_name=run_name)
-def publish(settings: FlowSettings = None) -> list[Published]:
-    """Export a benchmark for each collection and each origin of its labels.
+def publish(settings: FlowSettings = None) -> State[list[Published]]:
+    """Export a benchmark for each collection and each origin of its labels; say which.
 
     Args:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    exported = publish_labels(ready, collected_source(ready))
-    return [published for published, _ in exported if published]
+    source = collected_source(ready)
+    exported = publish_labels(ready, source)
+    told = f"{ready.settings.source.title}: {export_sentence(ready, source, exported)}"
+    return Completed(data=[published for published, _ in exported if published], message=told)
 
 
-def publish_labels(
-    ready: Ready, source: CollectedSource, after: Steps = ()
-) -> list[tuple[Published | None, Steps]]:
+def export_sentence(ready: Ready, source: CollectedSource, exported: Exported) -> str:
+    """Return which benchmarks were exported, or why none was."""
+    if names := ", ".join(published.name for published, _ in exported if published):
+        return f"exported as {names}"
+    return f"nothing exported: {why_nothing(ready.database, source, ready.settings.publish)}"
+
+
+def publish_labels(ready: Ready, source: CollectedSource, after: Steps = ()) -> Exported:
     """Export the labels of a source's collections, of the agents those by the last used recipe.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 from flows.cli.annotators import print_rounds
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Generate, Pipeline
-from flows.runtime.prefect_server import flow_result
+from flows.runtime.prefect_server import flow_result, flow_state
 from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.reference import lasting_settings
@@ -15,6 +15,7 @@ from infra.store import open_database
 from infra.store.benchmarks import count_stage_runs
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
+from tasks.reports.text import counted
 from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import GenerationPlan, plan_generation
@@ -76,7 +77,10 @@ def run_flow(options: Pipeline) -> None:
         return
     database = open_database(settings.store)
     before = count_stage_runs(database)
-    result = flow_result(name, options)
+    ended = flow_state(name, options)
+    result = ended.result()
+    if ended.message:
+        say(ended.message)
     if count_stage_runs(database) == before:
         say(_nothing_left(name, settings))
     if name in _ANNOTATE and settings.annotation.rounds > 1:
@@ -102,9 +106,10 @@ def _is_done(name: str, settings: Settings) -> bool:
 
 def _nothing_left(name: str, settings: Settings) -> str:
     """Return why a run found nothing to do: all is done, or what is left is not to be taken."""
+    what = settings.source.title
     if name in _ANNOTATE and settings.annotation.agents and (why := left_over(settings)):
-        return f"Nothing was left to do now: {why}."
-    return "Nothing was left to do: everything is up to date."
+        return f"Nothing was left to do now for {what}: {why}."
+    return f"Nothing was left to do for {what}: everything is up to date."
 
 
 def print_report(report: WrittenReport) -> None:
@@ -154,10 +159,10 @@ def left_over(settings: Settings) -> str:
         return ""
     waiting = sum(item.not_due for item in plan.reasons)
     parts = [
-        f"{waiting:,} failed pairs wait for another try (`--reason failed` takes them now)"
-        * bool(waiting),
-        f"{plan.pending:,} pairs are pending for reasons that are not taken (`--plan` shows them)"
-        * bool(plan.pending),
+        f"waiting for another try: {counted(waiting, 'failed pairs')} (`--reason failed` takes "
+        "them now)" * bool(waiting),
+        f"pending for reasons that are not taken: {counted(plan.pending, 'pairs')} (`--plan` shows "
+        "them)" * bool(plan.pending),
     ]
     return " and ".join(filter(None, parts))
 

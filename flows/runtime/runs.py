@@ -36,7 +36,17 @@ SIDE_BY_SIDE = cast(
     "TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=min(4, os.cpu_count() or 1))
 )
 _LONGEST = 200
-_SUBJECTS = ("benchmark", "before", "truth", "data", "queries", "codes", "preset", "source")
+_SUBJECTS = (
+    "collection",
+    "benchmark",
+    "before",
+    "truth",
+    "data",
+    "queries",
+    "codes",
+    "preset",
+    "source",
+)
 
 
 def _refuse_key(value: object) -> object:

@@ -168,6 +168,12 @@ def record_benchmark(database: Database, published: Published) -> None:
         tx.insert("benchmarks", [published.model_dump()])
 
 
+def exported_folders(database: Database) -> list[str]:
+    """Return the folders of all exports that are there."""
+    folders = database.column("SELECT DISTINCT folder FROM benchmarks ORDER BY folder")
+    return [folder for folder in folders if Path(folder).is_dir()]
+
+
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
     """Return the export with this id, or None."""
     query = "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?"

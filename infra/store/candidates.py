@@ -64,6 +64,21 @@ def queries_without_candidates(
     )
 
 
+def count_unjudged(database: Database, search_id: SearchId, collection: str) -> tuple[int, int]:
+    """Return how many pairs of a search nobody has judged, and how many queries have no others."""
+    with database.transaction() as tx:
+        ((pairs, queries),) = tx.rows(
+            "WITH judged AS (SELECT DISTINCT query_id, code_id FROM annotations "
+            "WHERE status <> 'failed'), found AS (SELECT query_id, count(*) AS pairs, "
+            "count(judged.code_id) AS judged FROM candidates SEMI JOIN "
+            "(SELECT query_id FROM collection_queries WHERE collection = ?) USING (query_id) "
+            "LEFT JOIN judged USING (query_id, code_id) WHERE search_id = ? GROUP BY query_id) "
+            "SELECT coalesce(sum(pairs - judged), 0), count(*) FILTER (judged = 0) FROM found",
+            [collection, search_id],
+        )
+    return int(pairs), int(queries)
+
+
 def add_candidates(
     database: Database, search_id: SearchId, new_candidates: Sequence[Candidate]
 ) -> None:

@@ -23,6 +23,13 @@ def count(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def counted(number: int, things: str) -> str:
+    """Return a number of things, whose plural is given: "1 query", "2,000 new codes"."""
+    if number == 1:
+        things = re.sub(r"(?:(ie)|(?<=ch|sh|ss)e)?s$", lambda end: "y" if end[1] else "", things)
+    return f"{number:,} {things}"
+
+
 def cost(dollars: float | None) -> str:
     """Return an amount in dollars: to the cent, or to two significant digits below 10 cents."""
     if dollars is None:
@@ -61,8 +68,8 @@ def rate(part: int, whole: int) -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """Return what was counted in words: "3 labels, 1 relevant"; "nothing" without any."""
-    return ", ".join(f"{n:,} {words(what)}" for what, n in counts.items() if n) or "nothing"
+    """Return what was counted in words: "1 label, 1 relevant"; "nothing" without any."""
+    return ", ".join(counted(n, words(what)) for what, n in counts.items() if n) or "nothing"
 
 
 def words(identifier: str) -> str:

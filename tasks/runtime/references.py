@@ -3,6 +3,7 @@
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import StoredCollection
+from tasks.reports.text import counted
 
 
 class SearchReference(Record):
@@ -66,5 +67,6 @@ class JudgedPairs(Record):
     def __str__(self) -> str:
         """Return a sentence: ``12 of 200 pairs failed, most often: connection lost``."""
         if not self.failed:
-            return f"{self.pairs:,} pairs judged"
-        return f"{self.failed:,} of {self.pairs:,} pairs failed, most often: {self.most_often}"
+            return f"{counted(self.pairs, 'pairs')} judged"
+        pairs = counted(self.pairs, "pairs")
+        return f"{self.failed:,} of {pairs} failed, most often: {self.most_often}"

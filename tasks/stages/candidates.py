@@ -20,6 +20,7 @@ from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus, vectors
 from infra.store.corpus import StoredCollection
 from tasks.encoders import Vectors, encoders
+from tasks.reports.text import counted
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
@@ -108,8 +109,9 @@ def find_candidates(
         ) as bar:
             _search(database, search, groups, settings, bar)
     get_run_logger().info(
-        "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
-    )
+        "%s: %s searched for %s", collection.name, counted(collection.codes, "codes"),
+        counted(len(queries), "queries"),
+    )  # fmt: skip
     # A run by an index says nothing of the time of an exact search.
     by_index = "" if settings.index == "exact" else f" by {settings.index}"
     stage_name = f"find candidates{by_index}"

@@ -13,7 +13,7 @@ from infra.settings import SourceSettings
 from infra.store import Database, benchmarks, corpus
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
-from tasks.reports.text import tally
+from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Retries, stage
 from tasks.runtime.progress import open_ended_progress
 from tasks.sources import Part, open_source
@@ -85,8 +85,9 @@ def collect_source(
     for collection in stored:
         content = contents[collection.name]
         logger.info(
-            "%s: %s queries and %s codes are read; left out: %s", collection.name,
-            f"{collection.queries:,}", f"{collection.codes:,}", tally(content.dropped),
+            "%s: %s and %s read; left out: %s", collection.name,
+            counted(collection.queries, "queries"), counted(collection.codes, "codes"),
+            tally(content.dropped),
         )  # fmt: skip
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)

@@ -18,7 +18,6 @@ from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
-from tasks.reports.text import pace
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_events import artifact_key
@@ -164,8 +163,6 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         return
     stage_name = f"embed with {work.encoder}"
     benchmarks.record_stage_run(work.database, name, stage_name, writer.computed, started)
-    per_minute = 60 * writer.computed / (time.monotonic() - started)
-    run_logger(__name__).info("texts embedded by %s: %s", work.encoder, pace(per_minute))
 
 
 def _with_origins(error: TextsDeclinedError, database: Database) -> TextsDeclinedError:

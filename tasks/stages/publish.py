@@ -29,13 +29,15 @@ from tasks.benchmarks import (
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
-from tasks.reports.text import tally
+from tasks.reports.text import counted, tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.labels import (
     LabelSet,
     current_labels,
+    label_sets,
     labelled_benchmark,
     with_split,
 )
@@ -151,10 +153,19 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
 def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
     if left_out := dropped.get(UNLICENSED):
         get_run_logger().warning(
-            "%s is published without %s codes whose licence is unknown or does not permit "
+            "%s is published without %s whose licence is unknown or does not permit "
             "redistribution, and their labels: add a LICENSE file, or --include-unlicensed",
-            name, f"{left_out:,}",
+            name, counted(left_out, "codes"),
         )  # fmt: skip
+
+
+def why_nothing(database: Database, source: CollectedSource, settings: PublishSettings) -> str:
+    """Return why no label of a source is exported, such as "116 codes without a licence"."""
+    for labels in label_sets(database, source):
+        left_out = without_unlicensed(labelled_benchmark(database, labels, settings)).dropped
+        if number := left_out.get(UNLICENSED):
+            return f"{counted(number, 'codes')} without a licence that permits redistribution"
+    return "no labels"
 
 
 def removed_labels(

@@ -100,8 +100,16 @@ class Deployed:
         self.bounds: list[tuple[int | None, float | None]] = []
         self.then: Callable[[], object] = lambda: None
         self.flow: Flow[..., Any] = entries.annotate
-        made = client.create_deployment(client.create_flow(self.flow), "asks", tags=["cosqa"])
-        self.run_id = client.create_flow_run_from_deployment(made).id
+        self.deployment = client.create_deployment(
+            client.create_flow(self.flow), settings.store.folder.name, tags=["cosqa"]
+        )
+        self.begin()
+
+    def begin(self, **parameters: Any) -> UUID:
+        """Start another run, which is the one that is worked on from now on."""
+        made = self.client.create_flow_run_from_deployment(self.deployment, parameters=parameters)
+        self.run_id = made.id
+        return made.id
 
     def annotate(self, *_: object) -> None:
         """Stand in for the flow: plan, have the plan approved, and go on."""
@@ -154,6 +162,19 @@ def test_a_run_waits_suspended_with_the_plan_above_a_form_and_goes_on_as_approve
     assert deployed.run.state_name == "Resuming"
     assert deployed.work().state_name == "Completed"
     assert deployed.bounds == [(240, 3.0)], "what has come up is not approved"
+
+
+def test_of_two_runs_that_one_event_has_started_one_waits(
+    deployed: Deployed, client: SyncPrefectClient
+) -> None:
+    first, second = deployed.begin(path="a"), deployed.begin(path="a")
+    other = deployed.begin(path="b")
+    for run in (second, other, first):  # in whatever order they come
+        deployed.run_id = run
+        deployed.work()
+    ended = [client.read_flow_run(run).state for run in (second, other, first)]
+    assert [state and state.name for state in ended] == ["Suspended", "Suspended", "Completed"]
+    assert "Skipped: another run" in str(ended[2] and ended[2].message)
 
 
 def test_a_declined_run_ends_as_completed_and_judges_nothing(deployed: Deployed) -> None:

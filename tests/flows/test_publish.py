@@ -10,14 +10,34 @@ from typing import Any
 import pytest
 from prefect import flow
 
+from infra.ids import SearchId
+from infra.records import Query
 from infra.settings import PublishSettings
 from infra.store.benchmarks import Published
+from infra.store.candidates import count_unjudged
 from tasks.benchmarks import Benchmark, verify_export
 from tasks.runtime.caching import prepare_run
 from tasks.stages import publish
 from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
-from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
+from tests.tasks.stages.generate.world import (
+    QUERIES,
+    ROUNDS,
+    SEARCH,
+    also_collected,
+    judged_store,
+    label,
+)
+
+
+def test_what_is_left_to_judge_and_why_nothing_is_exported_is_known(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+    said = "2 codes without a licence that permits redistribution"
+    assert publish.why_nothing(database, source, PublishSettings()) == said
+    assert count_unjudged(database, SEARCH, "c") == (0, 0)
+    queries = (*QUERIES[:1], Query.of("new"))
+    other = also_collected(database, "d", queries=queries, search=SearchId("other"))
+    assert count_unjudged(database, other.search.search_id, "d") == (2, 1)
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -57,7 +57,7 @@ def test_what_was_done_is_not_done_again_and_what_was_not_is(
         again = world.run_alone("benchmark")
         assert again.returncode == 0, again.stdout
         told = [line for line in again.stdout.splitlines() if line != "starting …"]
-        assert told[0] == "Nothing was left to do: everything is up to date."
+        assert told[0] == "Nothing was left to do for jsonl: everything is up to date."
         assert [line.partition(":")[0] for line in told[1:]] == [
             "benchmark jsonl", "benchmark jsonl-agents", "report",
         ]  # fmt: skip

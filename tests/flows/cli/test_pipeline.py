@@ -267,6 +267,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
 
     for name in ("collect_candidates", "judge_candidates", "publish_labels", "score_benchmarks"):
         monkeypatch.setattr(module, name, lambda *_, name=name: note(name))
+    monkeypatch.setattr(module, "export_sentence", lambda *_: "")
     module.benchmark.fn(without_agents)
     assert done == ["collect_candidates", "publish_labels", "score_benchmarks"]
 

@@ -116,5 +116,5 @@ def test_a_run_that_did_nothing_says_what_is_pending_for_reasons_that_it_does_no
         }
     )
     assert left_over(settings) == (
-        "3 pairs are pending for reasons that are not taken (`--plan` shows them)"
+        "pending for reasons that are not taken: 3 pairs (`--plan` shows them)"
     )

@@ -32,6 +32,8 @@ def test_a_cost_is_known_to_two_digits_or_unknown(dollars: float | None, expecte
         ({"undecided": 0}, "nothing"),
         ({"labels": 1_200, "queries_with_relevant": 3, "failed": 0},
          "1,200 labels, 3 queries with relevant"),
+        (dict.fromkeys(("codes", "queries", "matches", "passes", "relevant"), 1),
+         "1 code, 1 query, 1 match, 1 pass, 1 relevant"),
     ],
 )  # fmt: skip
 def test_what_was_counted_is_said_in_words(counts: dict[str, int], expected: str) -> None:
