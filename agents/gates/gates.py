@@ -31,7 +31,7 @@ def reason_of(report: OracleReport) -> str:
 
     Surviving mutants are named, since they show what it does not test.
     """
-    lines = [f"{gate}: {fault}" for gate, fault in report.faults.items()]
+    lines = list(report.faults.values())
     if Gate.KILLS_MUTANTS in report.faults:
         lines += (
             f"a version of the code with this mistake passed as well: {change}"

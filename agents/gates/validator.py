@@ -18,6 +18,7 @@ from sandbox.base import NOT_SEPARABLE, Box
 _MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
 _IS_EMPTY = "the code returns empty containers alone: demand that, by == [] or len(…) == 0"
 _CHANGED = "the code changes arguments, of which expected values are made: make these before"
+_ON_STUBS = "the program tests what stands beside the code, and nothing of the code itself"
 _JUDGED = 3  # versions with something for nothing; where one of the others passes, all is said
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
@@ -72,6 +73,9 @@ class OracleValidator:
         report, faults = await self._run_on_mutants(pair.code.text, draft, result, box)
         faults = faults or self._faults_of_mutant_runs(report)
         limit = _limit_of(result, self._settings)
+        is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
+        if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
+            return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
         if faults := faults or await self._faults_of_emptiness(pair.code.text, draft, limit, box):
             return report.model_copy(update={"faults": faults})
         return report.model_copy(update=await self._run_apart(draft, result, box))
@@ -136,6 +140,16 @@ class OracleValidator:
                     break
         return report, {}
 
+    async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
+        """Return whether a mistake beside the code fails a program that none in the code fails."""
+        for mutant in self._language.mutants_of(draft.beside, self._settings.mutants):
+            broken = draft.model_copy(update={"beside": mutant.code})
+            code = self._module_of(pair.code.text, broken)
+            result = await box.run(draft.program, code=code, timeout_s=limit)
+            if result.outcome == "assertion_failed":
+                return True
+        return False
+
     async def _faults_of_control(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
@@ -153,7 +167,14 @@ class OracleValidator:
     async def _faults_of_emptiness(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return whether a program passes where nothing is returned in place of something."""
+        """Return whether a program passes where nothing is returned in place of something.
+
+        One that passes whatever is returned judges what else the code does.
+        """
+        replaced = self._language.replaced_of(code)
+        runs = [await self._run_on(mutant, draft, limit, box) for mutant in replaced]
+        if runs and all(run.outcome == "passed" for run in runs):
+            return {}
         for emptied, telling in self._language.emptied_of(code):
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
@@ -193,13 +214,12 @@ class OracleValidator:
         return self._language.with_beside(code, draft.beside, scaffolding=self._scaffolding)
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
-        settings, (low, high) = self._settings, report.mutation_interval or (0.0, 0.0)
+        settings, (_, high) = self._settings, report.mutation_interval or (0.0, 0.0)
         needed = min(settings.min_killed, max(report.judged - 1, 1))
         if report.killed >= needed and high >= settings.min_mutation_score:
             return {}
-        killed = f"{report.killed} of {report.judged}"
-        interval = f"80% confidence interval of the score {low:.2f} to {high:.2f}"
-        return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it ({interval})"}
+        killed = f"{report.killed} of {report.judged} versions of the code"
+        return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}
 
 
 def _limit_of(first: ExecutionResult, settings: GateSettings) -> float:

@@ -96,6 +96,10 @@ class Language(ABC):
     def signature_of(self, code: str) -> str:
         """Return the headers of a piece of code's functions and classes, "" where there is none."""
 
+    def translated(self, code: str) -> str:
+        """Return code of a former release in today's language; any other as it is."""
+        return code
+
     def scaffolded(self, code: str) -> str:
         """Return code with the imports and stubs that it lacks to be run on its own."""
         return code
@@ -123,6 +127,10 @@ class Language(ABC):
 
     def emptied_of(self, code: str) -> Sequence[tuple[Mutant, Mutant]]:  # noqa: ARG002
         """Return mutants that return nothing, each with one that raises where that differs."""
+        return ()
+
+    def replaced_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
+        """Return mutants that return another thing: who passes on all does not look at it."""
         return ()
 
     def filled_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default

@@ -100,6 +100,13 @@ def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
     return tuple(zip(made[::2], made[1::2], strict=True))
 
 
+def replaced_of(code: str) -> tuple[Mutant, ...]:
+    """Return mutants that return another thing in place of any value: None, then a bare object."""
+    values = ("(lambda value: None)", "(lambda value: value if value is None else object())")
+    texts = (_TEXT.format(emptied=emptied, tells=False) for emptied in values)
+    return _mutants(code, texts, "return x → return another thing")
+
+
 def filled_of(code: str) -> tuple[Mutant, ...]:
     """Return mutants that return something in place of empty containers.
 

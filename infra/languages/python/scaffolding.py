@@ -30,6 +30,7 @@ _SHIMS = {
     "long": "long = int",
     "raw_input": "raw_input = input",
     "unichr": "unichr = chr",
+    "cmp": "cmp = lambda one, other: (one > other) - (one < other)",
     "izip": "izip = zip",
     "iteritems": "iteritems = lambda table: iter(table.items())",
 }

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from agents.evidence import Attempt, Draft
-from agents.gates.gates import Gate, reason_of
+from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
 from infra.languages.python import Python
 from infra.languages.python.mutation import mutants_of
@@ -346,15 +346,57 @@ EMPTY = {
 }
 
 
+# Each does something and returns a container too.
+EFFECTS = {
+    "def f(x):\n    x.sort()\n    print(*x)\n    return x[:1]\n": [
+        ("x = [2, 1]\n    f(x)\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    _ = f(x)\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    assert len(f(x)) < 9 and x == [1, 2]", True),
+        ("x = [2, 1]\n    assert all(n == 1 for n in f(x) or []) and x == [1, 2]", True),
+        ("x = [2, 1]\n    for got in f(x):\n        assert got == 1\n    assert x == [1, 2]", True),
+    ],
+    "class Basket:\n    def __init__(self):\n        self.items = []\n"
+    "    def add(self, x):\n        self.items.append(x)\n        return [x]\n": [
+        ("b = f()\n    b.add(1)\n    assert b.items == [1]", False),
+        ("b = f()\n    assert set(b.add(1)) <= {1} and b.items == [1]", True),
+    ],
+    "import numpy as np\ndef f(x):\n    x.append(1)\n    return np.array(x)\n": [
+        ("x = [2]\n    assert (f(x) == [2, 1]).all() and x == [2, 1]", True),
+        ("import numpy as np\n    x = []\n    assert np.allclose(f(x), 1) and x == [1]", True),
+    ],
+}
+
+
 @pytest.mark.docker
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("code", EMPTY)
-async def test_what_is_always_empty_is_asked_for_where_it_is_judged(
+@pytest.mark.parametrize(
+    ("asserted", "told"),
+    [("f([1]) is None and size([1, 2]) == 2", "beside the code"), ("f([1]) == None", "only 0 of")],
+)
+async def test_a_program_that_tests_what_stands_beside_the_code_is_told_so(
+    sandbox: Sandbox, asserted: str, told: str
+) -> None:
+    code = "def f(x):\n    if size(x) > 9:\n        log(x)"
+    beside = "def log(x):\n    pass\ndef size(x):\n    return len(x) + 0"
+    program = f"from target import f, size\ndef test_it():\n    assert {asserted}\n"
+    async with sandbox.box(f"{beside}\n{code}") as box:
+        draft = Draft(reading="r", program=program, beside=beside)
+        pair = Pair(query=Query.of("q"), code=Code.of(code))
+        report = await VALIDATOR.validate(pair, draft, await box.run(program), box)
+    assert told in report.faults[Gate.KILLS_MUTANTS]
+    assert can_be_improved(report) == (told != "beside the code")
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("code", [*EMPTY, *EFFECTS])
+async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
     code: str, sandbox: Sandbox
 ) -> None:
     async with sandbox.box(code) as box:
-        for body, is_void in EMPTY[code]:
-            program = f"from target import f\ndef test_it():\n    {body}\n"
+        for body, is_void in {**EMPTY, **EFFECTS}[code]:
+            name = "Basket as f" if "Basket" in code else "f"
+            program = f"from target import {name}\ndef test_it():\n    {body}\n"
             assert (await box.run(program)).outcome == "passed", body
             draft = Draft(reading="r", program=program)
             faults = await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box)

@@ -1,0 +1,57 @@
+"""Code of Python 2 in today's Python, by fissix (lib2to3 as a package); nothing of it runs."""
+
+import ast
+import re
+from functools import cache
+from typing import Any
+
+from infra.languages.python.syntax import UNREADABLE, parse_or_none
+
+# Those whose change keeps the meaning; what else is gone the scaffolding gives (`xrange`, `cmp`).
+_FIXES = (
+    "dict", "except", "exec", "filter", "has_key", "map", "ne", "numliterals", "print", "raise",
+    "repr", "zip",
+)  # fmt: skip
+_OLD = re.compile(r"\.(?:iter(?:items|keys|values)|has_key)\(|\bcmp\s*=")
+
+
+def translated(code: str) -> str:
+    """Return the code in Python 3, or as it is: where it is that already, or nobody can read it."""
+    if parse_or_none(code) and not _OLD.search(code):
+        return code
+    try:
+        made = str(_tool().refactor_string(f"{code}\n", "code")).removesuffix("\n")
+    except Exception:  # noqa: BLE001 - a parser that meets any text
+        return code
+    tree = parse_or_none(made)
+    if not tree:
+        return code
+    if not any(map(_is_comparison, ast.walk(tree))):
+        return made
+    try:
+        return ast.unparse(_Keys().visit(tree))
+    except UNREADABLE:
+        return code
+
+
+@cache
+def _tool() -> Any:  # noqa: ANN401 - the package has no types
+    from fissix.refactor import RefactoringTool  # noqa: PLC0415 - it reads grammars for a second
+
+    return RefactoringTool([f"fissix.fixes.fix_{name}" for name in _FIXES])
+
+
+def _is_comparison(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg == "cmp"
+
+
+class _Keys(ast.NodeTransformer):
+    """Sorts by a key that compares as ``cmp`` would."""
+
+    def visit_keyword(self, node: ast.keyword) -> ast.keyword:
+        """Return ``key=functools.cmp_to_key(f)`` for ``cmp=f``."""
+        self.generic_visit(node)
+        if not _is_comparison(node):
+            return node
+        function = ast.parse("functools.cmp_to_key", mode="eval").body
+        return ast.keyword("key", ast.Call(function, [node.value], []))

@@ -1,0 +1,43 @@
+"""Laws of code of Python 2: it is translated where that can be done, and left as it is elsewhere.
+
+Covers `infra.languages.python.translation`.
+"""
+
+import sys
+from typing import Any
+
+import pytest
+
+from infra.languages.python import Python
+from infra.languages.python.translation import translated
+
+GIVES = {
+    "try:\n        print >>sys.stderr, `x`\n        raise ValueError, 'no'\n"
+    "    except ValueError, error:\n        return str(error)": "no",
+    "return [k for k, v in {1: 2}.iteritems()], {1: 2}.has_key(1), 1 <> 2": ([1], True, True),
+    "return sorted([1, 3, 2], cmp=lambda a, b: cmp(b, a))": [3, 2, 1],
+    "return 0777, 10L": (511, 10),
+    "exec 'y = 3'\n    return {3: 1}.keys()[0]": 3,
+}
+
+
+@pytest.mark.parametrize("body", GIVES)
+def test_code_of_python_2_gives_what_it_gave(body: str) -> None:
+    space: dict[str, Any] = {"sys": sys}
+    exec(Python().scaffolded(translated(f"def f(x):\n    {body}")), space)
+    assert space["f"](1) == GIVES[body]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(x):\n    return {**x}  # as it stands",
+        "def f(d):\n    print 'a',\n    await x = 1",
+        "def f(:\n    print 1",
+        "x = '''",
+        "(" * 5_000,
+        "match x:\n    case 1: print 2",
+    ],
+)
+def test_any_other_code_stays_as_it_is(code: str) -> None:
+    assert translated(code) == code
