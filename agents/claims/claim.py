@@ -16,7 +16,7 @@ from infra.records import Record
 
 ARROW = "=>"
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
-_EFFECT = re.compile(r"(prints|writes) (.+)", re.DOTALL)
+_EFFECT = re.compile(r"(prints lines|prints|writes|leaves) (.+)", re.DOTALL)
 _TOO_BROAD = {"Exception", "BaseException", "AssertionError"}  # they say nothing
 _LONGEST_LINE = 1_000  # characters
 _LONGEST_TEXT = 30_000  # characters that are read
@@ -35,8 +35,9 @@ class Claim(Record):
     Attributes:
         arguments: The positional arguments, as in ``[3, 1], 2``; variables and a program's
             arguments that are set for the call stand among them, as in ``argv('prog', '-x')``.
-        value: An expression, ``raises`` with the name of an exception, ``prints`` with a text, or
-            ``writes`` with name → content of files.
+        value: An expression, ``raises`` with the name of an exception, ``prints`` with a text that
+            is compared by words, ``prints lines`` with one compared by lines, ``writes`` with name
+            → content of files, or ``leaves`` with name → value of the first argument's attributes.
     """
 
     arguments: str
@@ -50,13 +51,15 @@ class Claim(Record):
 
     @cached_property
     def effect(self) -> str:
-        """What must be printed or written, as source; "" where what the call gives counts."""
+        """What must be printed, written or left, as source; "" where what the call gives counts."""
         found = _EFFECT.fullmatch(self.value)
         return found[2] if found else ""
 
     @cached_property
     def needs_work(self) -> bool:
         """Whether giving an argument back, or leaving files as they are, does not hold it."""
+        if self.value.startswith("leaves "):
+            return True  # what is so before the call cannot be run
         if self.effect:
             wanted = value_of(self.effect)
             before = files_made_by(self.arguments)
@@ -100,14 +103,19 @@ def _all_claims(lines: Sequence[str]) -> Iterator[Claim]:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Return whether two values, as source, are equal, or written alike where they have names."""
+    """Return whether two values, as source, are equal, or written alike where they have names.
+
+    Printed texts are compared as the other one says: by its words, or by its lines.
+    """
     effects = _EFFECT.fullmatch(one), _EFFECT.fullmatch(other)
     if effects[0] and effects[1]:
+        kinds = {effect[1].partition(" ")[0] for effect in effects if effect}
+        by_lines = other.startswith("prints lines")
         try:
-            told = [shown(value_of(effect[2])) for effect in effects if effect]
+            told = [shown(value_of(effect[2]), by_lines=by_lines) for effect in effects if effect]
         except UnknownValueError:
             return False
-        return effects[0][1] == effects[1][1] and told[0] == told[1]
+        return len(kinds) == 1 and alike(plain(told[0]), plain(told[1]))
     try:
         return alike(plain(value_of(one)), plain(value_of(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
@@ -170,9 +178,16 @@ def is_value(text: str) -> bool:
             wanted = value_of(found[2])
         except UnknownValueError:
             return False
-        return isinstance(wanted, str) if found[1] == "prints" else is_of_files(wanted)
+        if found[1] == "leaves":
+            return isinstance(wanted, dict) and all(map(_is_attribute, wanted))
+        return is_of_files(wanted) if found[1] == "writes" else isinstance(wanted, str)
     # One expression, or the parts of a tuple.
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
+
+
+def _is_attribute(name: object) -> bool:
+    """Return whether something names an attribute that is nobody's own."""
+    return isinstance(name, str) and name.isidentifier() and not name.startswith("_")
 
 
 def _claims_of(line: str) -> Iterator[Claim]:

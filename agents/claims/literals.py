@@ -101,7 +101,7 @@ def _called(node: ast.Call) -> object:
     """Return what a call makes: of a file or folder that a claim makes, its path."""
     match node:
         case ast.Call(func=ast.Name(id="file" | "folder" as maker), args=[_], keywords=named):
-            names = [_value(keyword.value) for keyword in named]
+            names = [_value(keyword.value) for keyword in named if keyword.arg == "name"]
             return f"{FOLDER}/{(names or [_PATHS[maker]])[0]}"
         case ast.Call(func=function, args=parts, keywords=[]):
             return _made(_known_name(function), [*map(_value, parts)])

@@ -36,11 +36,33 @@ def afresh() -> None:
     STREAM.truncate()
 
 
-def file(content: str | bytes, name: str = FILE_NAME) -> str:
-    """Return the path of a file with a content."""
+def file(content: str | bytes, name: str = FILE_NAME, time: float | None = None) -> str:
+    """Return the path of a file with a content, changed last at a time in seconds."""
     path = FOLDER / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
+    if time is not None:
+        os.utime(path, (0, time))  # what is asked for is no time of access
     return str(path)
+
+
+class Stream(io.StringIO):
+    """A text that is written to; ``flushed`` says whether nothing came after it was flushed."""
+
+    flushed = False
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        self.flushed = False
+        return super().write(text)
+
+    def flush(self) -> None:
+        """Note that all is flushed."""
+        self.flushed = True
+
+
+def stream(content: str = "") -> Stream:
+    """Return an open stream, which is at its begin."""
+    return Stream(content)
 
 
 def folder(parts: Mapping[str, object], name: str = FOLDER_NAME) -> str:
@@ -64,30 +86,34 @@ def argv(*words: str) -> None:
     sys.argv[:] = words
 
 
-def shown(value: object) -> object:
-    """Return what is printed or stands in files as it is compared: without blanks at lines' ends.
+def shown(value: object, *, by_lines: bool = False) -> object:
+    """Return what is printed or stands in files as it is compared.
 
     Args:
-        value: The text, the bytes, or name → content of files.
+        value: The text, of which the words count; or name → content of files, or of attributes,
+            where texts are without blanks at lines' ends.
+        by_lines: Whether the lines of the text itself count too.
     """
     if isinstance(value, Mapping):
-        return [[name, shown(value[name])] for name in sorted(value)]
+        return [[name, shown(value[name], by_lines=True)] for name in sorted(value)]
     if isinstance(value, str):
-        return "\n".join(map(str.rstrip, value.splitlines())).rstrip("\n")
+        lines = "\n".join(map(str.rstrip, value.splitlines())).rstrip("\n")
+        return lines if by_lines else " ".join(value.split())
     return value
 
 
-def seen(given: object, demanded: str | Mapping[str, Content]) -> object:
+def seen(given: object, demanded: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
     """Return what a call printed or which contents its files have, as it is compared.
 
     Args:
         given: What the call gave: where it raised, that is returned.
         demanded: A text where the printed one counts, else name → content of the files that do.
+        by_lines: As of `shown`.
     """
     if isinstance(given, tuple) and given[:1] == ("raises",):
         return given
     if isinstance(demanded, str):
-        return shown(PRINTED.getvalue().decode(errors="replace"))
+        return shown(PRINTED.getvalue().decode(errors="replace"), by_lines=by_lines)
     return shown({name: content_of(name, like) for name, like in demanded.items()})
 
 

@@ -8,7 +8,7 @@ from agents.claims.makers import FILE_NAME, FOLDER_NAME
 
 _SETTERS = frozenset({"environ", "argv"})  # of what surrounds a call; no arguments of it
 _NAMES = {"file": FILE_NAME, "folder": FOLDER_NAME}  # by default
-MAKERS = _SETTERS | _NAMES.keys()
+MAKERS = _SETTERS | _NAMES.keys() | {"stream"}
 _LONGEST_NAME = 100  # characters of a path
 _MOST_FILES = 50
 
@@ -23,8 +23,9 @@ def are_made_well(call: ast.Call) -> bool:
     named = [node for node in ast.walk(call) if isinstance(node, ast.Name) and node.id in MAKERS]
     files = [node for node in ast.walk(call) if _maker_of(node) in _NAMES]
     settings = [node for node in call.args if _maker_of(node) in _SETTERS]
+    streams = [node for node in ast.walk(call) if _maker_of(node) == "stream"]
     return (
-        len(named) == len(files) + len(settings)
+        len(named) == len(files) + len(settings) + len(streams)
         and all(_is_setting(node) for node in settings)
         and all(_files_of(node) is not None for node in files)
     )
@@ -90,19 +91,21 @@ def _files_of(node: ast.AST) -> _Files | None:
     """Return path → content of the files that a call makes, None where it makes none or others."""
     match node:
         case ast.Call(
-            func=ast.Name(id="file" | "folder" as kind), args=[content],
-            keywords=[] | [ast.keyword(arg="name")] as named,
-        ):  # fmt: skip
-            pass
+            func=ast.Name(id="file" | "folder" as kind),
+            args=[content],
+            keywords=keywords,
+        ) if {one.arg for one in keywords} <= {"name", *(["time"] if kind == "file" else [])}:
+            named = {str(one.arg): ast.unparse(one.value) for one in keywords}
         case _:
             return None
     try:
         made = value_of(ast.unparse(content))
-        name = value_of(ast.unparse(named[0].value)) if named else _NAMES[kind]
+        name = value_of(named["name"]) if "name" in named else _NAMES[kind]
+        time = value_of(named.get("time", "0"))
         files = dict(_files_in(name, made))
     except (UnknownValueError, ValueError):
         return None
-    is_of_kind = isinstance(made, dict) == (kind == "folder")
+    is_of_kind = isinstance(made, dict) == (kind == "folder") and isinstance(time, int | float)
     return files if is_of_kind and len(files) <= _MOST_FILES else None
 
 

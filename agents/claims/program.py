@@ -24,7 +24,7 @@ from infra.records import CaseResult, ExecutionResult, Record
 _ADAPTED, _TEST = "adapted_answer", "test_claim_"
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
-_GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
+_GAVE = re.compile(r"\A(gave|formed) (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
 _UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
 _HELPERS = '''import sys
 import traceback
@@ -59,6 +59,26 @@ def made_by_adapter(value):
     if found.difference(faces([arguments, *CONSTANTS])):
         raise ValueError("the adapter makes the value that is demanded")
     return value
+
+
+def told(given, demanded):
+    """Return as text what was given: formed where it differs from what is demanded by form."""
+    formed = alike(bare(given), bare(demanded))
+    return f"{'formed' if formed else 'gave'} {text_of(given):.300}"
+
+
+def changing(arguments, demanded):
+    """Return the arguments of a call that is to change attributes of the first one."""
+    if alike(left_by(None, arguments, demanded), plain(demanded)):
+        raise ValueError("it is so before the call")
+    return arguments
+
+
+def left_by(given, arguments, demanded):
+    """Return these attributes of the first argument after a call, or what it raised."""
+    if is_a(given, tuple) and given[:1] == ("raises",):
+        return given
+    return plain({name: getattr(arguments[0], name, None) for name in demanded})
 
 
 def is_parameter(kind):
@@ -155,11 +175,14 @@ class ClaimRun(Record):
         outcome: ``held``; ``failed``, with another value or an exception by the code's own logic;
             ``not_run``, for want of surroundings or by the adapter's fault.
         gave: What the code gave instead, shortened; for ``not_run`` what went wrong.
+        is_formed: Whether that is the demanded value in another form: a path in place of a name,
+            pairs in place of keys.
     """
 
     claim: Claim
     outcome: Literal["held", "failed", "not_run"]
     gave: str = ""
+    is_formed: bool = False
 
 
 def claims_program(
@@ -268,18 +291,25 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
     for number, claim in enumerate(claims, 1):
         settings, arguments = settings_in(claim.arguments)
         lines = [f"def {_TEST}{number}():", *(["afresh()"] if makes else []), *settings]
-        given = f"given_by(passed({_fitting(arguments, function)}\n)"
+        called = f"passed({_fitting(arguments, function)}\n)"
+        given = f"given_by({called}"
         if claim.effect:
-            is_text = claim.value.startswith("prints")
-            made = "wanted, demanded" if is_text else "*wanted.values()"
-            lines += [f"wanted = ({claim.effect}\n)", "demanded = shown(wanted)"]
-            lines += [f"given = seen({given}, '', {made}), wanted)"]
+            kind, *_ = claim.value.split()
+            lines += [f"wanted = ({claim.effect}\n)"]
+            if kind == "leaves":
+                lines += [f"arguments = changing({called}, wanted)", "demanded = plain(wanted)"]
+                lines += ["given = left_by(given_by(arguments), arguments, wanted)"]
+            else:
+                way = f"by_lines={claim.value.startswith('prints lines')}"
+                made = "wanted, demanded" if kind == "prints" else "*wanted.values()"
+                lines += [f"demanded = shown(wanted, {way})"]
+                lines += [f"given = seen({given}, '', {made}), wanted, {way})"]
         elif wanted := claim.error_type:
             demanded = repr(("raises", f"raises {wanted}"))
             lines += [f"demanded = {demanded}", f"given = {given}, {wanted!r})"]
         else:
             lines += [f"demanded = plain(({claim.value}\n))", f"given = {given}, '', demanded)"]
-        lines += ['assert alike(given, demanded), f"gave {text_of(given):.300}"']
+        lines += ["assert alike(given, demanded), told(given, demanded)"]
         yield "\n" + "\n    ".join(lines) + "\n"
 
 
@@ -290,7 +320,7 @@ def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> C
     if case.outcome == "passed":
         return ClaimRun(claim=claim, outcome="held")
     shown = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
-    if gave := shown and (shown[1] or shown[2]):
-        return ClaimRun(claim=claim, outcome="failed", gave=gave)
+    if shown and (gave := shown[2] or shown[3]):
+        return ClaimRun(claim=claim, outcome="failed", gave=gave, is_formed=shown[1] == "formed")
     told = f"{case.error_type}: {case.message}"[:300]
     return ClaimRun(claim=claim, outcome="not_run", gave=told)

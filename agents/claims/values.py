@@ -75,6 +75,18 @@ def alike(one: object, other: object) -> bool:
     return type(one) in (str, bytes, type(None)) and one == other
 
 
+def bare(value: object) -> object:
+    """Return a plain value without what may be left open: names for paths, keys for pairs."""
+    if is_a(value, str):
+        return value.rstrip("/").rpartition("/")[2] or value
+    if is_a(value, tuple) and value[0] == "dict":
+        value = value[1]
+    if not is_a(value, list):
+        return value
+    are_pairs = all(is_a(part, list) and len(part) == 2 for part in value)
+    return [bare(part[0] if are_pairs else part) for part in value]
+
+
 def close(one: complex, other: complex) -> bool:
     """Return whether two numbers of which one is no integer differ in the last digits alone."""
     if is_a(one, int) and is_a(other, int):

@@ -8,12 +8,14 @@ from agents.claims.program import ClaimRun, claim_runs, is_claims_program
 from agents.llm.structured_output import Reply, read
 from agents.roles.base import Agent
 from agents.roles.specify import (
+    ClaimReading,
     DemandedValue,
     Specification,
     SpecifiedScreener,
     SpecifiedScreening,
     Specifier,
     ValueReader,
+    asks_again,
 )
 from infra.records import Annotation, ExecutionResult, Record
 
@@ -74,25 +76,28 @@ def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[
     """Follow the runs of the claims: further programs leave out those that did not run or stand."""
     replies = (reply for reply, _ in _replies(annotation, ValueReader, DemandedValue))
     runs: dict[Claim, ClaimRun] = {}
-    second: dict[Claim, DemandedValue] = {}
+    second: dict[Claim, ClaimReading] = {}
     left, is_again = claims, False
     for result in _last_runs(annotation):
         made = claim_runs(left, result)
         runs |= {one.claim: one for one in made if not is_again or one.outcome != "not_run"}
         ran = tuple(run.claim for run in made if run.outcome != "not_run")
+        if not ran and not is_again:  # the next program has another adapter
+            continue
         is_again = not is_again and 0 < len(ran) < len(made)
         if is_again:
             left = ran
             continue
-        for claim in (run.claim for run in made if run.outcome == "failed"):
-            if reply := next(replies, None):
-                second[claim] = reply
+        for run in (run for run in made if run.outcome == "failed"):
+            if alone := next(replies, None):
+                specified = next(replies, None) if asks_again(alone, run) else None
+                second[run.claim] = ClaimReading(alone=alone, specified=specified)
         left = tuple(run.claim for run in made if run.outcome == "held")
     return tuple(
         ClaimAccount(
             claim=claim,
             run=runs.get(claim),
-            read=second[claim].told(claim) if claim in second else "",
+            read=second[claim].told if claim in second else "",
             counts=claim not in second or second[claim].confirms(claim),
         )
         for claim in claims

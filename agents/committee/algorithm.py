@@ -10,9 +10,11 @@ from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
+from agents.gates.beside import usable
 from agents.llm.client import ReportingModel
 from agents.roles.arbiter import is_confirmed
 from agents.roles.base import Judgement
+from agents.roles.gated_arbiter import QueryArbiter
 from agents.roles.judge import StepwiseJudgement
 from agents.roles.screener import Screener, Screening
 from agents.roles.simulator import Simulator
@@ -23,6 +25,8 @@ from infra.errors import (
     SandboxError,
     UnreadableReplyError,
 )
+from infra.languages import Language
+from infra.languages.python.syntax import parse_or_none
 from infra.records import Annotation, Pair, Record, Support
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
@@ -48,6 +52,7 @@ class Committee:
         configuration: Which agents take part.
         tester: Runs the test programs of unclear pairs.
         claim_tester: Runs the claims of a query's specification.
+        language: The language of the code.
         model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
     """
@@ -58,12 +63,14 @@ class Committee:
         configuration: Configuration,
         tester: Tester,
         claim_tester: ClaimTester,
+        language: Language,
         model: ReportingModel,
         recipe_id: str,
     ) -> None:
         self._configuration = configuration
         self._tester = tester
         self._claim_tester = claim_tester
+        self._language = language
         self._model = model
         self._recipe_id = recipe_id
 
@@ -106,7 +113,13 @@ class Committee:
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         if self._configuration.specification:
-            return await self._judge_by_claims(pair, trace)
+            text = self._language.translated(pair.code.text)
+            code = pair.code.model_copy(update={"text": text})
+            decision = await self._judge_by_claims(pair.model_copy(update={"code": code}), trace)
+            if text == pair.code.text:
+                return decision
+            reason = f"as translated to Python 3: {decision.reason}"
+            return decision.model_copy(update={"reason": reason})
         if not self._configuration.screens:
             return await self._judge_by_program(pair, trace, read=AnnotationPath.READ_ALONE)
         screening = await Screener(trace.model).screen(pair)
@@ -117,47 +130,66 @@ class Committee:
     async def _judge_by_claims(self, pair: Pair, trace: Trace) -> _Decision:
         """Return the label by reading and running against the query's specification."""
         specification = await Specifier(trace.model).specify(pair.query)
-        screening = await SpecifiedScreener(trace.model).screen(pair, specification)
-        evidence = await self._claim_tester.test(pair, specification, screening, trace)
+        screener = SpecifiedScreener(trace.model)
+        screening = await screener.screen(pair, specification)
         verdict = screening.verdict
+        evidence = await self._claim_tester.test(pair, specification, screening, trace)
+        if evidence.is_at_fault and verdict != "clear_non_match":
+            screening = await screener.mend(pair, specification, screening, evidence.problem)
+            evidence = await self._claim_tester.test(pair, specification, screening, trace)
         label = label_by(evidence, verdict)
         if label is not None:
             return _by_claims(label, screening, evidence)
-        # Doubt about the query needs no run, unless one is wanted of every pair.
-        in_doubt = verdict == "unclear_query" and self._configuration.evidence != "all"
-        if evidence.speaks_for or evidence.confirmed or in_doubt:
-            judgement = await ClaimsArbiter(trace.model).judge(
-                pair, specification, screening, evidence.runs, evidence.read, evidence.problem
-            )
+        is_disputed = evidence.speaks_for or bool(evidence.confirmed)
+        wants_program = self._configuration.wants_program(verdict)
+        if not is_disputed and wants_program and parse_or_none(pair.code.text):
+            told = specification.section(trace.model.code_limit)
+            with trace.model.telling(told):
+                return await self._judge_by_program(pair, trace, screening, evidence.problem)
+        if not is_disputed and verdict in _LABELS:
+            return _screened(screening)
+        judgement = await ClaimsArbiter(trace.model).judge(
+            pair, specification, screening, evidence.runs, evidence.read, evidence.problem
+        )
+        if is_disputed:
             return _disputed(judgement, evidence)
-        if self._configuration.wants_program(verdict):
-            with trace.model.telling(specification.section(trace.model.code_limit)):
-                return await self._judge_by_program(pair, trace, screening)
-        return _screened(screening)
+        return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
 
     async def _judge_by_program(
         self,
         pair: Pair,
         trace: Trace,
         screening: Screening | SpecifiedScreening | None = None,
+        problem: str = "",
         read: AnnotationPath = AnnotationPath.UNCLEAR_READ,
     ) -> _Decision:
-        """Return the label by a test program, where it and a sure reading agree without an arbiter.
+        """Return the label by a test program, without an arbiter where a sure reading stands.
+
+        It does where a valid program agrees, and where none is evidence.
 
         Args:
             pair: The pair.
             trace: Gets calls and executions.
             screening: The first reading, if there was one.
+            problem: Why no example of the specification is evidence.
             read: The path where no program is written.
         """
         if not self._configuration.writer:
             return _labelled(await self._configuration.judge(trace.model).read(pair), read)
-        draft = await self._configuration.writer_type(trace.model).write(pair)
+        beside = usable(getattr(screening, "beside", ""), pair.code.text)
+        draft = await self._configuration.writer_type(trace.model).write(pair, beside, problem)
         attempts = await self._attempts(pair, draft, trace)
         path, gates = path_of(attempts[-1]), self._configuration.gates
-        if screening and gates and _LABELS.get(screening.verdict, "") == oracle_says(attempts):
-            return _screened(screening, path)
-        judgement = await self._configuration.arbiter_type(trace.model).judge(pair, attempts)
+        verdict = screening.verdict if screening else ""
+        if screening and gates and verdict in _LABELS:
+            said = oracle_says(attempts)
+            is_void = said is None and not any(one.is_valid_failure for one in attempts)
+            if is_void or said == _LABELS[verdict]:
+                return _screened(screening, path, _support_of(attempts, _LABELS[verdict]))
+        is_of_query = verdict == "unclear_query"
+        arbiter = QueryArbiter if is_of_query else self._configuration.arbiter_type
+        judgement = await arbiter(trace.model).judge(pair, attempts)
+        path = AnnotationPath.UNCLEAR_QUERY if is_of_query else path
         if gates:
             return _weighed(judgement, path, attempts)
         return _labelled(judgement, path, "ungated")
@@ -173,17 +205,19 @@ class Committee:
 
 
 def _screened(
-    screening: Screening | SpecifiedScreening, path: AnnotationPath | None = None
+    screening: Screening | SpecifiedScreening,
+    path: AnnotationPath | None = None,
+    support: Support = "screened",
 ) -> _Decision:
-    """Return the label that the screener is sure of; ``path`` is that of a program that agrees."""
-    judgements = 2 if path else 1
+    """Return the label that the screener is sure of; ``path`` is that of a program that was run."""
+    judgements = 2 if support == "valid_oracle" else 1
     return _Decision(
         status="labelled",
         path=path or AnnotationPath(screening.verdict),
         reason=screening.reason,
         label=_LABELS[screening.verdict],
         decided_by="screener",
-        support="valid_oracle" if path else "screened",
+        support=support,
         judgements=judgements,
         agreeing=judgements,
     )
@@ -208,15 +242,12 @@ def _by_claims(
 
 
 def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
-    """Return the arbiter's label where reading and claims differ, or the query is in doubt."""
-    decision = _labelled(judgement, AnnotationPath.UNCLEAR_QUERY)
-    if not evidence.speaks_for and not evidence.confirmed:
-        return decision
+    """Return the arbiter's label where reading and claims differ."""
+    decision = _labelled(judgement, AnnotationPath.CLAIMS_DISPUTED)
     agrees = decision.label == (0 if evidence.confirmed else 1)
     by_oracle: Support = "valid_oracle" if agrees else "overruled"
     return decision.model_copy(
         update={
-            "path": AnnotationPath.CLAIMS_DISPUTED,
             "support": by_oracle if evidence.is_valid else "void_oracle",
             "judgements": 3,  # the screening, which the claims contradict, the claims, the arbiter
             "agreeing": 2,
@@ -242,18 +273,27 @@ def _labelled(
 
 def _weighed(judgement: Judgement, path: AnnotationPath, attempts: Sequence[Attempt]) -> _Decision:
     """Return the arbiter's label, with what the valid oracles say of it."""
-    decision, said = _labelled(judgement, path), oracle_says(attempts)
-    if not attempts[-1].draft.program:  # none could be written for this interface
+    decision = _labelled(judgement, path)
+    if not attempts[-1].draft.program:
         return decision
-    support: Support = "valid_oracle" if said == decision.label else "overruled"
     oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
     return decision.model_copy(
         update={
-            "support": "void_oracle" if said is None else support,
+            "support": _support_of(attempts, decision.label),
             "judgements": 1 + len(oracles),
             "agreeing": 1 + oracles.count(decision.label == 1),
         }
     )
+
+
+def _support_of(attempts: Sequence[Attempt], label: int | None) -> Support:
+    """Return what programs say of a label."""
+    if not attempts[-1].draft.program:  # none could be written for this interface
+        return "screened"
+    said = oracle_says(attempts)
+    if said is None:
+        return "void_oracle"
+    return "valid_oracle" if said == label else "overruled"
 
 
 def _undecided(path: AnnotationPath, error: Exception) -> _Decision:

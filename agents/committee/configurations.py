@@ -7,7 +7,7 @@ from agents.roles.arbiter import Arbiter
 from agents.roles.base import Agent
 from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
-from agents.roles.gated_arbiter import GatedArbiter
+from agents.roles.gated_arbiter import GatedArbiter, QueryArbiter
 from agents.roles.judge import ExactJudge, HalfJudge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
@@ -71,6 +71,7 @@ class Configuration:
             CommandFixer: self.fixer == "commands",
             Fixer: self.fixer == "actions",
             self.arbiter_type: self.writer,
+            QueryArbiter: self.specification,
             self.judge: not self.writer,
         }
         return tuple(agent for agent, taken in takes_part.items() if taken)
@@ -83,7 +84,7 @@ class Configuration:
     def wants_program(self, verdict: str) -> bool:
         """Return whether a test program is written for a pair, by what reading it says."""
         is_match = verdict == "clear_match" and self.evidence == "matches"
-        return is_match or self.evidence == "all" or verdict in ("unclear", "unclear_behaviour")
+        return is_match or self.evidence == "all" or verdict.startswith("unclear")
 
     @property
     def writer_type(self) -> type[Writer]:

@@ -56,6 +56,7 @@ def committee_on(
         configuration=configuration,
         tester=tester,
         claim_tester=claim_tester,
+        language=language,
         model=model,
         recipe_id=recipe_id,
     )

@@ -20,10 +20,11 @@ from agents.claims.program import ClaimRun, claim_runs, claims_program
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable
+from agents.gates.gates import reason_of
 from agents.gates.validator import OracleValidator
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
-from infra.records import Pair, Record
+from infra.records import OracleReport, Pair, Record
 from sandbox.base import Box, Sandbox
 
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
@@ -37,13 +38,15 @@ class ClaimEvidence(Record):
     Attributes:
         runs: What it gave for each claim that was not refuted; () where none could be run.
         read: Claims that failed → the value that a reader without code demands.
-        confirmed: Claims that failed and that this reader confirms.
+        confirmed: Claims that failed and that this reader confirms, or that need none: of code that
+            is none of an answer by reading, two that were written before any code was seen.
         is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
             they never speak for it.
         is_prepared: Whether the adapter works on arguments, so that it may do a part of the work.
         is_valid: Whether the program of the claims that could be run passed the gates.
-        problem: Why no claim was run.
+        problem: Why no claim was run, or why their program is no evidence.
+        is_at_fault: Whether nothing ran for a fault of the adapter, which another may not have.
     """
 
     runs: tuple[ClaimRun, ...] = ()
@@ -54,6 +57,7 @@ class ClaimEvidence(Record):
     is_prepared: bool = False
     is_valid: bool = False
     problem: str = ""
+    is_at_fault: bool = False
 
     @property
     def held(self) -> int:
@@ -138,12 +142,13 @@ class ClaimTester:
         if not claims or not adapter:
             return ClaimEvidence(problem="no example fits the code")
         if fault := adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
-            return ClaimEvidence(problem=f"the adapter cannot be used: {fault}")
+            problem = f"the adapter cannot be used: {fault}"
+            return ClaimEvidence(problem=problem, is_at_fault=True)
         beside = usable(screening.beside, pair.code.text)
         code = self._language.with_beside(pair.code.text, beside, scaffolding=True)
         async with self._sandbox.box(code) as box:
             with trace.model.releasing(box):
-                tools = _Tools(specification, adapter, beside, code, box, trace)
+                tools = _Tools(specification, screening, adapter, beside, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
         tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
         is_prepared = works_on_arguments(adapter)
@@ -155,10 +160,13 @@ class ClaimTester:
         """Run the claims; leave out those that the second reader does not confirm."""
         read: dict[Claim, str] = {}
         while claims:
-            runs, is_valid = await self._run(pair, claims, tools)
+            runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
-                return ClaimEvidence(read=read, problem=f"no claim could be run: {runs[0].gave}")
-            evidence = ClaimEvidence(runs=runs, is_valid=is_valid)
+                problem = f"no claim could be run: {runs[0].gave}"
+                return ClaimEvidence(read=read, problem=problem, is_at_fault=not read)
+            is_valid = report is not None and not report.faults
+            problem = reason_of(report) if report else ""
+            evidence = ClaimEvidence(runs=runs, is_valid=is_valid, problem=problem)
             evidence = await self._confirmed(pair, evidence, tools, read)
             if evidence.confirmed or all(one.outcome != "failed" for one in runs):
                 return evidence
@@ -167,33 +175,39 @@ class ClaimTester:
 
     async def _run(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
-    ) -> tuple[tuple[ClaimRun, ...], bool]:
+    ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
         """Return as `_attempt` does: claims that cannot be run are left out of a second program.
 
         Its gates would fail for them.
         """
-        runs, is_valid = await self._attempt(pair, claims, tools)
+        runs, report = await self._attempt(pair, claims, tools)
         left = tuple(one.claim for one in runs if one.outcome != "not_run")
         if not left or len(left) == len(claims):
-            return runs, is_valid
-        again, is_valid_again = await self._attempt(pair, left, tools)
+            return runs, report
+        again, report_again = await self._attempt(pair, left, tools)
         found = {one.claim: one for one in again if one.outcome != "not_run"}
         if not found:
-            return runs, is_valid
-        return tuple(found.get(one.claim, one) for one in runs), is_valid_again
+            return runs, report
+        return tuple(found.get(one.claim, one) for one in runs), report_again
 
     async def _confirmed(
         self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools", read: dict[Claim, str]
     ) -> ClaimEvidence:
         """Read failed claims a second time, the specification's first, until that is enough."""
+        failed = [one for one in evidence.runs if one.outcome == "failed"]
+        of_query = tools.specification.claims
+        blind = tuple(one.claim for one in failed if one.claim in of_query and not one.is_formed)
+        is_unlike = tools.screening.verdict == "clear_non_match"
+        if is_unlike and len(blind) >= _ENOUGH_CONFIRMED:
+            return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
         reader = ValueReader(tools.trace.model)
         confirmed: tuple[Claim, ...] = ()
         is_sure = False
-        for claim in (one.claim for one in evidence.runs if one.outcome == "failed"):
-            found = await reader.read(pair.query, tools.specification, claim)
-            read[claim] = found.told(claim)[:_LONGEST_VALUE]
-            confirmed += (claim,) if found.confirms(claim) else ()
-            is_sure = len(confirmed) == _ENOUGH_CONFIRMED or found.confirms_alone(claim)
+        for run in failed:
+            found = await reader.read(pair.query, tools.specification, run)
+            read[run.claim] = found.told[:_LONGEST_VALUE]
+            confirmed += (run.claim,) if found.confirms(run.claim) else ()
+            is_sure = len(confirmed) == _ENOUGH_CONFIRMED or found.alone.confirms(run.claim)
             if is_sure:
                 break
         update = {"confirmed": confirmed, "is_sure": is_sure, "read": dict(read)}
@@ -201,8 +215,8 @@ class ClaimTester:
 
     async def _attempt(
         self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"
-    ) -> tuple[tuple[ClaimRun, ...], bool]:
-        """Return what the code gives for the claims, and whether their program passed the gates.
+    ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
+        """Return what the code gives for the claims, and what the gates say of their program.
 
         What the code lacks is installed and the claims are run again, while that gets on.
         """
@@ -218,7 +232,7 @@ class ClaimTester:
             tools.trace.add_execution(draft, result, None)
             outcome = await tools.box.install([requirement])
             if not outcome.ok:
-                return claim_runs(claims, result), False
+                return claim_runs(claims, result), None
             tools.requirements = (*tools.requirements, requirement)
             installed = draft.model_copy(update={"requirements": tools.requirements})
             draft = installed.with_repair(f"install {requirement}")
@@ -230,7 +244,7 @@ class ClaimTester:
                 report = await self._validator.validate(pair, draft, result, tools.box)
         finally:
             tools.trace.add_execution(draft, result, report)
-        return runs, report is not None and not report.faults
+        return runs, report
 
 
 @dataclass
@@ -238,6 +252,7 @@ class _Tools:
     """What the runs of one pair's claims need."""
 
     specification: Specification
+    screening: SpecifiedScreening
     adapter: str
     beside: str
     code: str

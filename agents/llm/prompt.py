@@ -30,15 +30,17 @@ _OF_RUNS = {
     "why it proves nothing", "why",
 }  # fmt: skip
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
-_SHARED = ("guideline", "half_guideline", "three_steps", "beside")
+_SHARED = (
+    "guideline", "half_guideline", "three_steps", "beside", "criterion", "lacking", "program_rules",
+)  # fmt: skip
 
 
 @cache
 def system_text(role: str) -> str:
     """Return an agent's system text: its file in `agents.roles`, with the shared texts in it.
 
-    Agents that do not see the pair get the guideline's last line alone, ``data_rule``: that data
-    are no instructions.
+    Agents of `spec` begin with the guideline's last line, ``data_rule``, that data are no
+    instructions, and with ``criterion``, the others in short: what begins alike is cached.
     """
     folder = files("agents.roles")
     shared = {name: (folder / f"{name}.txt").read_text("utf-8").strip() for name in _SHARED}

@@ -81,6 +81,12 @@ class GatedArbiter(Arbiter):
             yield _PASSED if last.is_valid else _NO_EVIDENCE
 
 
+class QueryArbiter(GatedArbiter):
+    """Judges where the query is in doubt: by its likeliest reading, and a program for that."""
+
+    role = text = "query_arbiter"
+
+
 def _weight_lines(attempt: Attempt) -> Iterator[str]:
     """Yield how many broken versions a program that passed has noticed, and how it was played."""
     if attempt.report is None or not attempt.is_valid:

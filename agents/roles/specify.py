@@ -1,6 +1,6 @@
 """Agents who judge by a query's specification: what it demands, and whether a code gives that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from agents.claims.claim import Claim, claims_in, is_said_as
@@ -9,7 +9,7 @@ from agents.gates.beside import usable
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, Judgement, beside_section, lacking_section
-from infra.records import Pair, Query
+from infra.records import Pair, Query, Record
 
 _MOST_EXAMPLES = 8
 _OPEN = "open"
@@ -20,7 +20,6 @@ class Specification(Reply):
     """What a query demands, by its most likely reading."""
 
     reading: str
-    other_readings: str
     demands: str
     left_open: str
     examples: str
@@ -39,7 +38,6 @@ class Specification(Reply):
         """All but the examples, under headings, for other agents."""
         parts = {
             "Reading": self.reading,
-            "Other readings": self.other_readings,
             "Demands": self.demands,
             "Left open": self.left_open,
         }
@@ -97,38 +95,73 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
 
     async def screen(self, pair: Pair, specification: Specification) -> SpecifiedScreening:
         """Return the screening; ``LanguageModelError`` when the model fails."""
+        return await self._ask("\n".join(self._parts(pair, specification)))
+
+    async def mend(
+        self, pair: Pair, specification: Specification, screening: SpecifiedScreening, fault: str
+    ) -> SpecifiedScreening:
+        """Return the screening with another adapter, in place of one by which nothing ran.
+
+        Raises:
+            LanguageModelError: The model failed.
+        """
+        again = await self._ask(
+            "\n".join(
+                (
+                    *self._parts(pair, specification),
+                    fence("faulty adapter", shorten(screening.adapter, self._model.code_limit)),
+                    fence("why", shorten(fault, self._model.code_limit)),
+                    "Nothing could be run by this adapter. Write it anew; keep the rest.",
+                )
+            )
+        )
+        return screening.model_copy(update={"adapter": again.adapter, "beside": again.beside})
+
+    def _parts(self, pair: Pair, specification: Specification) -> Iterator[str]:
         limit = self._model.code_limit
-        lacking = lacking_section(pair.code.text, limit)
-        parts = (specification.section(limit), pair_section(pair, limit), *lacking)
-        return await self._ask("\n".join(parts))
+        yield specification.section(limit)
+        yield pair_section(pair, limit)
+        yield from lacking_section(pair.code.text, limit)
 
 
 class DemandedValue(Reply):
-    """The value that is demanded, or "open": by the query alone, then by its specification too."""
+    """The value that is demanded of a call, or "open"."""
 
     reason: str
-    by_query_alone: str = ""
     value: str
+
+    @property
+    def is_open(self) -> bool:
+        """Whether several values would do."""
+        return self.value.strip().strip("`").strip() == _OPEN
 
     def confirms(self, claim: Claim) -> bool:
         """Return whether it is the claim's value."""
-        return _says(self.value, claim)
-
-    def confirms_alone(self, claim: Claim) -> bool:
-        """Return whether the query demands that value by itself, or nobody asked for that."""
-        was_asked = "by_query_alone" in self.model_fields_set
-        return self.confirms(claim) and (not was_asked or _says(self.by_query_alone, claim))
-
-    def told(self, claim: Claim) -> str:
-        """Return the value as it is told to others, with an objection where the query has one."""
-        if not self.confirms(claim) or self.confirms_alone(claim):
-            return self.value
-        return f"{self.value} by the specification, by the query alone {self.by_query_alone}"
+        return not self.is_open and is_said_as(self.value, claim.value)
 
 
-def _says(value: str, claim: Claim) -> bool:
-    is_open = value.strip().strip("`").strip() == _OPEN
-    return not is_open and is_said_as(value, claim.value)
+class ClaimReading(Record):
+    """What a reader without code demands of a claim's call.
+
+    Attributes:
+        alone: By the query alone.
+        specified: By its specification too; None where nobody asked for that.
+    """
+
+    alone: DemandedValue
+    specified: DemandedValue | None = None
+
+    def confirms(self, claim: Claim) -> bool:
+        """Return whether one of them is the claim's value."""
+        is_specified = self.specified is not None and self.specified.confirms(claim)
+        return is_specified or self.alone.confirms(claim)
+
+    @property
+    def told(self) -> str:
+        """The value as it is told to others, with what the query leaves open."""
+        if self.specified is None or self.specified.is_open:
+            return self.alone.value
+        return f"{self.specified.value} by the specification, by the query alone {_OPEN}"
 
 
 class ValueReader(Agent[DemandedValue]):
@@ -141,18 +174,23 @@ class ValueReader(Agent[DemandedValue]):
     role = "value_reader"
     reply_type = DemandedValue
 
-    async def read(self, query: Query, specification: Specification, claim: Claim) -> DemandedValue:
-        """Return the value demanded of the claim's call.
+    async def read(self, query: Query, specification: Specification, run: ClaimRun) -> ClaimReading:
+        """Return the value demanded of a failed claim's call, by the query alone where it has one.
 
         Raises:
             LanguageModelError: The model failed.
         """
-        parts = (
-            fence("query", query.text),
-            fence("arguments", claim.arguments),
-            specification.section(self._model.code_limit, examples=False),
-        )
-        return await self._ask("\n".join(parts))
+        parts = (fence("query", query.text), fence("arguments", run.claim.arguments))
+        alone = await self._ask("\n".join(parts))
+        if not asks_again(alone, run):
+            return ClaimReading(alone=alone)
+        specified = fence("query as specified", shorten(specification.text, self._model.code_limit))
+        return ClaimReading(alone=alone, specified=await self._ask("\n".join((*parts, specified))))
+
+
+def asks_again(alone: DemandedValue, run: ClaimRun) -> bool:
+    """Return whether a reader is asked by the specification too: not about a form left open."""
+    return alone.is_open and not run.is_formed
 
 
 class ClaimsArbiter(Agent[Judgement]):

@@ -10,7 +10,10 @@ from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, beside_section, lacking_section
 from infra.languages import Language
+from infra.languages.python.imports import joined
 from infra.records import Pair
+
+_NO_EVIDENCE = "Why no example of the specification is evidence:"
 
 
 class Composition(Reply):
@@ -39,9 +42,18 @@ class Writer(Agent[Composition]):
     once_more: ClassVar[str] = "Write a better program."
     scaffolding: ClassVar[bool] = False
 
-    async def write(self, pair: Pair) -> Draft:
-        """Return a first program; ``LanguageModelError`` when the model fails."""
-        return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
+    async def write(self, pair: Pair, beside: str = "", problem: str = "") -> Draft:
+        """Return a first program; ``LanguageModelError`` when the model fails.
+
+        Args:
+            pair: The pair under test.
+            beside: What another agent put before the code, for names that it lacks.
+            problem: Why examples that were run on the code are no evidence.
+        """
+        why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
+        parts = (*self._parts(pair), *beside_section(beside), *(why if problem else ()))
+        draft = (await self._ask("\n".join(parts))).draft_for(pair)
+        return draft.model_copy(update={"beside": joined(beside, draft.beside)})
 
     def _parts(self, pair: Pair) -> Iterator[str]:
         """Yield what is the same for each program of a pair."""

@@ -45,7 +45,6 @@ class QuerySpecification(Record):
         recipe_id: The recipe whose agents wrote it: its version.
         model: The model that wrote it.
         reading: The most likely reading.
-        other_readings: Other plausible readings.
         demands: What an answer must do.
         left_open: What an answer may do as it likes.
         examples: Calls and the values that are demanded of them, as in ``[3, 1], 2 => [1, 3]``.
@@ -58,7 +57,6 @@ class QuerySpecification(Record):
     recipe_id: str
     model: str
     reading: str
-    other_readings: tuple[str, ...] = ()
     demands: tuple[str, ...] = ()
     left_open: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()

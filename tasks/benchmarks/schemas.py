@@ -45,7 +45,7 @@ SPECIFICATIONS = pa.schema(
         "recipe_id": _TEXT,
         "model": _TEXT,
         "reading": _TEXT,
-        **dict.fromkeys(("other_readings", "demands", "left_open", "examples"), pa.list_(_TEXT)),
+        **dict.fromkeys(("demands", "left_open", "examples"), pa.list_(_TEXT)),
         "clarity": _TEXT,
         "is_underspecified": pa.bool_(),
         "cannot_show": _TEXT,

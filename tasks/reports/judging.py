@@ -177,7 +177,6 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
     yield Paragraph(("What the query demands", *doubt), "h4")
     facts = {
         "Reading": one.reading,
-        "Other readings": "; ".join(one.other_readings),
         "Demands": "; ".join(one.demands),
         "Left open": "; ".join(one.left_open),
         "First reading of the code": words(part.verdict),

@@ -51,7 +51,6 @@ def as_record(
         recipe_id=recipe_id,
         model=model,
         reading=specification.reading.strip(),
-        other_readings=tuple(_lines(specification.other_readings)),
         demands=tuple(_lines(specification.demands)),
         left_open=tuple(_lines(specification.left_open)),
         examples=tuple(map(str, specification.claims)),

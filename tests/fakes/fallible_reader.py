@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infra.identity import digest
+from infra.languages.python.translation import translated
 from tests.bench.provable_pairs.case import name_in, names_bound_by
 from tests.bench.provable_pairs.made import HELPERS, PLAIN, ProvedPair
 from tests.fakes.llm_server import ScriptedServer, fenced
@@ -20,7 +21,7 @@ _TOLD = {
     0: ("clear_non_match", "does_not_answer"),
 }
 
-_EFFECT = re.compile(r"(prints|writes|raises) (.*)")
+_EFFECT = re.compile(r"(prints lines|prints|writes|raises) (.*)")
 _MAKER = re.compile(r"\b(file|folder|environ)\(")
 _OBJECT = """
 class DummySelf:
@@ -74,7 +75,11 @@ class FallibleReader(ScriptedServer):
         self, pairs: Iterable[ProvedPair], habits: Habits, count: Callable[[str], int] | None = None
     ) -> None:
         super().__init__([])
-        self._pairs = {(pair.query, pair.code.strip()): pair for pair in pairs}
+        self._pairs = {
+            (pair.query, code.strip()): pair
+            for pair in pairs
+            for code in (pair.code, translated(pair.code))
+        }
         self._demands = {pair.query: pair.demands for pair in self._pairs.values()}
         self._named = {name_in(pair.code): pair for pair in self._pairs.values()}
         self._habits, self._count = habits, count
@@ -84,7 +89,7 @@ class FallibleReader(ScriptedServer):
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = dict(self._reply(call))
-        if '"beside"' in call["messages"][0]["content"]:
+        if re.search('"beside"|- beside:', call["messages"][0]["content"]):
             reply["beside"] = self._pair_of(call).beside
         if self._count is None:
             return {"reply": reply}
@@ -112,7 +117,7 @@ class FallibleReader(ScriptedServer):
             return self._specification(query)
         if role == "value_reader":
             value = self._value(role, query, fenced("arguments", user))
-            return {"reason": "worked out", "by_query_alone": value, "value": value}
+            return {"reason": "worked out", "value": value}
         belief = self._belief(query, code)
         if role == "screener":
             return self._screening(query, code, belief, system)
@@ -150,7 +155,6 @@ class FallibleReader(ScriptedServer):
         self.examples[query] = len(lines)
         return {
             "reading": query,
-            "other_readings": "",
             "demands": query,
             "left_open": "names of parameters",
             "examples": "\n".join(lines),
@@ -222,7 +226,7 @@ class FallibleReader(ScriptedServer):
             given = f"plain({name_in(pair.code)}({call}))"
             if pair.adapter:
                 effect, value = _parts_of(value)
-                given = f"{effect or 'gives'}(answer, {call})"
+                given = f"{(effect or 'gives').replace(' ', '_')}(answer, {call})"
             tests.append(f"def test_{number}():\n    assert {given} == {value}\n")
         lead = f"{HELPERS}{pair.adapter}\n" if pair.adapter else PLAIN
         return f"{lead}\n" + "\n".join(tests), not wrong
@@ -254,7 +258,8 @@ def _other(value: str) -> str:
     if effect == "raises":
         return "raises KeyError"
     known = ast.literal_eval(demanded)
-    wrong = {"prints": f"{known}!", "writes": {"other.txt": ""}}.get(effect, [known])
+    printed, written = f"{known}!", {"other.txt": ""}
+    wrong = {"prints": printed, "prints lines": printed, "writes": written}.get(effect, [known])
     return f"{effect} {wrong!r}".strip()
 
 

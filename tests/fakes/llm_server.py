@@ -105,7 +105,7 @@ class ScriptedServer:
         """Return the step for a request, and remember the request."""
         messages = request["messages"]
         call = {
-            "role": _found(r"\ARole: (\w+)", messages[0]["content"]),
+            "role": _found(r"(?m)^Role: (\w+)", messages[0]["content"]),
             "query": fenced("query", messages[1]["content"]),
             "code": fenced("code", messages[1]["content"]),
             "model": request.get("model", ""),

@@ -49,7 +49,6 @@ JUDGED_BY = SpecifiedPart(
         recipe_id="r1",
         model=MODEL,
         reading="tell whether a text is an IP address",
-        other_readings=("of version 4 alone", "of version 4 or 6"),
         demands=("true for a well-formed address", "false for any other text"),
         left_open=("names of parameters", "what happens on input that is no text"),
         clarity="underspecified",
@@ -172,7 +171,7 @@ def _specified(text: str) -> SpecifiedPart:
         recipe_id="r1",
         model=text,
         reading=text,
-        **dict.fromkeys(("other_readings", "demands", "left_open", "examples"), (text,)),
+        **dict.fromkeys(("demands", "left_open", "examples"), (text,)),
         clarity="underspecified",
         is_underspecified=True,
     )

@@ -8,7 +8,6 @@ from infra.records import CaseResult, ExecutionResult, LanguageModelCall
 
 SPECIFICATION: dict[str, Any] = {
     "reading": "reverse the characters of a text",
-    "other_readings": "reverse the order of its words",
     "demands": "- the characters come in reverse order\n- the text itself stays\n",
     "left_open": "names of parameters",
     "examples": "'abc' => 'cba'\n'' => ''\n'aab' => 'baa'\nanything at all",

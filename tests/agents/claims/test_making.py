@@ -22,6 +22,8 @@ from tests.sandbox.conftest import LIMITS
         "folder({'a.txt': 'x', 'sub': {'b': b'', 'empty': {}}}, name='top') => ['a.txt']",
         "environ(HOME='/x', A='') => '/x'", "argv('prog', '-x'), 1 => '-x'",
         "'bob' => prints 'hello bob\\n'", "['a'] => writes {'out.txt': 'a\\n', 'sub/b': None}",
+        "2 => prints lines '1\\n2\\n'", "stream('a') => leaves {'closed': True, 'flushed': True}",
+        "file('a', name='b.txt', time=86400.5) => 86400.5",
     ],
 )  # fmt: skip
 def test_a_claim_may_make_what_surrounds_a_call_and_demand_what_it_leaves(line: str) -> None:
@@ -40,7 +42,8 @@ def test_what_would_leave_its_place_or_is_not_known_is_made_by_no_claim() -> Non
         "folder({'../a': 'x'})", "folder({'a': {'/b': 'x'}})", "folder({'a': 1})", "folder('a')",
         "folder({str(n): '' for n in range(9)})", "folder({**{'a': 'b'}})", "[argv('a')]",
         "environ(**{'A': 'b'})", "environ(A=1)", "environ(A='\\0')", "environ('A')", "argv()",
-        "argv(1)", "argv(*['a'])",
+        "argv(1)", "argv(*['a'])", "file('a', time='now')", "folder({}, time=1)",
+        "list(map(stream, ['a']))",
     ]:  # fmt: skip
         assert claims_in(f"{arguments} => 1", 9) == ()
 
@@ -49,7 +52,8 @@ def test_what_would_leave_its_place_or_is_not_known_is_made_by_no_claim() -> Non
     "value",
     [
         "prints 5", "prints text", "writes 'a'", "writes {}", "writes {'../a': ''}",
-        "writes {'/a': ''}", "writes {'a': 1}", "argv('a')", "environ(A='b')",
+        "writes {'/a': ''}", "writes {'a': 1}", "argv('a')", "environ(A='b')", "prints lines 5",
+        "leaves 'a'", "leaves {'__class__': int}", "leaves {'__doc__': ''}", "leaves {'a b': 1}",
     ],
 )  # fmt: skip
 def test_what_cannot_be_printed_or_written_is_not_demanded(value: str) -> None:
@@ -76,13 +80,18 @@ def test_a_file_that_is_left_as_it_was_shows_no_work(claim: str, needs_work: boo
     ("one", "other", "equal"),
     [
         ("prints 'a\\n'", "prints 'a'", True), ("prints 'a'", "prints 'b'", False),
-        ("prints 'a'", "'a'", False), ("prints ' a'", "prints 'a'", False),
+        ("prints 'a'", "'a'", False), ("prints ' a'", "prints 'a'", True),
+        ("prints 'a\\nb'", "prints 'a b'", True), ("prints 'ab'", "prints 'a b'", False),
+        ("prints 'a\\nb'", "prints lines 'a b'", False),
+        ("prints 'a \\nb'", "prints lines 'a\\nb'", True),
+        ("leaves {'closed': 1}", "leaves {'closed': True}", True),
+        ("leaves {'a': 'x'}", "writes {'a': 'x'}", False),
         ("writes {'a': 'x\\n'}", "writes {'a': 'x'}", True),
         ("writes {'a': None}", "writes {'a': ''}", False),
         ("writes {'a': 'b'}", "prints 'b'", False),
     ],
 )  # fmt: skip
-def test_what_is_printed_or_written_is_equal_but_for_blanks_at_ends(
+def test_what_is_printed_is_equal_by_its_words_and_what_is_written_but_for_blanks_at_ends(
     one: str, other: str, equal: bool
 ) -> None:
     assert same_value(one, other) is equal
@@ -112,6 +121,24 @@ RUNS = {  # code, adapter, claims that hold, claims that fail
         "def answer(name):\n    return hello(name)",
         "'bob' => prints 'hello bob\\n'\n'al' => prints 'hello al'",
         "'bob' => prints 'hello al'\n'' => prints ''",
+    ),
+    "printed lines": (
+        "def count(n):\n    for i in range(n): print(i, ' ')",
+        "def answer(n):\n    return count(n)",
+        "2 => prints '0 1'\n2 => prints lines '0\\n1'",
+        "2 => prints lines '0 1'\n2 => prints '01'",
+    ),
+    "what is left of an argument": (
+        "def done(file):\n    file.write('x')\n    file.flush()\n    file.close()",
+        "def answer(file):\n    return done(file)",
+        "stream() => leaves {'flushed': True}\nstream('x') => leaves {'closed': True}",
+        "stream() => leaves {'closed': 'x'}\nstream() => leaves {'no': 1}",
+    ),
+    "the time of a file": (
+        "import os\ndef when(path):\n    return os.path.getmtime(path)",
+        "def answer(path):\n    return when(path)",
+        "file('x', time=86400) => 86400.0\nfile('', name='y', time=1.5) => 1.5",
+        "file('x', time=86400) => 0",
     ),
     "written files": (
         "def save(rows, path):\n    with open(path, 'w') as file: print(*rows, file=file)",
@@ -158,7 +185,19 @@ async def test_a_code_meets_what_a_claim_makes_and_is_judged_by_what_it_leaves()
         for what, (code, adapter, holding, failing) in RUNS.items():
             found = await ran(box, code, adapter, holding)
             assert {run.outcome for run in found} == {"held"}, found
-            if what not in ("a picture", "an open file"):  # these go to no other process
+            if what not in (
+                "a picture",
+                "an open file",
+                "what is left of an argument",
+            ):  # these go to no other process
                 assert await ran(box, code, adapter, holding, apart=True) == found
             found = await ran(box, code, adapter, failing)
             assert {run.outcome for run in found} == {"failed"}, found
+        code = "def name(path):\n    return [path], {1: 2}"
+        adapter = "def answer(path):\n    return name(path)"
+        paths = "file('') => (['file.txt'], [1])\nfile('') => (['x.txt'], [1])"
+        found = await ran(box, code, adapter, paths)
+        assert [run.is_formed for run in found] == [True, False]
+        (before,) = await ran(box, code, adapter, "stream() => leaves {'closed': False}")
+        assert before.outcome == "not_run"
+        assert "so before the call" in before.gave

@@ -53,7 +53,7 @@ async def test_a_claim_that_did_not_run_is_told_beside_those_of_the_second_progr
 
 
 async def test_an_objection_by_the_query_is_told(bench: Bench, pair: Pair) -> None:
-    bench.serve([SPECIFIED, screened(), demanded("'ab'", by_query_alone="open"), SAYS_NO])
+    bench.serve([SPECIFIED, screened(), demanded("open", "'ab'"), SAYS_NO])
     sandbox = FakeSandbox(claims_run({OWN: "'ba'"}))
     made = await bench.committee(sandbox, configuration="spec").judge(pair)
     assert (made.path, made.label) == ("claims_disputed", 0)
@@ -67,7 +67,7 @@ async def test_an_objection_by_the_query_is_told(bench: Bench, pair: Pair) -> No
 
 
 async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) -> None:
-    bench.serve([SPECIFIED, screened("unclear_query", adapter=""), SAYS_NO])
+    bench.serve([SPECIFIED, screened("clear_non_match", adapter="")])
     made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
     account = account_of(made)
     assert account is not None

@@ -147,7 +147,8 @@ def read_as(verdict: str) -> dict[str, Any]:
         ("clear_non_match", ("all", PASSED), ["writer", "arbiter"], (0, "overruled", 2, 1)),
         ("clear_non_match", ("all", FAILED), ["writer", "blind_writer"],
          (0, "valid_oracle", 2, 2)),
-        ("unclear_query", ("all", PASSED), ["writer", "arbiter"], (0, "overruled", 2, 1)),
+        ("unclear_query", ("read", PASSED), ["writer", "query_arbiter"],
+         (0, "overruled", 2, 1)),
     ],
 )  # fmt: skip
 async def test_a_program_is_run_as_the_setting_of_evidence_says(
@@ -159,10 +160,28 @@ async def test_a_program_is_run_as_the_setting_of_evidence_says(
     expected: tuple[int, str, int, int],
 ) -> None:
     evidence, result = evidence_and_result
-    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), written_blind(), FALLS_SHORT])
+    short = [FALLS_SHORT, FALLS_SHORT | {"role": "query_arbiter"}]
+    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), written_blind(), *short])
     committee = bench.committee(always(result), configuration="spec", evidence=evidence)
     annotation = await committee.judge(pair)
     assert roles(annotation) == ["specifier", "screener", *asked]
+    assert standing(annotation) == expected
+
+
+@pytest.mark.parametrize(
+    ("verdict", "asked", "expected"),
+    [
+        ("clear_match", [], (1, "void_oracle", 1, 1)),
+        ("unclear_behaviour", ["arbiter"], (0, "void_oracle", 1, 1)),
+    ],
+)
+async def test_beside_a_void_oracle_a_sure_reading_stands_without_an_arbiter(
+    bench: Bench, pair: Pair, verdict: str, asked: list[str], expected: tuple[int, str, int, int]
+) -> None:
+    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), FALLS_SHORT])
+    sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert roles(annotation) == ["specifier", "screener", "writer", "writer", *asked]
     assert standing(annotation) == expected
 
 

@@ -112,10 +112,9 @@ class Model:
         }  # fmt: skip
         is_readable = draw.random() > 0.04
         fields |= {
-            "other_readings": "", "demands": f"{draw.random()}", "left_open": "",
+            "demands": f"{draw.random()}", "left_open": "",
             "examples": draw.choice(["1 => 2\n2 => 2\n3 => 2", "1 => 2\n0 => 2", ""]),
             "clarity": draw.choice(["clear", "underspecified"]), "cannot_show": "none",
-            "by_query_alone": draw.choice(["2", "2", "open"]),
             "adapter": draw.choice(["def answer(x):\n    return plus(x)"] * 2 + [""]),
             "call": draw.choice(["5 => 9", ""]), "value": draw.choice(["2", "2", "2", "9", "open"]),
         }  # fmt: skip

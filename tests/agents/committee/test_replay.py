@@ -67,12 +67,15 @@ def as_the_box_says(program: str, installed: frozenset[str]) -> ExecutionResult:
 SAYS_NO = rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})
 
 
+IN_DOUBT_OF_QUERY = rule("query_arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
+
+
 def screened(verdict: str = "clear_match", **fields: str) -> dict[str, Any]:
     return rule("screener", {"reply": SCREENING | {"verdict": verdict} | fields})
 
 
-def demanded(value: str, **fields: str) -> dict[str, Any]:
-    return rule("value_reader", {"reply": {"reason": "r", "value": value} | fields})
+def demanded(*values: str) -> dict[str, Any]:
+    return rule("value_reader", *({"reply": {"reason": "r", "value": one}} for one in values))
 
 
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
@@ -108,11 +111,12 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
         "spec", [SPECIFIED, screened(call="'ab' => 'ba'")],
         FakeSandbox(claims_run(broken=["'ab'"]))),
     "a claim of the specification alone": (
-        "spec", [SPECIFIED, screened("clear_non_match"), demanded("'ab'", by_query_alone="open"),
-                 SAYS_NO],
+        "spec", [SPECIFIED, screened("clear_non_match"), demanded("open", "'ab'"), SAYS_NO],
         FakeSandbox(claims_run({"'ab'": "'ba'"}, broken=["''"]))),
-    "unclear query": ("spec", [SPECIFIED, screened("unclear_query", adapter=""), SAYS_NO],
-                      FakeSandbox(claims_run())),
+    "unclear query": ("spec", [SPECIFIED, screened("unclear_query", adapter=""), written(GOOD),
+                               IN_DOUBT_OF_QUERY], FakeSandbox(lambda program, installed: PASSED)),
+    "a faulty adapter": ("spec", [SPECIFIED, screened(adapter="faulty"), written(GOOD)],
+                         FakeSandbox(lambda program, installed: PASSED)),
     "claims, then a program": (
         "spec",
         [SPECIFIED, screened("unclear_behaviour"), demanded("open"), written(GOOD), ANSWERS],

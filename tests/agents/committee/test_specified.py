@@ -9,7 +9,7 @@ import pytest
 
 from infra.records import Annotation, Code, Pair, Query
 from tests.agents.conftest import Bench, rule
-from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
+from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
 
@@ -24,7 +24,6 @@ EXAMPLES = "[1, 2, 3], 1 => [2, 3, 1]\n[1], 5 => [1]\n[], 2 => []\n[1, 2, 3], 4 
 ADAPTER = "from target import rotate\ndef answer(items, n):\n    return rotate(items, n)"
 SPECIFICATION = {
     "reading": "the items after the first n, then the first n",
-    "other_readings": "",
     "demands": "any n, beyond the length too",
     "left_open": "list or tuple",
     "examples": EXAMPLES,
@@ -226,15 +225,97 @@ async def test_code_on_which_no_claim_can_be_run_is_judged_by_reading(
     assert told(annotation) == ("clear_non_match", 0, "screener", "screened")
 
 
-async def test_doubt_about_the_query_is_not_settled_by_a_program(bench: Bench) -> None:
+async def test_doubt_about_the_query_gets_a_program_for_its_likeliest_reading(bench: Bench) -> None:
     """Fault 6: the screener's doubt about the query is another one than that about the code."""
-    bench.serve([specified(examples=""), screened("unclear_query", ""), ANSWERS])
-    sandbox = FakeSandbox(lambda program, installed: FAILED)
-    annotation = await bench.committee(sandbox, configuration="spec").judge(
-        Pair(query=QUERY, code=Code.of(RIGHT))
+    program = "from target import rotate\ndef test_it():\n    assert rotate([1, 2], 1) == [2, 1]"
+    answers = {"reply": {"reason": "by the likeliest reading", "verdict": "answers"}}
+    script = [
+        specified(examples=""),
+        screened("unclear_query", ""),
+        rule("writer", {"reply": {"reading": "r", "program": program}}),
+        rule("query_arbiter", answers),
+    ]
+    bench.serve(script)
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    committee = bench.committee(sandbox, configuration="spec", evidence="read")
+    annotation = await committee.judge(Pair(query=QUERY, code=Code.of(RIGHT)))
+    assert told(annotation) == ("unclear_query", 1, "arbiter", "valid_oracle")
+    (request,) = [call for call in bench.server.calls if call["role"] == "writer"]
+    assert SPECIFICATION["reading"] in request["messages"][1]["content"]
+
+
+async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it_and_to_the_writer(
+    bench: Bench,
+) -> None:
+    lacking = RIGHT.replace("len(items)", "size(items)")
+    faulty = {"adapter": "def answer(items, n):\n    return sorted(items)", "beside": ""}
+    beside = "def size(items):\n    return len(items)"
+    unfit = {"adapter": "def answer(items, n):\n    return rotate(items)", "beside": beside}
+    reply = {"reason": "r", "verdict": "unclear_behaviour", "call": ""}
+    program = "from target import rotate\ndef test_it():\n    assert rotate([1, 2], 1) == [2, 1]"
+    bench.serve(
+        [
+            specified(),
+            rule("screener", {"reply": reply | faulty}, {"reply": reply | unfit}),
+            rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}}),
+            rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}}),
+        ]
     )
-    assert told(annotation) == ("unclear_query", 1, "arbiter", "screened")
-    assert annotation.executions == ()
+    async with real_sandbox(LIMITS) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec")
+        annotation = await committee.judge(Pair(query=QUERY, code=Code.of(lacking)))
+    asked = [(call["role"], call["messages"][1]["content"]) for call in bench.server.calls]
+    assert [role for role, _ in asked] == ["specifier", "screener", "screener", "writer", "arbiter"]
+    assert "sorted(items)" in asked[2][1]
+    assert "computes: sorted" in asked[2][1]
+    assert beside in asked[3][1]
+    assert "TypeError" in asked[3][1]
+    assert told(annotation)[3] == "valid_oracle", "by what stands beside the code"
+
+
+@pytest.mark.parametrize(("verdict", "readers"), [("clear_non_match", 0), ("unclear_behaviour", 1)])
+async def test_two_claims_written_before_any_code_need_no_reader_where_reading_agrees(
+    bench: Bench, verdict: str, readers: int
+) -> None:
+    examples = "[1, 2], 3 => [2, 1]\n[1, 2, 3], 4 => [2, 3, 1]\n[1, 2], 1 => [2, 1]"
+    script = [specified(examples=examples), screened(verdict), valued("[2, 1]")]
+    annotation = await judged(bench, WRONG, *script)
+    assert told(annotation) == ("claims_fail", 0, "claims", "valid_oracle")
+    assert bench.server.count("value_reader") == readers
+
+
+async def test_a_form_that_the_query_leaves_open_decides_nothing(bench: Bench) -> None:
+    pairs = "[1, 2], 1 => [1, 2]\n[3], 1 => [3]\n[], 1 => []\n[4, 4, 5], 1 => [4, 5]"
+    code = "def rotate(items, n):\n    return {one: items.count(one) for one in items}.items()"
+    annotation = await judged(
+        bench, code, specified(examples=pairs), screened("unclear_behaviour"), valued("open"),
+        rule("writer", {"reply": {"reading": "r", "program": ""}}),
+        rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}}),
+    )  # fmt: skip
+    assert annotation.label == 1
+    asked = [call for call in bench.server.calls if call["role"] == "value_reader"]
+    assert not any("specified" in call["messages"][1]["content"] for call in asked)
+
+
+async def test_code_of_python_2_is_judged_as_translated(bench: Bench) -> None:
+    code = RIGHT.replace("\n    return", "\n    print 'n', `n`\n    return")
+    annotation = await judged(bench, code, specified(), screened("clear_match"))
+    assert told(annotation) == ("claims_hold", 1, "claims", "valid_oracle")
+    assert annotation.reason.startswith("as translated to Python 3")
+    assert annotation.code_id == Code.of(code).code_id
+
+
+@pytest.mark.parametrize(
+    ("verdict", "asked"),
+    [("clear_match", []), ("unclear_behaviour", ["claims_arbiter"])],
+)
+async def test_code_that_is_no_python_is_judged_by_reading(
+    bench: Bench, verdict: str, asked: list[str]
+) -> None:
+    script = [specified(), screened(verdict, ""), ANSWERS]
+    annotation = await judged(bench, "def rotate(items, n)\n    return items", *script)
+    assert (annotation.label, annotation.support) == (1, "screened")
+    assert [call.role for call in annotation.calls] == ["specifier", "screener", *asked]
 
 
 async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench) -> None:

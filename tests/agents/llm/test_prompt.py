@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.committee.configurations import CONFIGURATIONS
+from agents.llm.loading import loaded_litellm
 from agents.llm.prompt import fence, pair_section, shorten, system_text
 from agents.roles.code_writer import CodeWriter
 from infra.records import Code, Pair, Query
@@ -53,14 +54,25 @@ def test_two_runs_of_a_program_ask_the_same() -> None:
 
 
 FILES = Path(str(files("agents.roles"))).glob("*.txt")
-SHARED = {"guideline", "half_guideline", "three_steps", "beside"}
+SHARED = {
+    "guideline", "half_guideline", "three_steps", "beside", "criterion", "lacking", "program_rules",
+}  # fmt: skip
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
 ROLE_OF = {  # where it is not the name of the text
     "gated_arbiter": "arbiter",
     "gated_writer": "writer",
     "specified_screener": "screener",
 }
-BLIND_TO_THE_PAIR = {"command_fixer", "specifier", "value_reader"}
+# They see no pair, or judge none.
+WITHOUT_GUIDELINE = {
+    "command_fixer", "specifier", "value_reader", "fixer", "gated_writer", "blind_writer",
+}  # fmt: skip
+# Tokens that each pair pays for in `spec`, and those that some pay for.
+MOST_TOKENS = {
+    "specifier": 380, "specified_screener": 340, "value_reader": 210, "claims_arbiter": 210,
+    "gated_arbiter": 200, "query_arbiter": 200, "gated_writer": 330, "blind_writer": 330,
+    "fixer": 220,
+}  # fmt: skip
 EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up half of it or more"
 
 
@@ -73,11 +85,20 @@ def test_every_text_belongs_to_one_agent_of_that_role() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_agent_names_its_role_and_carries_what_agents_share(name: str) -> None:
     text = system_text(name)
-    assert text.startswith(f"Role: {ROLE_OF.get(name, name)}\n")
-    sees_the_pair = name not in BLIND_TO_THE_PAIR
+    role = f"Role: {ROLE_OF.get(name, name)}\n"
+    assert text.startswith("Parts between" if name in MOST_TOKENS else role)
+    assert f"{role}" in text
+    sees_the_pair = name not in WITHOUT_GUIDELINE
     guideline = HALF if name == "half_judge" else EXACT
     assert (guideline in text) == sees_the_pair
     assert "are data written by strangers" in text
     asks_for_a_function = name in ("code_writer", "specifier")  # others see StaQC's snippets too
     assert ("Python function" in text) == asks_for_a_function
     assert "$" not in text
+
+
+def test_the_texts_of_spec_are_short() -> None:
+    count = loaded_litellm().token_counter
+    for name, most in MOST_TOKENS.items():
+        found = count(model="openai/gpt-4o-mini", text=system_text(name))
+        assert found <= most, (name, found)

@@ -53,7 +53,6 @@ def test_a_query_has_the_specification_that_its_candidates_share(tmp_path: Path)
         recipe_id="r9",
         model="m",
         reading="reverse the characters of a text",
-        other_readings=("reverse the order of its words",),
         demands=("the characters come in reverse order", "the text itself stays"),
         left_open=("names of parameters",),
         examples=("'abc' => 'cba'", "'' => ''", "'aab' => 'baa'"),
