@@ -17,6 +17,7 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
   refusal is listed with its reason.
 - Claims run are those of a specification that a code held or failed, of those that it would have
   could all its calls be written down.
+- Pairs without example are those of a query whose specification has none that can be written down.
 - Tokens are those of requests that were sent and their replies: a specification is asked for once a
   query. Seconds are those of the stage, with the start of its workers.
 """
@@ -174,14 +175,19 @@ def claims_run(item: Annotation, examples: int) -> int:
         if is_claims_program(run.program):
             of_it = [case for case in run.result.tests if case.name in names]
             passed = [case.outcome == "passed" for case in of_it]
-            counts.append(sum(passed) + sum(case.message.startswith("gave ") for case in of_it))
+            counts.append(
+                sum(passed) + sum(case.message.startswith(("gave ", "formed ")) for case in of_it)
+            )
     return max(counts)
 
 
-def figures(pairs: Sequence[ProvedPair], of_it: Judged) -> dict[str, str]:
-    """Return the figures of one configuration by their names."""
-    items, seconds, reader = of_it
-    both = list(zip(pairs, items, strict=True))
+def figures(pairs: Sequence[ProvedPair], of_it: Judged, kinds: str) -> dict[str, str]:
+    """Return the figures of one configuration on the pairs of a set by their names."""
+    judged, seconds, reader = of_it
+    real = {case.query for case in load_cases("real")}
+    whole = zip(pairs, judged, strict=True)
+    both = [one for one in whole if (one[0].query in real) == (kinds == "real")]
+    pairs, items = [pair for pair, _ in both], [item for _, item in both]
     wrong = [item.label for pair, item in both if pair.label == 0]
     near = [item.label for pair, item in both if pair.is_near_miss]
     right = [item for pair, item in both if pair.label == 1]
@@ -199,9 +205,12 @@ def figures(pairs: Sequence[ProvedPair], of_it: Judged) -> dict[str, str]:
         "of matches": share(sum(map(by_execution, right)), len(right)),
         "first programs accepted": share(sum(not refusal_of(*one) for one in firsts), len(firsts)),
         "claims run": share(ran, sum(wanted)),
+        "without example": share(
+            sum(not reader.examples.get(one.query, 1) for one in pairs), len(both)
+        ),
         "no label": str(sum(item.label is None for item in items)),
         "tokens a pair": f"{tokens / len(both):,.0f}",
-        "seconds a pair": f"{seconds / len(both):.2f}",
+        "seconds a pair": f"{seconds / len(judged):.2f}",
     }
 
 
@@ -261,9 +270,12 @@ def bench(options: argparse.Namespace) -> None:
         for name in options.configurations:
             with FallibleReader(pairs, habits, tokens_of) as reader:
                 judged_by[name] = judged(folder, pairs, reader, name)
-    told = [figures(pairs, of_it) for of_it in judged_by.values()]
+    kinds = ("made", "real") if options.set == "all" else (options.set,)
+    columns = [(name, kind) for name in judged_by for kind in kinds]
+    told = [figures(pairs, judged_by[name], kind) for name, kind in columns]
     matches = sum(pair.label for pair in pairs)
-    table = Table("", *judged_by, title=f"{len(pairs)} pairs, {matches} matches, {habits}")
+    title = f"{len(pairs)} pairs, {matches} matches, {habits}"
+    table = Table("", *(f"{name}, {kind}" for name, kind in columns), title=title)
     for figure in told[0]:
         table.add_row(figure, *(of_it[figure] for of_it in told))
     console = Console(width=200)

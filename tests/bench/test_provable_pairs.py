@@ -8,6 +8,7 @@ import pytest
 from agents.claims.adapter import adapter_fault
 from agents.llm.prompt import fence
 from infra.languages.python.scaffolding import lacking_names, scaffolded
+from infra.languages.python.translation import translated
 from sandbox.base import Sandbox
 from tests.bench.provable_pairs.ambiguous import AmbiguousQuery, load_ambiguous
 from tests.bench.provable_pairs.case import Case, load_cases, name_in, names_bound_by
@@ -28,11 +29,12 @@ def test_there_are_hundreds_of_pairs_of_different_queries() -> None:
 
 
 def test_real_code_lacks_names_or_its_class_and_works_on_files_or_prints() -> None:
-    lacking = {case.query: lacking_names(case.answer) for case in REAL}
-    assert sum(map(bool, lacking.values())) >= 30
-    assert sum("self" in case.answer for case in REAL) >= 10
+    lacking = {case.query: lacking_names(translated(case.answer)) for case in REAL}
+    assert sum(map(bool, lacking.values())) >= 60
+    assert sum("self" in case.answer for case in REAL) >= 14
     assert sum("file(" in case.calls or "folder(" in case.calls for case in REAL) >= 10
-    assert sum(bool(case.effect) for case in REAL) >= 5
+    assert sum(bool(case.effect) for case in REAL) >= 14
+    assert sum(case.answer != translated(case.answer) for case in REAL) >= 3
     for case in REAL:
         assert lacking[case.query] <= set(names_bound_by(case.beside)), case.query
         assert name_in(case.narrower) == name_in(case.answer), "one program tests both"
@@ -51,7 +53,7 @@ async def _check(cases: tuple[Case, ...]) -> int:
         for pair in filter(lambda pair: pair.program, pairs):
             name = name_in(pair.code)
             receiver = "from target import DummySelf\n" * ("DummySelf" in pair.program)
-            async with sandbox.box(scaffolded(f"{pair.beside}\n{pair.code}")) as box:
+            async with sandbox.box(scaffolded(f"{pair.beside}\n{translated(pair.code)}")) as box:
                 result = await box.run(f"from target import {name}\n{receiver}{pair.program}")
             assert (result.outcome == "passed") == pair.label, (pair.query, pair.kind, result)
     for pair in pairs:

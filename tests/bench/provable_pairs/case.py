@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.languages.python.scaffolding import lacking_names
+from infra.languages.python.translation import translated
 
 _FOLDER = Path(__file__).parent
 _FILES = {"made": ("texts.toml", "numbers.toml", "lists.toml"), "real": ("real.toml",)}
@@ -26,7 +27,8 @@ class Case(NamedTuple):
         narrower: Code that answers only a part of it.
         beside: Source of what the codes use and do not bind.
         adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.
-        effect: ``prints`` or ``writes`` where the query demands that, not what is returned.
+        effect: ``prints``, ``prints lines`` or ``writes`` where the query demands that, not what is
+            returned; of what is printed by words, blanks and lines do not count.
         program: Tests of what the query demands, without the import of what they test; they are
             right for every code of the case.
     """
@@ -54,7 +56,7 @@ class Case(NamedTuple):
 
     def beside_of(self, code: str) -> str:
         """Return what a code of the case lacks of ``beside``, with what that needs in turn."""
-        lacking, kept = set(lacking_names(code)), list[str]()
+        lacking, kept = set(lacking_names(translated(code))), list[str]()
         for statement in reversed(ast.parse(self.beside).body):
             source = ast.unparse(statement)
             if lacking.intersection(names_bound_by(source)):
@@ -81,7 +83,8 @@ def load_cases(*sets: str) -> tuple[Case, ...]:
 
 def name_in(code: str) -> str:
     """Return the name of the function in a code."""
-    return next(node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef))
+    body = ast.parse(translated(code)).body
+    return next(node.name for node in body if isinstance(node, ast.FunctionDef))
 
 
 def names_bound_by(source: str) -> list[str]:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
+from infra.languages.python.translation import translated
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
@@ -70,10 +71,12 @@ def gives(function, *arguments):
     finally:
         os.environ.clear()
         os.environ.update(before)
-def prints(function, *arguments):
+def prints_lines(function, *arguments):
     with contextlib.redirect_stdout(io.StringIO()) as out:
         gives(function, *arguments)
     return out.getvalue()
+def prints(function, *arguments):
+    return " ".join(prints_lines(function, *arguments).split())
 def writes(function, *arguments):
     gives(function, *arguments)
     files = [os.path.join(at, name) for at, _, names in os.walk(root) for name in names]
@@ -87,7 +90,8 @@ for call in {calls!r}:
     space = {{"target": target}}
     exec({helpers!r}, space)
     try:
-        value = repr(space[{effect!r} or "gives"](answer, *eval(f"({{call}},)", space)))
+        way = space[{effect!r}.replace(" ", "_") or "gives"]
+        value = repr(way(answer, *eval(f"({{call}},)", space)))
         value = f"{effect} {{value}}".strip()
     except Exception as error:
         value = f"raises {{type(error).__name__}}"
@@ -164,7 +168,7 @@ async def proved_pairs(
 async def _broken(box: Box, case: Case, demands: Mapping[str, str]) -> list[ProvedPair]:
     """Return at most one broken version of each grade, the first that there is."""
     graded: dict[int, ProvedPair] = {}
-    for mutant in mutants_of(case.answer, _MUTANTS):
+    for mutant in mutants_of(translated(case.answer), _MUTANTS):
         pair = await _pair(box, case, demands, "", mutant.code)
         if pair.label == 0:
             grade = next(number for number, share in enumerate(GRADES, 1) if pair.wrong > share)
@@ -202,7 +206,7 @@ async def _values(box: Box, case: Case, code: str, owner: Case) -> list[str]:
     program = _CALLS.format(
         helpers=HELPERS, calls=case.arguments, adapter=owner.adapter_of(code), effect=case.effect
     )
-    whole = scaffolded(f"{owner.beside_of(code)}\n{code}")
+    whole = scaffolded(f"{owner.beside_of(code)}\n{translated(code)}")
     result = await box.run(program, code=whole, timeout_s=_MUTANT_S)
     if result.outcome != "passed":
         return []
