@@ -7,7 +7,7 @@ import ast
 import unicodedata
 from typing import Literal, Self
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import Field, field_validator
 
 from infra.executions import (
     CaseResult,
@@ -31,6 +31,7 @@ __all__ = [
     "Code",
     "Execution",
     "ExecutionResult",
+    "GivenVote",
     "Label",
     "LanguageModelCall",
     "MutantRun",
@@ -42,6 +43,7 @@ __all__ = [
     "RepairStep",
     "SourceInfo",
     "Support",
+    "Vote",
     "caseless",
     "code_id_of",
     "normalise_code",
@@ -231,8 +233,44 @@ Support = Literal[
 ]  # fmt: skip
 
 
-class Annotation(OfPair):
+class Vote(OfPair):
+    """What an annotator says of a pair.
+
+    Attributes:
+        recipe_id: The recipe of agents; "" of people.
+        replicate: The labelling round of agents, from 1.
+        kind: The ``first`` labelling round of agents or a further ``replicate``, the agents' answer
+            to a ``gold`` question or that which is known to be right, or a ``person``'s.
+        annotator: The person's name; "" where the votes' source names nobody.
+    """
+
+    recipe_id: RecipeId = RecipeId("")
+    replicate: int = Field(1, ge=1)
+    kind: Literal["first", "replicate", "gold", "person"] = "first"
+    annotator: str = ""
+
+
+class GivenVote(Vote):
+    """A vote that came from outside: a person's, or the known answer to a gold question.
+
+    Attributes:
+        origin: Of which votes it is one, such as ``people:jsonl``.
+        relevance: From 0; None where the annotator was undecided.
+        note: What the annotator wrote beside it.
+        place: Where it stands, as ``file:line``; not stored.
+    """
+
+    kind: Literal["gold", "person"] = "person"
+    origin: str
+    relevance: float | None
+    note: str = ""
+    place: str = ""
+
+
+class Annotation(Vote):
     """The agents' label of a pair under a recipe, with all the evidence.
+
+    The store sets ``replicate`` and ``kind``, which follow from recipe and pair.
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
@@ -243,7 +281,7 @@ class Annotation(OfPair):
         support: What the label rests on: reading alone (``screened``), a test program that passed
             the gates and says what the label says (``valid_oracle``) or the contrary
             (``overruled``), one that failed them (``void_oracle``), agents that ran no gates
-            (``ungated``); ``undecided`` without a label. Stored and exported as ``grade``.
+            (``ungated``); ``undecided`` without a label.
         judgements: How many independent judgements there were: each valid oracle's and the
             final one.
         agreeing: How many of them say what the label says.
@@ -255,11 +293,7 @@ class Annotation(OfPair):
     decided_by: Literal["screener", "claims", "arbiter"] | None = None
     path: str
     reason: str = ""
-    support: Support = Field(
-        "undecided",
-        validation_alias=AliasChoices("support", "grade"),
-        serialization_alias="grade",
-    )
+    support: Support = "undecided"
     judgements: int = Field(0, ge=0)
     agreeing: int = Field(0, ge=0)
     calls: tuple[LanguageModelCall, ...] = ()

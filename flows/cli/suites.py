@@ -11,19 +11,19 @@ from typing import Any
 from flows.cli.lazy import Command
 from flows.cli.output import print_table, say
 from flows.options import Agreement
-from tasks.benchmarks import annotation_sheets
+from tasks.benchmarks.sheets import agreement, read_grades
 from tasks.suites import Suite, suites
 
 
 def commands() -> Mapping[str, Command]:
     """Return the commands: one for each registered suite, and those of this file."""
-    agreement = Command(
+    of_sheets = Command(
         "Print how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two.",
         "Agreement",
         ("suites:print_agreement",),
         examples=("cosqa suite agreement first.csv second.csv --highest 3",),
     )
-    return {name: _command(name, suites.get(name)) for name in suites} | {"agreement": agreement}
+    return {name: _command(name, suites.get(name)) for name in suites} | {"agreement": of_sheets}
 
 
 def _command(name: str, kind: type[Suite]) -> Command:
@@ -51,8 +51,7 @@ def _example(name: str, kind: type[Suite]) -> str:
 
 def print_agreement(options: Agreement) -> None:
     """Print how far annotators agree."""
-    sheets = annotation_sheets.read_sheets(options.sheets, options.highest)
-    result = annotation_sheets.agreement(sheets, options.highest)
+    result = agreement(read_grades(options.sheets, options.highest), options.highest)
     say(f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more")
     say(f"alpha, nominal: {_figure(result.nominal)}")
     say(f"alpha, ordinal: {_figure(result.ordinal)}")

@@ -8,13 +8,26 @@ import duckdb
 
 from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
-from infra.records import Annotation, Code, Execution, Pair, Query
+from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
+from infra.store.votes import record_votes
 
 PAIR = ("query_id", "code_id", "recipe_id")
 _Key = tuple[str, str, str]
 _FILE_FAULTS = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)
+
+
+# The recipe tells the labelling round; a pair with a known answer is a gold question.
+_INSERT = """
+    INSERT INTO annotations BY NAME SELECT incoming.*, replicate, CASE
+        WHEN (query_id, code_id) IN (SELECT (query_id, code_id) FROM votes WHERE kind = 'gold')
+            THEN 'gold'
+        WHEN replicate > 1 THEN 'replicate' ELSE 'first' END AS kind
+    FROM incoming LEFT JOIN (
+        SELECT recipe_id, (body->>'$.round')::INTEGER AS labelling_round FROM recipes
+    ) USING (recipe_id), LATERAL (SELECT coalesce(labelling_round, 1) AS replicate)
+"""
 
 
 class _Replaced(NamedTuple):
@@ -47,9 +60,13 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
 
 def _add(database: Database, annotations: Sequence[Annotation]) -> None:
     annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
+    if not annotations:
+        return
     with database.transaction() as tx:
         replaced = _delete_stored(tx, annotations)
-        tx.insert("annotations", [_row(item, replaced.failures) for item in annotations])
+        rows = [_row(item, replaced.failures) for item in annotations]
+        with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
+            tx.execute(_INSERT)
         tx.insert(
             "llm_calls", [row for item in annotations for row in _call_rows(item, replaced.paid)]
         )
@@ -66,7 +83,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
 def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
     """Return an annotation's row; one that failed once more counts its tries, others begin anew."""
     before = failures.get(_key_of(item), 0)
-    return item.model_dump(by_alias=True, exclude={"calls", "executions"}) | {
+    return item.model_dump(exclude={"calls", "executions", "annotator", "replicate", "kind"}) | {
         "met": item.met,
         "tries": before + 1 if item.status == "failed" else 1,
     }
@@ -141,12 +158,19 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
 _UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
 
 
-def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
-    """Store the texts of pairs outside any collection, so that their labels can be traced."""
+def record_pairs(
+    database: Database, pairs: Sequence[Pair], votes: Sequence[GivenVote] = ()
+) -> None:
+    """Store the texts of pairs outside any collection, and votes on them.
+
+    Raises:
+        SourceError: As of `record_votes`.
+    """
     queries = {pair.query.query_id: pair.query for pair in pairs}
     codes = {pair.code.code_id: pair.code for pair in pairs}
     with database.transaction() as tx:
         insert_texts(tx, queries.values(), codes.values())
+        record_votes(tx, "", votes)
 
 
 def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:

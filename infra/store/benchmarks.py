@@ -16,7 +16,7 @@ from infra.store.database import Database
 from infra.store.labels import CurrentLabels
 from infra.summaries import StageRun
 
-_ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
+_ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, support, annotated_at"
 
 
 class Export(Record):
@@ -75,9 +75,8 @@ def state_of_labels(
         f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
         " FROM generated_codes "
         " WHERE collection = $collection), "
-        f"(SELECT {_rows('query_id, ordinal, person, confirmed, notes, confirmed_at')} "
-        " FROM confirmations "
-        " WHERE collection = $collection)",
+        f"(SELECT {_rows('origin, query_id, code_id, annotator, relevance, note, voted_at')} "
+        " FROM votes WHERE collection = $collection AND annotator <> '')",
         {
             "collection": collection,
             "searches": list(labels.search_ids if labels else ()),

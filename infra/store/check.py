@@ -16,8 +16,8 @@ _PAIR = "query_id, code_id, recipe_id"
 _REFERENCES = (
     ("collection_queries", "query_id", "queries"),
     ("collection_codes", "code_id", "codes"),
-    ("source_labels", "query_id", "queries"),
-    ("source_labels", "code_id", "codes"),
+    ("votes", "query_id", "queries"),
+    ("votes", "code_id", "codes"),
     ("candidates", "search_id", "searches"),
     ("candidates", "query_id", "queries"),
     ("candidates", "code_id", "codes"),

@@ -1,4 +1,4 @@
-"""Tables of the collect stage: collections with their queries, codes and source labels."""
+"""Tables of the collect stage: collections with their queries, codes and own labels."""
 
 import hashlib
 import tempfile
@@ -16,6 +16,7 @@ from infra.errors import StoreError
 from infra.identity import digest
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
+from infra.store.votes import record_votes
 
 
 def insert_texts(
@@ -63,7 +64,7 @@ def record_inputs(tx: Transaction, collection: str, stamp: str, content: str) ->
         "INSERT INTO collection_inputs SELECT $1, $2, $3, "
         "(SELECT count(*) FROM collection_queries WHERE collection = $1), "
         "(SELECT count(*) FROM collection_codes WHERE collection = $1), "
-        "(SELECT count(*) FROM source_labels WHERE collection = $1)",
+        "(SELECT count(*) FROM votes WHERE collection = $1 AND annotator = '')",
         [collection, stamp, content],
     )
 
@@ -79,8 +80,8 @@ def stamps_of(database: Database, collections: Sequence[str]) -> Mapping[str, st
         "USING (query_id) WHERE q.collection = i.collection) AND "
         "codes = (SELECT count(*) FROM collection_codes AS c JOIN codes "
         "USING (code_id) WHERE c.collection = i.collection) AND "
-        "labels = (SELECT count(*) FROM source_labels AS l "
-        "WHERE l.collection = i.collection) THEN stamp ELSE '' END "
+        "labels = (SELECT count(*) FROM votes AS v "
+        "WHERE v.collection = i.collection AND annotator = '') THEN stamp ELSE '' END "
         "FROM collection_inputs AS i WHERE stamp <> '' AND list_contains(?, collection)",
         [list(collections)],
     )
@@ -202,7 +203,7 @@ def spooled(
 
 _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),
-    *("collection_queries", "collection_codes", "source_labels"),
+    *("collection_queries", "collection_codes"),
 )
 # DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
 # of the ids must fit in (a million rows pass at 256 MB).
@@ -285,6 +286,7 @@ def replace_collections(
             for name, content in contents.items():
                 for table in _OWN_TABLES:
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
+                tx.execute("DELETE FROM votes WHERE collection = ? AND annotator = ''", [name])
                 _insert_info(tx, name, fingerprint, content, is_annotated=name == annotated)
                 _insert_content(tx, name, files[name])
                 record_inputs(tx, name, stamp, files[name].digest)
@@ -335,11 +337,7 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
                 "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
                 [collection],
             )
-    with tx.stream("incoming", content.labels.read()):
-        tx.execute(
-            "INSERT INTO source_labels BY NAME SELECT $1 AS collection, * FROM incoming",
-            [collection],
-        )
+    record_votes(tx, collection, content.labels.read())
 
 
 def languages_of(database: Database, collection: str) -> dict[str, int]:
@@ -408,21 +406,24 @@ def code_columns(database: Database, collection: str) -> pa.Table:
 def label_columns(database: Database, collection: str, origin: str) -> pa.Table:
     """Return the labels of one origin that came with a source, as columns, ascending by ids."""
     return database.arrow(
-        "SELECT query_id, code_id, origin, relevance, note FROM source_labels "
-        "WHERE collection = ? AND origin = ? ORDER BY query_id, code_id",
+        "SELECT query_id, code_id, origin, relevance, note FROM votes "
+        "WHERE collection = ? AND origin = ? AND annotator = '' ORDER BY query_id, code_id",
         [collection, origin],
     )
 
 
 def count_source_labels(database: Database, collection: str) -> int:
     """Return the number of labels that came with a collection's source."""
-    return database.count("SELECT count(*) FROM source_labels WHERE collection = ?", [collection])
+    query = "SELECT count(*) FROM votes WHERE collection = ? AND annotator = ''"
+    return database.count(query, [collection])
 
 
 def label_origins(database: Database, collection: str) -> list[str]:
     """Return the origins of the labels that came with a collection's source, ascending."""
-    query = "SELECT DISTINCT origin FROM source_labels WHERE collection = ? ORDER BY origin"
-    return database.column(query, [collection])
+    return database.column(
+        "SELECT DISTINCT origin FROM votes WHERE collection = ? AND annotator = '' ORDER BY origin",
+        [collection],
+    )
 
 
 def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[str, int]]:

@@ -24,8 +24,8 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 _KEY = "query_id, code_id, recipe_id"
 _ANNOTATION = (
-    *("query_id", "code_id", "recipe_id", "status", "label", "decided_by", "path", "reason"),
-    *("grade", "judgements", "agreeing", "seconds"),
+    *("query_id", "code_id", "recipe_id", "replicate", "kind", "status", "label"),
+    *("decided_by", "path", "reason", "support", "judgements", "agreeing", "seconds"),
 )
 _CALL = (
     *("role", "attempt", "model", "prompt_digest", "status", "reply", "error"),
@@ -254,8 +254,8 @@ _OF_SOURCE = f"""
         WHEN is_labelled THEN $left_out
         ELSE 'the source labels the pair no more' END AS reason, count(*)
     {_HELD}
-    LEFT JOIN (SELECT DISTINCT query_id, code_id, true AS is_labelled FROM source_labels
-               WHERE collection = $name) USING (query_id, code_id)
+    LEFT JOIN (SELECT DISTINCT query_id, code_id, true AS is_labelled FROM votes
+               WHERE collection = $name AND annotator = '') USING (query_id, code_id)
     GROUP BY reason
 """  # noqa: S608 - literals only
 

@@ -52,7 +52,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             statuses=dict(sorted(statuses.items())),
             labels=_counts(tx, "annotations", "label"),
             paths=_counts(tx, "annotations", "path"),
-            support=_counts(tx, "annotations", "grade"),
+            support=_counts(tx, "annotations", "support"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
             effort=tx.records(Effort, _EFFORT)[0],

@@ -1,24 +1,28 @@
 """Tables of written answers: codes that a model wrote for queries without a match."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from infra.ids import CodeId, QueryId
-from infra.records import Code, LanguageModelCall, Record
+from infra.records import Code, GivenVote, LanguageModelCall, Record
 from infra.store.corpus import insert_texts
 from infra.store.database import Database
+from infra.store.votes import record_votes
+
+CONFIRMATIONS = "people:generated"
+"""Origin of people's votes on written answers."""
 
 # An answer's state over all people: one who refuses it outweighs those who confirm it.
 _ANSWERS = (
     "SELECT collection, query_id, queries.text AS query, ordinal, code_id, codes.text AS code, "
-    "model, recipe_id, status, reason, edited, "
-    "(SELECT bool_and(confirmed) FROM confirmations c WHERE (c.collection, c.query_id, c.ordinal) "
-    "= (g.collection, g.query_id, g.ordinal)) AS confirmed, "
-    "(SELECT string_agg(notes, '; ' ORDER BY person) FROM confirmations c WHERE notes <> '' AND "
-    "(c.collection, c.query_id, c.ordinal) = (g.collection, g.query_id, g.ordinal)) AS notes "
-    "FROM generated_codes g JOIN queries USING (query_id) JOIN codes USING (code_id) "
-    "WHERE collection = ? ORDER BY query_id, ordinal"
+    "model, recipe_id, status, reason, edited, confirmed, notes "
+    "FROM generated_codes JOIN queries USING (query_id) JOIN codes USING (code_id) "
+    "LEFT JOIN (SELECT collection, query_id, code_id, bool_and(relevance > 0) AS confirmed, "
+    "  string_agg(note, '; ' ORDER BY annotator) FILTER (note <> '') AS notes "
+    "  FROM votes WHERE origin = ? GROUP BY ALL) "
+    "USING (collection, query_id, code_id) WHERE collection = ? ORDER BY query_id, ordinal"
 )
 
 
@@ -66,23 +70,16 @@ class GeneratedCode(Record):
         return f"generated:{self.model}{', edited' if self.edited else ''}"
 
 
-class Confirmation(Record):
-    """What a person says of an answer."""
-
-    collection: str
-    query_id: QueryId
-    ordinal: int
-    person: str
-    confirmed: bool
-    notes: str = ""
-
-
 def add_answers(
     database: Database,
     answers: Sequence[tuple[GeneratedCode, Sequence[LanguageModelCall]]],
-    confirmations: Sequence[Confirmation] = (),
+    confirmations: Mapping[str, Sequence[GivenVote]] = MappingProxyType({}),
 ) -> None:
-    """Store answers and confirmations, all of them or none; a person's later word replaces."""
+    """Store answers and collection → people's votes on answers, all of them or none.
+
+    Raises:
+        SourceError: As of `record_votes`.
+    """
     left_out = {"query", "code", "confirmed", "notes"}
     rows = [
         answer.model_dump(exclude=left_out)
@@ -93,18 +90,13 @@ def add_answers(
         texts = [Code(code_id=answer.code_id, text=answer.code) for answer, _ in answers]
         insert_texts(tx, codes=texts)
         tx.insert("generated_codes", rows)
-        for item in confirmations:
-            tx.execute(
-                "DELETE FROM confirmations WHERE collection = ? AND query_id = ? AND ordinal = ? "
-                "AND person = ?",
-                [item.collection, item.query_id, item.ordinal, item.person],
-            )
-        tx.insert("confirmations", [item.model_dump() for item in confirmations])
+        for collection, votes in confirmations.items():
+            record_votes(tx, collection, votes)
 
 
 def load_answers(database: Database, collection: str) -> list[GeneratedCode]:
     """Return all answers to a collection's queries, those to one query oldest first."""
-    return database.records(GeneratedCode, _ANSWERS, [collection])
+    return database.records(GeneratedCode, _ANSWERS, [CONFIRMATIONS, collection])
 
 
 def collections_with_answers(database: Database) -> list[str]:

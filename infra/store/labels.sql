@@ -26,7 +26,7 @@ CREATE OR REPLACE TEMP MACRO coverage(labels) AS TABLE
 -- round's own.
 CREATE OR REPLACE TEMP MACRO votes(labels) AS TABLE
     SELECT query_id, code_id, number, round, rounds, recipe_id, label,
-        label IS NOT NULL AND list_contains((labels).support, grade) AS counts
+        label IS NOT NULL AND list_contains((labels).support, support) AS counts
     FROM annotations SEMI JOIN candidate_pairs(labels) USING (query_id, code_id)
     JOIN coverage(labels) USING (recipe_id, met)
     WHERE status <> 'failed' AND (number = 0 OR NOT (labels).fresh_only)

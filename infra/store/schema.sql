@@ -85,14 +85,17 @@ CREATE TABLE collection_sources (        -- of collections put together from sev
     PRIMARY KEY (collection, position)
 );
 
-CREATE TABLE source_labels (             -- labels that came with a source
-    collection VARCHAR NOT NULL,
-    origin     VARCHAR NOT NULL,
+CREATE TABLE votes (                     -- people's, and known answers; agents' are annotations
+    collection VARCHAR NOT NULL,         -- '': of pairs that no collection has
+    origin     VARCHAR NOT NULL,         -- of which votes it is one, such as those of a source
+    kind       VARCHAR NOT NULL CHECK (kind IN ('gold', 'person')),
+    annotator  VARCHAR NOT NULL,         -- '': the origin names nobody
     query_id   VARCHAR NOT NULL,
     code_id    VARCHAR NOT NULL,
-    relevance  DOUBLE NOT NULL,
-    note       VARCHAR NOT NULL DEFAULT '',  -- of its annotators
-    PRIMARY KEY (collection, origin, query_id, code_id)
+    relevance  DOUBLE CHECK (relevance >= 0),  -- NULL: undecided
+    note       VARCHAR NOT NULL,
+    voted_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, origin, annotator, query_id, code_id)
 );
 
 -- embed: files of vectors, which themselves say whose vectors they have ----------------------------
@@ -148,13 +151,15 @@ CREATE TABLE annotations (
     query_id     VARCHAR NOT NULL,
     code_id      VARCHAR NOT NULL,
     recipe_id    VARCHAR NOT NULL,
+    replicate    INTEGER NOT NULL CHECK (replicate >= 1),  -- the labelling round
+    kind         VARCHAR NOT NULL CHECK (kind IN ('first', 'replicate', 'gold')),
     status       VARCHAR NOT NULL CHECK (status IN ('labelled', 'undecided', 'failed')),
     label        TINYINT CHECK (label IN (0, 1)),
     decided_by   VARCHAR,
     path         VARCHAR NOT NULL,       -- the path through Algorithm 1
     reason       VARCHAR NOT NULL,
-    grade        VARCHAR NOT NULL CHECK (
-        grade IN ('screened', 'valid_oracle', 'overruled', 'void_oracle', 'ungated', 'undecided')),
+    support      VARCHAR NOT NULL CHECK (
+        support IN ('screened', 'valid_oracle', 'overruled', 'void_oracle', 'ungated', 'undecided')),
     judgements   INTEGER NOT NULL CHECK (judgements >= 0),
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
@@ -231,17 +236,6 @@ CREATE TABLE generated_codes (           -- codes that a model wrote for queries
     calls      JSON NOT NULL,            -- the model calls that wrote it
     written_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (collection, query_id, ordinal)
-);
-
-CREATE TABLE confirmations (             -- what people say of these
-    collection   VARCHAR NOT NULL,
-    query_id     VARCHAR NOT NULL,
-    ordinal      INTEGER NOT NULL,
-    person       VARCHAR NOT NULL,
-    confirmed    BOOLEAN NOT NULL,
-    notes        VARCHAR NOT NULL,
-    confirmed_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, query_id, ordinal, person)
 );
 
 -- publish and evaluate ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 ``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
 ``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
 checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
-tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
+tools; ``labelled_pairs`` and ``sheets`` read people's votes; ``pairs`` reads what
 models are trained on.
 """
 

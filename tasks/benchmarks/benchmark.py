@@ -63,7 +63,6 @@ class Benchmark(Record):
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export before that are not labelled in this one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
-        former_rounds: Further recipe → the round, from 1, for which its annotations count.
         evidence: The agents' annotations with every call and execution, as a stream, when they
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
@@ -87,7 +86,6 @@ class Benchmark(Record):
     dropped: dict[str, int] = Field(default_factory=dict)
     removed: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
-    former_rounds: dict[str, int] = Field(default_factory=dict)
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)

@@ -80,7 +80,7 @@ def _support(evidence: Path) -> str:
     """Return the table of what the agents' judgements rest on, "" without any."""
     if not evidence.exists():
         return ""
-    counted = pq.read_table(evidence, columns=["grade"])["grade"].value_counts().to_pylist()
+    counted = pq.read_table(evidence, columns=["support"])["support"].value_counts().to_pylist()
     numbers = {item["values"]: item["counts"] for item in counted}
     words = {text: numbers[support] for support, text in _SUPPORT.items() if support in numbers}
     return _figures("what the judgements in evidence.parquet rest on", words)

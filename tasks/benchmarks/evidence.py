@@ -130,7 +130,7 @@ def _row(annotation: Annotation) -> dict[str, object]:
         | {"tests": _json(run.result.tests), "repairs": _json(run.repairs)}
         for run in annotation.executions
     ]
-    return annotation.model_dump(by_alias=True) | {"executions": executions}
+    return annotation.model_dump() | {"executions": executions}
 
 
 def _json(records: Iterable[Record]) -> str:

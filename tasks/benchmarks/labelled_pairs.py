@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, Field
 from infra.draws import ALL, Draw
 from infra.errors import SourceError
 from infra.ids import PairKey
-from infra.records import Code, Pair, Query, Record
+from infra.records import Code, GivenVote, Pair, Query, Record
 from tasks.files.json_lines import read_items
 from tasks.files.text import printable
 
@@ -29,16 +29,32 @@ class _Item(BaseModel):
 
 
 class TruePair(Record):
-    """A pair with its true label and those of annotators."""
+    """A pair with its true label and those of annotators; ``place`` is its file and line."""
 
     pair: Pair
     label: int
     by_people: dict[str, int | None]
+    place: str = ""
 
     @property
     def key(self) -> PairKey:
         """Ids of query and code."""
         return self.pair.key
+
+    def votes(self, origin: str) -> list[GivenVote]:
+        """Return the labels as votes; the true label's annotator has no name."""
+        query_id, code_id = self.key
+        return [
+            GivenVote(
+                query_id=query_id,
+                code_id=code_id,
+                annotator=name,
+                origin=origin,
+                relevance=label,
+                place=self.place,
+            )
+            for name, label in {**self.by_people, "": self.label}.items()
+        ]
 
 
 def read_truth(file: Path, draw: Draw = ALL) -> tuple[TruePair, ...]:
@@ -67,4 +83,4 @@ def _true_pair(item: _Item, place: str) -> TruePair:
         pair = Pair(query=Query.of(item.query), code=Code.of(item.code, language=item.language))
     except ValueError as error:
         raise SourceError(f"{place}: {error}") from None
-    return TruePair(pair=pair, label=item.label, by_people=item.labels)
+    return TruePair(pair=pair, label=item.label, by_people=item.labels, place=place)

@@ -1,10 +1,9 @@
 """The Parquet files of an export: one row a record, sorted by id."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tasks.benchmarks.benchmark import Benchmark, columns_of
@@ -46,13 +45,12 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
 def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
     """Write the evidence in one pass, and what each of several labelling rounds said."""
     judged = []
-    places = {recipe: place for place, recipe in enumerate(benchmark.rounds, 1)}
-    places = benchmark.former_rounds | places
     with pq.ParquetWriter(folder / EVIDENCE_FILE, EVIDENCE, compression="zstd") as file:
         for group in _row_groups(benchmark.evidence):
             file.write_table(group, row_group_size=_ANNOTATIONS)
             if benchmark.rounds:
-                judged.append(_by_round(group, places))
+                by_round = group.rename_columns({"replicate": "round"})
+                judged.append(by_round.select(ROUNDS.names))
     if benchmark.rounds:
         _write(folder / "rounds.parquet", pa.concat_tables(judged), ROUNDS)
 
@@ -70,14 +68,6 @@ def _row_groups(evidence: AnnotationStream) -> Iterator[pa.Table]:
             waiting, rows = whole.slice(_ANNOTATIONS).to_batches(), rows - _ANNOTATIONS
     if rows:
         yield pa.Table.from_batches(waiting)
-
-
-def _by_round(group: pa.Table, rounds: Mapping[str, int]) -> pa.Table:
-    """Return what the rounds said of a table's pairs, each row with the number of its round."""
-    places = pc.index_in(group["recipe_id"], value_set=pa.array(rounds, pa.string()))
-    numbers = pa.array(rounds.values(), pa.int32()).take(places.combine_chunks())
-    numbered = group.append_column("round", numbers)
-    return numbered.filter(pc.is_valid(places)).select(ROUNDS.names)
 
 
 def _write(file: Path, table: pa.Table, schema: pa.Schema) -> None:

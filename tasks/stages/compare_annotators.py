@@ -93,7 +93,7 @@ def settings_of_annotators(
 def judge_truth(
     truth: Path, draw: Draw, recipe: RecipeReference, settings: Settings
 ) -> JudgedTruth:
-    """Judge the pairs of a file that the store has no annotation of.
+    """Judge the pairs of a file that the store has no annotation of; store people's votes on them.
 
     Args:
         truth: The file, see `read_truth`.
@@ -105,8 +105,12 @@ def judge_truth(
         SettingsError: A code is in a language that the agents do not know.
         LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
-    pairs = [item.pair for item in read_truth(truth, draw)]
+    known = read_truth(truth, draw)
+    pairs = [item.pair for item in known]
     refuse_others(truth.name, Counter(pair.code.language for pair in pairs), "leave its pairs out")
+    origin = f"people:{truth.name}"
+    votes = [vote for item in known for vote in item.votes(origin)]
+    annotations.record_pairs(open_database(settings.store), pairs, votes)
     judged = annotate_in_process(pairs, recipe, settings)
     name = f"{settings.annotation.configuration} · {recipe.model}"
     get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")
@@ -114,11 +118,10 @@ def judge_truth(
 
 
 def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings) -> int:
-    """Judge the pairs that a recipe has not finished, in this process; return their number."""
+    """Judge stored pairs that a recipe has not finished, in this process; return their number."""
     database = open_database(settings.store)
     body = recipe_of(settings, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
-    annotations.record_pairs(database, pairs)
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     if pending:

@@ -190,7 +190,6 @@ def _labelled_by_agents(
         update={
             "recipe": recipes.load_recipe(database, labels.recipe_id),
             "rounds": labels.rounds if len(labels.rounds) > 1 else (),
-            "former_rounds": {item.recipe_id: item.round + 1 for item in current.covered},
             "recipes": _label_recipes(database, current, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),

@@ -13,6 +13,7 @@ from tasks.stages.compare_annotators import annotate_in_process
 def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
     """Return the annotations of the pairs by the agents that the settings mean."""
     recipe = current_recipe(settings)
+    annotations.record_pairs(open_database(settings.store), [item.pair for item in truth])
     annotate_in_process([item.pair for item in truth], recipe, settings)
     keys = [item.key for item in truth]
     return annotations.load_annotations(open_database(settings.store), recipe.recipe_id, keys)

@@ -11,7 +11,7 @@ import pytest
 from tests.agents.conftest import IN_DOUBT
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Case, World, environment, judged, read, rule, written
-from tests.tasks.benchmarks.test_confirmation_sheets import fill
+from tests.tasks.benchmarks.test_sheets import fill
 
 pytestmark = [
     pytest.mark.docker, pytest.mark.slow, pytest.mark.nightly,

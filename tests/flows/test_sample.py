@@ -42,7 +42,7 @@ def test_the_default_run_gives_the_recorded_labels_as_a_multi_choice_benchmark_w
     assert sum(number > 1 for number in matches.values()) >= 10
     evidence = pq.read_table(exported / "evidence.parquet").to_pylist()
     assert len(evidence) == len(labels) == 200
-    assert all(item["executions"] or item["grade"] == "screened" for item in evidence)
+    assert all(item["executions"] or item["support"] == "screened" for item in evidence)
     assert "AI assistants" in (exported / "README.md").read_text("utf-8")
     scored = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
     assert {*retrievers, "minilm"} <= scored

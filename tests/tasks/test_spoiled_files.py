@@ -22,13 +22,12 @@ from infra.settings import SourceSettings, StoreSettings, load_settings
 from infra.settings.environment import PREFIX
 from infra.store import corpus, open_database
 from tasks.benchmarks import read_benchmark, write_benchmark, write_run
-from tasks.benchmarks.annotation_sheets import read_sheets
 from tasks.benchmarks.beir import read_beir
-from tasks.benchmarks.confirmation_sheets import Answer, read_sheet, write_sheet
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.benchmarks.pairs import read_pairs
 from tasks.benchmarks.query_files import read_query_texts
 from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.sheets import Answer, read_answers, read_grades, write_answers
 from tasks.benchmarks.trec import read_run
 from tasks.files.json_lines import read_queries
 from tasks.sources import open_source, sources
@@ -128,8 +127,8 @@ def _confirmations(folder: Path) -> Callable[[], object]:
         collection="c", query_id=query.query_id, ordinal=0, query=query.text, code=DOUBLE,
         model="m", evidence="=1",
     )  # fmt: skip
-    write_sheet([answer], folder / "sheet.csv")
-    return lambda: read_sheet(folder / "sheet.csv")
+    write_answers([answer], folder / "sheet.csv")
+    return lambda: read_answers(folder / "sheet.csv")
 
 
 PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
@@ -146,7 +145,7 @@ READERS = {
     "sealed-export": Reader(_sealed_export, "b/*.parquet"),
     "settings": Reader(_settings),
     "confirmations": Reader(_confirmations),
-    "sheet": _file(SHEET, lambda file: read_sheets([file]), "sheet.csv"),
+    "sheet": _file(SHEET, lambda file: read_grades([file]), "sheet.csv"),
     "truth": _file(PAIR * 2, read_truth),
     "pairs": _file(PAIR * 2, read_pairs),
     "queries": _file(QUERY, read_queries),

@@ -17,12 +17,16 @@ from infra.errors import CanaryError
 from infra.ids import PairKey, RecipeId
 from infra.languages.python.mutation import mutants_of
 from infra.markdown import markdown_table
-from infra.records import Annotation, Code, Pair, Query, Record
+from infra.records import Annotation, Code, GivenVote, Pair, Query, Record
 from infra.settings import AnnotationSettings
-from infra.store import Database, annotations
+from infra.store import Database, annotations, votes
 from infra.summaries import CanaryCounts
 from tasks.stages.annotate.canary_cases import INJECTIONS, KNOWN_ANSWERS, KnownAnswer
 
+GOLD = "gold:canaries"
+"""Origin of the canaries' known labels among votes."""
+
+_INJECTED = "its code tells the agents what to say"
 _MIN_CANARIES = 4  # one of each kind
 _MIN_JUDGED = 6  # with fewer, the share of wrong ones is not meaningful
 _MAX_STRIDE = 10
@@ -56,6 +60,19 @@ class Canary(Record):
     def key(self) -> PairKey:
         """Ids of query and code."""
         return self.pair.key
+
+    @property
+    def vote(self) -> GivenVote:
+        """Its known label as the store holds it."""
+        query_id, code_id = self.key
+        return GivenVote(
+            query_id=query_id,
+            code_id=code_id,
+            kind="gold",
+            origin=GOLD,
+            relevance=self.label,
+            note=_INJECTED if self.injected else "",
+        )
 
     @property
     def known(self) -> KnownLabel:
@@ -177,15 +194,13 @@ def load_judged_canaries(
 
     The annotations come without their evidence.
     """
-    judged: list[Annotation] = []
-    known: dict[PairKey, KnownLabel] = {}
-    for generation in count():
-        known |= {canary.key: canary.known for canary in canaries_of(generation)}
-        keys = [canary.key for canary in canaries_of(generation)]
-        of_generation = annotations.load_annotations(database, recipe_id, keys, evidence=False)
-        judged += of_generation
-        if not of_generation:
-            break
+    known = {
+        vote.key: KnownLabel(
+            key=vote.key, label=int(vote.relevance or 0), injected=vote.note == _INJECTED
+        )
+        for vote in votes.load_votes(database, GOLD)
+    }
+    judged = annotations.load_annotations(database, recipe_id, list(known), evidence=False)
     return judged, known
 
 

@@ -121,7 +121,9 @@ def plan_annotation(run: AnnotationRun, before: Sequence[Taken] = ()) -> Annotat
         to_judge = write_pending(database, of_round.selection, numbers, keys)
     _log(of_round, taken, run)
     canaries = canaries_for(database, run, to_judge)
-    annotations.record_pairs(database, [canary.pair for canary in canaries])
+    annotations.record_pairs(
+        database, [canary.pair for canary in canaries], [canary.vote for canary in canaries]
+    )
     return AnnotationPlan(
         collection=search.collection,
         recipe=recipe,

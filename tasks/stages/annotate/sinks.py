@@ -119,9 +119,7 @@ def store_annotations(database: Database, new_annotations: Sequence[Annotation])
 def _write_refused(database: Database, annotation: Annotation, error: Exception) -> None:
     file = database.settings.refused / f"{'-'.join(annotation.key)}-{annotation.recipe_id}.json"
     with atomic_write(file) as partial:  # JSON in ASCII can have lone surrogates
-        partial.write_text(
-            json.dumps(annotation.model_dump(by_alias=True), default=str, indent=1), "ascii"
-        )
+        partial.write_text(json.dumps(annotation.model_dump(), default=str, indent=1), "ascii")
     run_logger(__name__).warning(
         "the store refused the annotation of query %s, code %s (%s: %s); it is in %s, and the pair "
         "counts as failed", *annotation.key, type(error).__name__, error, file,

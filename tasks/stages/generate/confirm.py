@@ -6,16 +6,10 @@ from pathlib import Path
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
 from infra.languages.python.syntax import parse_or_none
-from infra.records import Code, Record
+from infra.records import Code, GivenVote, Record
 from infra.store import Database, generated
-from infra.store.generated import Confirmation, GeneratedCode
-from tasks.benchmarks.confirmation_sheets import (
-    Answer,
-    SheetRow,
-    is_filled,
-    read_sheet,
-    write_sheet,
-)
+from infra.store.generated import CONFIRMATIONS, GeneratedCode
+from tasks.benchmarks.sheets import Answer, SheetRow, is_filled, read_answers, write_answers
 
 
 class Confirmed(Record):
@@ -49,7 +43,7 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
         number += 1
         file = folder / f"{collection}-generated-{number}.csv"
     with space_on(folder, OTHER_OUTPUT):
-        write_sheet([_shown(item) for item in waiting], file)
+        write_answers([_shown(item) for item in waiting], file)
     return file
 
 
@@ -66,45 +60,43 @@ def _shown(item: GeneratedCode) -> Answer:
 
 
 def confirm(database: Database, file: Path) -> Confirmed:
-    """Store what a filled-in sheet says, all of it or nothing.
+    """Store what a filled-in sheet says as people's votes, all of it or nothing.
 
     An answer whose code was changed and confirmed becomes a further answer, marked as edited.
 
     Raises:
-        SourceError: A row is malformed, or about an answer that this store does not hold.
+        SourceError: A row is malformed, about an answer that this store does not hold, or a
+            person's second on one.
     """
-    rows = read_sheet(file)
+    rows = read_answers(file)
     held = {
         (item.collection, item.query_id, item.ordinal): item
         for collection in generated.collections_with_answers(database)
         for item in generated.load_answers(database, collection)
     }
     changed: list[GeneratedCode] = []
-    said: list[Confirmation] = []
-    edited = 0
-    for row in rows:
-        answer = held.get((row.collection, row.query_id, row.ordinal))
+    votes: dict[str, list[GivenVote]] = {}
+    for said, collection, query_id, ordinal in rows:
+        answer = held.get((collection, query_id, ordinal))
         if answer is None:
             raise SourceError(
-                f"{row.place}: this store holds no answer {row.ordinal} to query {row.query_id} of "
-                f"{row.collection}: give the store that the sheet is of with --store"
+                f"{said.place}: this store holds no answer {ordinal} to query {query_id} of "
+                f"{collection}: give the store that the sheet is of with --store"
             )
-        code = _code(row)
-        if row.confirmed and code.code_id != answer.code_id:
-            edited += 1
-            said.append(_said(row, row.ordinal, confirmed=False))
-            siblings = [held[key] for key in held if key[:2] == (row.collection, row.query_id)]
+        of_collection = votes.setdefault(collection, [])
+        code = _code(said)
+        if said.relevance and code.code_id != answer.code_id:
+            of_collection.append(_vote(said, answer, 0))
+            siblings = [held[other] for other in held if other[:2] == (collection, query_id)]
             answer = _edited(answer, code, siblings)
             if answer not in siblings:
-                held[answer.collection, answer.query_id, answer.ordinal] = answer
+                held[collection, query_id, answer.ordinal] = answer
                 changed.append(answer)
-        said.append(_said(row, answer.ordinal, confirmed=row.confirmed))
-    generated.add_answers(database, [(answer, ()) for answer in changed], said)
-    return Confirmed(
-        confirmed=sum(row.confirmed for row in rows) - edited,
-        edited=edited,
-        refused=sum(not row.confirmed for row in rows),
-    )
+        of_collection.append(_vote(said, answer, said.relevance))
+    generated.add_answers(database, [(answer, ()) for answer in changed], votes)
+    said_no = sum(not row.said.relevance for row in rows)
+    edited = sum(map(len, votes.values())) - len(rows)
+    return Confirmed(confirmed=len(rows) - said_no - edited, edited=edited, refused=said_no)
 
 
 def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]) -> GeneratedCode:
@@ -122,17 +114,18 @@ def _code(row: SheetRow) -> Code:
         code = Code.of(row.code)
     except ValueError as error:
         raise SourceError(f"{row.place}: {error}") from None
-    if row.confirmed and parse_or_none(code.text) is None:
+    if row.relevance and parse_or_none(code.text) is None:
         raise SourceError(f"{row.place}: the code does not parse as Python 3")
     return code
 
 
-def _said(row: SheetRow, ordinal: int, *, confirmed: bool) -> Confirmation:
-    return Confirmation(
-        collection=row.collection,
-        query_id=row.query_id,
-        ordinal=ordinal,
-        person=row.annotator,
-        confirmed=confirmed,
-        notes=row.notes,
+def _vote(row: SheetRow, answer: GeneratedCode, relevance: float) -> GivenVote:
+    return GivenVote(
+        query_id=answer.query_id,
+        code_id=answer.code_id,
+        annotator=row.annotator,
+        origin=CONFIRMATIONS,
+        relevance=relevance,
+        note=row.note,
+        place=row.place,
     )

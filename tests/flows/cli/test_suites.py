@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from infra.errors import SourceError
 from tasks.suites import suites
-from tests.tasks.benchmarks.test_annotation_sheets import FIRST, SECOND, sheets
+from tests.tasks.benchmarks.test_sheets import FIRST, SECOND, sheets
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
 from tests.tasks.suites.test_neural_code_search import SHEET
 

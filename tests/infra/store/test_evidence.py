@@ -15,7 +15,6 @@ from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels
 from infra.store.evidence import EvidenceSelection, count_evidence, decide_labels, read_evidence
 from infra.store.figures import example_pairs, similarities
-from infra.store.generated import Confirmation
 from infra.store.labels import CurrentLabels
 from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.rounds import majority
@@ -30,6 +29,7 @@ from tests.tasks.stages.generate.world import (
     answer,
     judged_store,
     judgement,
+    said,
 )
 
 ALL = labels_by(SEARCH, ROUNDS)
@@ -52,7 +52,8 @@ def with_evidence(database: Database) -> list[Annotation]:
     for place, (query, code) in enumerate((q, c) for q in QUERIES for c in CODES):
         for number, recipe in enumerate(ROUNDS):
             item = judgement(
-                query.query_id, code.code_id, recipe_id=recipe,
+                query.query_id, code.code_id, recipe_id=recipe, replicate=number + 1,
+                kind="replicate" if number else "first",
                 calls=tuple(call.model_copy(update={"attempt": n + 1}) for n in range(place % 3)),
                 executions=tuple(run.model_copy(update={"round": n}) for n in range(number)),
             )  # fmt: skip
@@ -187,12 +188,9 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     assert changed(), "once more, at the same time"
     generated.add_answers(database, [(answer(1), ())])
     assert changed(), "an answer was written"
-    said = Confirmation(
-        collection="c", query_id=QUERIES[1].query_id, ordinal=0, person="a", confirmed=True
-    )
-    generated.add_answers(database, [], [said])
+    generated.add_answers(database, [], said(answer(1), confirmed=True))
     assert changed(), "a person confirmed it"
-    generated.add_answers(database, [], [said.model_copy(update={"confirmed": False})])
+    generated.add_answers(database, [], said(answer(1), confirmed=False))
     assert changed(), "and took it back"
     with database.transaction() as tx:
         tx.execute("UPDATE candidates SET rank = rank + 1")

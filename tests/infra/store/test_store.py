@@ -173,7 +173,7 @@ def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotat
             "decided_by": "arbiter" if label is not None else None,
             "path": "unclear_passed",
             "reason": "because",
-            "grade": "void_oracle" if label is not None else "undecided",
+            "support": "void_oracle" if label is not None else "undecided",
             "judgements": 1,
             "agreeing": 1,
             "calls": [call] * calls,
@@ -247,7 +247,7 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
 def test_whoever_changes_the_schema_raises_its_version() -> None:
     words = re.sub(r"--[^\n]*", "", SCHEMA.read_text("utf-8")).split()
     digest = hashlib.sha256(" ".join(words).encode()).hexdigest()[:32]
-    assert (SCHEMA_VERSION, digest) == (15, "f1b547397e74011d3d84c54ad2bc0b57")
+    assert (SCHEMA_VERSION, digest) == (16, "f264ff54dc42a3c08e232d85b9530987")
 
 
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:

@@ -10,7 +10,6 @@ import pytest
 from infra.records import Label
 from infra.settings import PublishSettings
 from infra.store import generated
-from infra.store.generated import Confirmation
 from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
@@ -21,6 +20,7 @@ from tests.tasks.stages.generate.world import (
     answer,
     judged_store,
     label,
+    said,
 )
 
 
@@ -34,11 +34,9 @@ def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark
         label(database, 1, 1, 1, ROUNDS[1])
         label(database, 2, 0, None, ROUNDS[0], ROUNDS[1], status="failed")
     answers = [answer(number, edited=number == 2) for number in range(3)]
-    said = [
-        Confirmation(collection="c", query_id=item.query_id, ordinal=0, person="a", confirmed=True)
-        for item in answers[1:]
-    ]
-    generated.add_answers(database, [(item, ()) for item in answers], said)
+    generated.add_answers(database, [(item, ()) for item in answers])
+    for item in answers[1:]:
+        generated.add_answers(database, [], said(item, confirmed=True))
     recipe = judging_recipe(database, source.search)
     assert recipe is not None
     labels = labels_of_agents(database, source, recipe)

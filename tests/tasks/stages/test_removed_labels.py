@@ -141,7 +141,7 @@ def test_licence_and_support_are_reasons(tmp_path: Path) -> None:
     world = (database, source, tmp_path / "out")
     publish(world)
     with database.transaction() as tx:
-        tx.execute("UPDATE annotations SET grade = 'void_oracle' WHERE label = 1")
+        tx.execute("UPDATE annotations SET support = 'void_oracle' WHERE label = 1")
         tx.execute(
             "UPDATE collection_codes SET licence = 'unknown' WHERE code_id = ?", [CODES[0].code_id]
         )

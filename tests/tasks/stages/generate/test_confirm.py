@@ -8,7 +8,7 @@ import pytest
 from infra.errors import SourceError
 from infra.store import Database, generated
 from tasks.stages.generate.confirm import Confirmed, confirm, write_waiting
-from tests.tasks.benchmarks.test_confirmation_sheets import Row, fill
+from tests.tasks.benchmarks.test_sheets import Row, fill
 from tests.tasks.stages.generate.world import answer, judged_store
 
 
@@ -74,7 +74,8 @@ def test_a_changed_code_is_a_further_answer_marked_as_edited(
         ({"answer": "7"}, "holds no answer 7"),
         ({"collection": "other"}, "holds no answer"),
         ({"code": "def plus(:"}, "does not parse"),
-        ({"code": ""}, "the code is empty"),
+        ({"code": ""}, "code is empty"),
+        ({"query_id": "q9"}, "holds no answer"),
     ],
 )
 def test_a_sheet_with_one_bad_row_changes_nothing(
@@ -98,3 +99,16 @@ def test_a_sheet_that_somebody_has_begun_is_never_overwritten(
     before = sheet.read_bytes()
     assert sheet_of(database, tmp_path).name == "c-generated-2.csv"
     assert sheet.read_bytes() == before
+
+
+def test_whoever_judges_an_answer_twice_is_told_the_line(
+    database: Database, tmp_path: Path
+) -> None:
+    sheet = sheet_of(database, tmp_path)
+    named = {"annotator": "a", "relevance": "1"}
+    query = generated.load_answers(database, "c")[0]
+    same = {"query_id": query.query_id, "answer": str(query.ordinal), "code": query.code}
+    fill(sheet, lambda _, row: row.update(named | same))
+    with pytest.raises(SourceError, match=r"generated.csv:\d+: 'a' votes twice on query"):
+        confirm(database, sheet)
+    assert states(database) == [None] * 3

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from infra.records import GivenVote
 from infra.store import generated
-from infra.store.generated import Confirmation
 from tasks.stages.generate.plan import GenerationPlan, plan_generation, queries_without_match
 from tests.tasks.stages.generate.world import (
     QUERIES,
@@ -13,6 +13,7 @@ from tests.tasks.stages.generate.world import (
     answer,
     judged_store,
     label,
+    said,
     settings_of,
 )
 
@@ -40,19 +41,13 @@ def test_with_rounds_the_majority_decides(tmp_path: Path) -> None:
     assert queries_without_match(database, source) == []
 
 
-def said(ordinal: int, person: str, *, confirmed: bool) -> Confirmation:
-    return Confirmation(
-        collection="c", query_id=QUERIES[1].query_id, ordinal=ordinal, person=person,
-        confirmed=confirmed,
-    )  # fmt: skip
-
-
 def refused(ordinal: int, **fields: object) -> generated.GeneratedCode:
     return answer(1, ordinal, status="refused", **fields)
 
 
-NO = said(0, "first", confirmed=False)
-YES = said(0, "second", confirmed=True)
+Sayings = list[dict[str, list[GivenVote]]]
+NO = said(answer(1), annotator="first", confirmed=False)
+YES = said(answer(1), annotator="second", confirmed=True)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +68,13 @@ YES = said(0, "second", confirmed=True)
 def test_a_query_is_counted_by_its_last_answers_and_what_people_say(
     tmp_path: Path,
     answers: list[generated.GeneratedCode],
-    sayings: list[Confirmation],
+    sayings: Sayings,
     state: str,
 ) -> None:
     database, source = judged_store(tmp_path)
-    generated.add_answers(database, [(item, ()) for item in answers], sayings)
+    generated.add_answers(database, [(item, ()) for item in answers])
+    for votes in sayings:
+        generated.add_answers(database, [], votes)
     plan = plan_generation(database, source, settings_of(tmp_path))
     expected = {"without_match": 2, "to_write": 1, state: 1 + (state == "to_write")}
     assert plan == GenerationPlan(collection="c", **expected)

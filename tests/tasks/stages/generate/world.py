@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from infra.collected import Collected
 from infra.ids import RecipeId, SearchId
-from infra.records import Annotation, Candidate, Code, Query, SourceInfo
+from infra.records import Annotation, Candidate, Code, GivenVote, Query, SourceInfo
 from infra.settings import (
     GenerationSettings,
     LanguageModelSettings,
@@ -15,7 +15,7 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, annotations, candidates, corpus, open_database, recipes
+from infra.store import Database, annotations, candidates, corpus, generated, open_database, recipes
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource, SearchReference
 from tests.fakes.llm_server import KEY
@@ -115,6 +115,17 @@ def label(
             for recipe in rounds
         ],
     )  # fmt: skip
+
+
+def said(
+    item: GeneratedCode, *, confirmed: bool, annotator: str = "a"
+) -> dict[str, list[GivenVote]]:
+    """Return what a person says of an answer, as it is stored."""
+    vote = GivenVote(
+        query_id=item.query_id, code_id=item.code_id, annotator=annotator,
+        origin=generated.CONFIRMATIONS, relevance=confirmed,
+    )  # fmt: skip
+    return {item.collection: [vote]}
 
 
 def answer(query: int, ordinal: int = 0, **fields: object) -> GeneratedCode:

@@ -1,0 +1,248 @@
+"""Sheets for people, as CSV: written out, read back, and the agreement of several.
+
+Every sheet has the columns annotator, query, code, relevance and notes. That of written answers has
+further ones, which say which answer a row is about and what it rests on.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from infra.atomic import atomic_write
+from infra.errors import SourceError
+from infra.ids import QueryId
+from infra.records import Record
+from tasks.files.csv_rows import CsvRow, read_rows, whole_number
+from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
+
+# Annotator → pair → grade.
+Grades = dict[str, dict[tuple[str, str], int]]
+
+_FOR_PEOPLE = ("annotator", "query", "code", "relevance", "notes")
+_OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
+_MOST_ANSWERS = 10**6
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run
+
+
+class SheetRow(NamedTuple):
+    """What a person says of a pair.
+
+    Attributes:
+        place: The row's file and line.
+        annotator: The person.
+        query: Id or text of the query.
+        code: Id or text of the code.
+        relevance: From 0.
+        note: What the person wrote beside it.
+        about: Further column → cell.
+    """
+
+    place: str
+    annotator: str
+    query: str
+    code: str
+    relevance: int
+    note: str
+    about: Mapping[str, str]
+
+
+class Answer(Record):
+    """A written answer to a query, the ``ordinal``-th, with what the agents said of it."""
+
+    collection: str
+    query_id: QueryId
+    ordinal: int
+    query: str
+    code: str
+    model: str
+    evidence: str
+
+
+class AnswerRow(NamedTuple):
+    """What a person says of a written answer, whose code they may have changed."""
+
+    said: SheetRow
+    collection: str
+    query_id: QueryId
+    ordinal: int
+
+
+def read_sheet(file: Path, highest: int = 1, about: Sequence[str] = ()) -> Iterator[SheetRow]:
+    """Yield the rows of a sheet that people filled in.
+
+    Args:
+        file: The sheet; an empty relevance is a pair that was not graded.
+        highest: The best relevance; the worst is 0.
+        about: Further columns.
+
+    Raises:
+        SourceError: A column is missing, a relevance is out of bounds, or a row names no annotator,
+            query or code.
+    """
+    columns = [*_FOR_PEOPLE[:-1], *about]
+    for row in read_rows(file, columns, ["notes"]):
+        cells = {name: _plain(cell) for name, cell in row.cells.items()}
+        if not (cells["annotator"] or cells["relevance"]):
+            continue  # nobody's
+        for name in ("annotator", "query", "code"):
+            if not cells[name]:
+                raise SourceError(f"{row.place}: {name} is empty")
+        if cells["relevance"]:
+            yield SheetRow(
+                place=row.place,
+                annotator=cells["annotator"],
+                query=cells["query"],
+                code=cells["code"],
+                relevance=_relevance(row, highest),
+                note=cells.get("notes", ""),
+                about={name: cells[name] for name in about},
+            )
+
+
+def _relevance(row: CsvRow, highest: int) -> int:
+    cell = row.cells["relevance"]
+    relevance = whole_number(cell, 0, highest)
+    if relevance is None:
+        raise SourceError(
+            f"{row.place}: relevance {cell[:40]!r}: it must be 0 to {highest}, or empty"
+        )
+    return relevance
+
+
+def write_answers(answers: Sequence[Answer], file: Path) -> None:
+    """Write answers to a sheet with empty cells for annotator, relevance and notes."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([*_FOR_PEOPLE, *_OF_ANSWERS])
+        for item in answers:
+            shown = ["", item.query, item.code, "", ""]
+            about = [
+                item.collection, item.query_id, str(item.ordinal), item.model, item.evidence,
+            ]  # fmt: skip
+            writer.writerow([_inert(cell) for cell in (*shown, *about)])
+
+
+def is_filled(file: Path) -> bool:
+    """Return whether somebody has begun to fill in a sheet of answers, or the file is none."""
+    try:
+        return any(
+            row.cells[name]
+            for row in read_rows(file, [*_FOR_PEOPLE, *_OF_ANSWERS])
+            for name in ("annotator", "relevance", "notes")
+        )
+    except SourceError:
+        return True
+
+
+def read_answers(file: Path) -> list[AnswerRow]:
+    """Return what people say of answers: relevance 1 confirms one, 0 refuses it.
+
+    Raises:
+        SourceError: As of `read_sheet`, or the number of an answer is none.
+    """
+    rows = []
+    for row in read_sheet(file, about=_OF_ANSWERS):
+        ordinal = whole_number(row.about["answer"], 0, _MOST_ANSWERS)
+        if ordinal is None:
+            raise SourceError(f"{row.place}: answer {row.about['answer'][:40]!r} is no number")
+        query_id = QueryId(row.about["query_id"])
+        rows.append(AnswerRow(row, row.about["collection"], query_id, ordinal))
+    return rows
+
+
+def _inert(cell: str) -> str:
+    """Return a cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if _looks_like_formula(cell) else cell
+
+
+def _plain(cell: str) -> str:
+    """Undo `_inert`."""
+    return cell[1:] if cell.startswith("'") and _looks_like_formula(cell) else cell
+
+
+def _looks_like_formula(cell: str) -> bool:
+    """Return whether a cell is a formula, or what `_inert` could have made of one."""
+    return cell.lstrip("'").startswith(_FORMULA)
+
+
+class PairOfAnnotators(Record):
+    """Agreement of two annotators on the pairs that both graded; NaN where grades do not vary."""
+
+    first: str
+    second: str
+    pairs: int
+    equal: float
+    kappa: float
+
+
+class Agreement(Record):
+    """How far annotators agree.
+
+    Attributes:
+        annotators: Their names.
+        pairs: Pairs of query and code that at least two of them graded.
+        nominal: Krippendorff's alpha with grades as categories.
+        ordinal: The same with ordered grades.
+        each_two: Every two annotators who share a pair.
+    """
+
+    annotators: tuple[str, ...]
+    pairs: int
+    nominal: float
+    ordinal: float
+    each_two: tuple[PairOfAnnotators, ...]
+
+
+def read_grades(files: Iterable[Path], highest: int = 1) -> Grades:
+    """Return the grades on one or more sheets, which name queries and codes alike.
+
+    Raises:
+        SourceError: As of `read_sheet`, or an annotator grades a pair twice.
+    """
+    grades: Grades = {}
+    for file in files:
+        for row in read_sheet(file, highest):
+            of_annotator = grades.setdefault(row.annotator, {})
+            if (row.query, row.code) in of_annotator:
+                raise SourceError(f"{row.place}: {row.annotator!r} grades the pair twice")
+            of_annotator[row.query, row.code] = row.relevance
+    return grades
+
+
+def agreement(grades: Grades, highest: int = 1) -> Agreement:
+    """Return how far the annotators agree, whose grades are of 0 to ``highest``."""
+    names = sorted(grades)
+    ratings = _ratings(grades, names)
+    two = [_compare(grades, first, second, highest) for first, second in combinations(names, 2)]
+    return Agreement(
+        annotators=tuple(names),
+        pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
+        nominal=krippendorff_alpha(ratings, "nominal"),
+        ordinal=krippendorff_alpha(ratings, "ordinal"),
+        each_two=tuple(pair for pair in two if pair.pairs),
+    )
+
+
+def _ratings(grades: Grades, names: list[str]) -> npt.NDArray[np.float64]:
+    pairs = sorted({pair for of_annotator in grades.values() for pair in of_annotator})
+    rows = [[grades[name].get(pair, np.nan) for pair in pairs] for name in names]
+    return np.array(rows, np.float64).reshape(len(names), len(pairs))
+
+
+def _compare(grades: Grades, first: str, second: str, highest: int) -> PairOfAnnotators:
+    shared = sorted(grades[first].keys() & grades[second].keys())
+    ours, theirs = ([grades[name][pair] for pair in shared] for name in (first, second))
+    equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
+    return PairOfAnnotators(
+        first=first,
+        second=second,
+        pairs=len(shared),
+        equal=equal / max(len(shared), 1),
+        kappa=cohen_kappa(ours, theirs, range(highest + 1)),
+    )
