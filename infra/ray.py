@@ -133,7 +133,7 @@ def _answering(address: str) -> str:
     with socket.create_connection((place.hostname, place.port), _PATIENCE_S) as stream:
         if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
             stream.sendall(_GREETING)
-            if not stream.recv(1):
+            if stream.recv(9)[3:4] != b"\x04":  # a server's own settings come first
                 raise ConnectionError("what listens there is no Ray")
     if not place.scheme:
         GcsClient(address=address)

@@ -95,7 +95,8 @@ def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
     try:
         lines = printed(
             "cosqa", "annotators", "compare", "--truth", CASES / case / "pairs.jsonl",
-            "--model", "openai/stub", "--configuration", "single", "--store", "store", env=env,
+            "--model", "openai/stub", "--configuration", "single", "--store", f"store-{port}",
+            env=env,
         )  # fmt: skip
         yield lines, said
     finally:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -104,6 +105,26 @@ def test_who_listens_and_says_nothing_is_no_cluster(address: str) -> None:
         with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*timed out"):
             infra.ray._connect(library, settings)
     assert time.monotonic() - started < 15
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR what\r\n", b""])
+def test_what_speaks_another_language_is_no_cluster(answer: bytes) -> None:
+    """Such as Ray's own dashboard, or a Redis."""
+    library: Any = SimpleNamespace(init=pytest.fail)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def speak() -> None:
+            with other.accept()[0] as stream:
+                stream.recv(1_024)
+                stream.sendall(answer)
+
+        speaking = Thread(target=speak)
+        speaking.start()
+        with pytest.raises(
+            SettingsError, match=r"no Ray cluster answers .*listens there is no Ray"
+        ):
+            infra.ray._connect(library, RaySettings(address=f"127.0.0.1:{other.getsockname()[1]}"))
+        speaking.join()
 
 
 def test_a_cluster_that_no_one_has_started_for_others_is_not_found_by_auto(

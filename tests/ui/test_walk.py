@@ -143,6 +143,8 @@ def the_plan_is_approved(pages: Pages) -> None:
 
 def the_run_succeeds(system: LocalSystem, pages: Pages, run: str) -> None:
     system.until_a_run_is("annotate", _ENDED, _JUDGES_S)
+    (found,) = system.ask("flow_runs", flow_runs={"id": {"any_": [run]}})
+    assert found["state_name"] == "Completed", system.log[-3_000:]
     pages.visit(f"/runs/flow-run/{run}")
     pages.see("Completed")
     pages.screenshot("run", height=1000)
