@@ -5,7 +5,8 @@ import textwrap
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
 from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, StudyTraining, Train
 from flows.runtime.prefect_server import flow_result
-from tasks.reports.diff import Difference, ScoreChanges, counted, score_changes_table, turned
+from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
+from tasks.reports.diff import counted as counted_changes
 from tasks.reports.estimation import (
     EstimationReport,
     comparison_sentences,
@@ -24,6 +25,7 @@ from tasks.reports.study import (
     computed_table,
     conditions_table,
 )
+from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
@@ -49,7 +51,7 @@ def leaderboard(options: Leaderboard) -> None:
     print_leaderboard(written.before, page)
     if written.after:
         print_leaderboard(written.after, page, ", with unjudged results judged")
-    say(f"{written.unjudged:,} results among the first 10 were never judged")
+    say(f"among the first 10, never judged: {counted(written.unjudged, 'results')}")
     say(f"leaderboard: {page}")
 
 
@@ -59,7 +61,8 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
         say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
         return
     print_table(
-        f"{board.benchmark}{when}: {board.scored:,} queries, {board.codes:,} codes",
+        f"{board.benchmark}{when}: {counted(board.scored, 'queries')}, "
+        f"{counted(board.codes, 'codes')}",
         ["   method", *board.metrics, "judged@10"],
         [_cells(row, board.metrics) for row in board.rows],
         rest=page,
@@ -87,7 +90,7 @@ def diff(options: Diff) -> None:
 
 def print_difference(change: Difference) -> None:
     """Print how much of a benchmark changed, the first turned labels, and the recipe's changes."""
-    table, labels = counted(change)
+    table, labels = counted_changes(change)
     print_block(table, rest="a wider terminal", note=labels)
     print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
@@ -120,7 +123,8 @@ def estimate(options: Estimate) -> None:
 def print_estimate(report: EstimationReport, page: str) -> None:
     """Print estimates, the comparison of several methods, and what a reader must know."""
     first = report.estimates[0]
-    about = f"{report.title}: {first.queries:,} queries, {first.training:,} training pairs"
+    queries, pairs = counted(first.queries, "queries"), counted(first.training, "training pairs")
+    about = f"{report.title}: {queries}, {pairs}"
     print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
     if report.comparison:
         print_block(order_table(report), title="order of methods", rest=page)

@@ -129,8 +129,8 @@ def print_places(report: WrittenReport) -> None:
 def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     """Print a benchmark's mean scores, a row for each method."""
     about = (
-        f"{benchmark.name}: {benchmark.queries:,} queries, {benchmark.codes:,} codes, "
-        f"rankings of {benchmark.depth:,}"
+        f"{benchmark.name}: {counted(benchmark.queries, 'queries')}, "
+        f"{counted(benchmark.codes, 'codes')}, rankings of {benchmark.depth:,}"
     )
     print_block(scores_table(benchmark), title=about, rest=report)
 
@@ -146,8 +146,8 @@ def _summary(result: Replay) -> str:
     if not result.pairs:
         return f"the store has no label by this recipe that can be made again{left_out}"
     return (
-        f"{result.pairs:,} labels made again from kept replies, all equal to the stored ones"
-        f"{left_out}"
+        f"{counted(result.pairs, 'labels')} made again from kept replies, all equal to the "
+        f"stored ones{left_out}"
     )
 
 
@@ -198,8 +198,8 @@ def generate(options: Generate) -> None:
     found = flow_result("generate", options)
     if found.verified or found.refused or found.failed:
         say(
-            f"{found.verified:,} answers verified, {found.refused:,} refused by the agents; "
-            f"{found.failed:,} queries not answered for now."
+            f"{counted(found.verified, 'answers')} verified, {found.refused:,} refused by the "
+            f"agents; {counted(found.failed, 'queries')} not answered for now."
         )
     say(_state(_answers_plan(options.settings)))
     if found.sheet:
@@ -228,7 +228,7 @@ def _print_answers_plan(settings: Settings) -> None:
 
 def _state(plan: GenerationPlan) -> str:
     return (
-        f"{plan.without_match:,} queries of {plan.collection} have no match: "
+        f"{plan.collection} has {counted(plan.without_match, 'queries')} without a match: "
         f"{plan.confirmed:,} have a confirmed answer, {plan.waiting:,} one that waits for people, "
         f"{plan.given_up:,} are given up."
     )
@@ -237,7 +237,7 @@ def _state(plan: GenerationPlan) -> str:
 def _read_back(sheet: Path, settings: Settings) -> None:
     found = confirm(open_database(settings.store), sheet)
     say(
-        f"{found.confirmed:,} answers confirmed, {found.edited:,} confirmed as changed, "
+        f"{counted(found.confirmed, 'answers')} confirmed, {found.edited:,} confirmed as changed, "
         f"{found.refused:,} refused."
     )
     if found.refused:

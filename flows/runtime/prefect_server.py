@@ -17,7 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -128,8 +128,8 @@ def flow_state(name: str, options: object, **more: object) -> State[Any]:
                 flow, parameters=flow.serialize_parameters(given), tags=["command"], state=Pending()
             )
         with _cancelled_by_signals(run.id):
-            ended: State[Any] = run_flow(flow, run, given, return_type="state")
-            return ended
+            ended = run_flow(flow, run, given, return_type="state")
+            return cast("State[Any]", ended)
 
 
 def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
@@ -156,7 +156,7 @@ def _cancel(run: UUID) -> None:
 
     Prefect's server cancels its subflows.
     """
-    state = Cancelled(message="A signal has stopped it.")
+    state: State[Any] = Cancelled(message="A signal has stopped it.")
     begun = TaskRunFilterStateType(any_=[*{*StateType} - TERMINAL_STATES, StateType.CRASHED])
     with (
         suppress(httpx.HTTPError),

@@ -28,7 +28,7 @@ from tasks.reports.document import (
     Text,
 )
 from tasks.reports.judging import SpecifiedPart, judgement_blocks
-from tasks.reports.text import NONE, cost, count, duration, rate, share, words
+from tasks.reports.text import NONE, cost, count, counted, duration, rate, share, words
 from tasks.statistics.rounds import RoundsAgreement
 
 PAIRS_SHOWN = 20
@@ -232,7 +232,8 @@ def _score(value: float | None, best: float) -> Text:
 def _all_scores(data: ReportData) -> Iterator[Block]:
     for benchmark in data.ranked_benchmarks:
         yield Paragraph(benchmark.name, "h3")
-        size = f"{benchmark.queries:,} queries over {benchmark.codes:,} functions"
+        queries = counted(benchmark.queries, "queries")
+        size = f"{queries} over {counted(benchmark.codes, 'functions')}"
         origin = f"Labels by {benchmark.label_origin}"
         yield f"{origin} · {size} · rankings of {benchmark.depth:,}"
         yield scores_table(benchmark)

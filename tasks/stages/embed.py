@@ -18,6 +18,7 @@ from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
+from tasks.reports.text import counted
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_events import artifact_key
@@ -104,7 +105,7 @@ def embed(
     for kind in KINDS:
         find_files(work, kind)
         ids = _missing(database, collections, encoder, kind)
-        get_run_logger().info("%s %s of %s to embed", f"{len(ids):,}", PLURAL[kind], names)
+        get_run_logger().info("%s of %s to embed", counted(len(ids), PLURAL[kind]), names)
         jobs.append(Job(kind, ids, partial(vectors.load_texts, database, kind)))
     if any(len(job.ids) for job in jobs):
         _embed(work, collections[0].name, jobs)

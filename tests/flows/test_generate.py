@@ -54,7 +54,7 @@ def test_a_missing_code_is_written_tested_confirmed_and_published(
         for command in ("collect", "annotate"):
             done = world.run(command)
             assert done.returncode == 0, done.stdout[-5000:]
-        assert "1 queries of jsonl have no match" in world.run("generate", "--dry-run").stdout
+        assert "jsonl has 1 query without a match" in world.run("generate", "--dry-run").stdout
         first = world.run("generate")
         assert "1 answers verified, 1 refused by the agents" in first.stdout, first.stdout
         calls = len(model.calls)

@@ -169,7 +169,7 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     [
         ({"pairs": 1200}, ["1,200 labels made again"]),
         ({"left_out": {"no text": 3}}, ["no label by this recipe", "3 left out: no text"]),
-        ({"pairs": 1, "left_out": {"no text": 3}}, ["1 labels made again", "3 left out: no text"]),
+        ({"pairs": 1, "left_out": {"no text": 3}}, ["1 label made again", "3 left out: no text"]),
     ],
 )
 def test_a_replay_is_told_by_what_came_of_it(found: dict[str, object], words: list[str]) -> None:
