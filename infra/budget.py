@@ -1,6 +1,6 @@
 """Budgets: how much may be spent on a model, whose each is, and the check of all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Literal
 
@@ -17,28 +17,25 @@ class Budget(Record):
         limit_usd: The most US dollars; None is no limit.
         limit_tokens: The most tokens; None is no limit.
         owner: A run, or the store by its settings.
-        model: litellm's name of the model.
-        before_usd: What it had cost when this budget began, which does not count.
+        before_usd: What the model had cost when this budget began, which does not count.
         before_tokens: The same in tokens.
     """
 
     limit_usd: float | None = None
     limit_tokens: int | None = None
     owner: Literal["run", "store"] = "run"
-    model: str = ""
     before_usd: float = 0.0
     before_tokens: float = 0.0
 
-    def spent(self, sums: Mapping[str, Money]) -> tuple[float, float]:
-        """Return the tokens and US dollars that count, given what was spent on each model."""
-        money = sums.get(self.model, Money())
+    def spent(self, money: Money) -> tuple[float, float]:
+        """Return the tokens and US dollars that count of what was spent on the model."""
         return money.tokens - self.before_tokens, money.usd - self.before_usd
 
-    def left(self, sums: Mapping[str, Money]) -> tuple[float, float]:
+    def left(self, money: Money) -> tuple[float, float]:
         """Return the tokens and US dollars that are left, infinite without a limit."""
         limits = self.limit_tokens, self.limit_usd
         tokens, usd = (inf if limit is None else limit for limit in limits)
-        spent = self.spent(sums)
+        spent = self.spent(money)
         return tokens - spent[0], usd - spent[1]
 
 
@@ -47,10 +44,9 @@ def run_budget(settings: Settings) -> Budget:
 
     Recorded replies cost nothing: such a run has no limit.
     """
-    model = settings.llm.model
-    tokens, usd = Budget(model=model).spent(Journal(settings.store.journal).sums())
+    money = Journal(settings.store.journal).spent(settings.llm.model)
     limit = None if settings.llm.is_recorded else settings.reannotation.budget_usd
-    return Budget(limit_usd=limit, model=model, before_usd=usd, before_tokens=tokens)
+    return Budget(limit_usd=limit, before_usd=money.usd, before_tokens=money.tokens)
 
 
 def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
@@ -60,23 +56,18 @@ def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
         llm: The model.
         run: The budget of the run that asks.
     """
-    own = Budget(
-        limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store", model=llm.model
-    )
+    own = Budget(limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store")
     return [own, run]
 
 
 def refuse_beyond(
-    budgets: Sequence[Budget],
-    sums: Mapping[str, Money],
-    llm: LanguageModelSettings,
-    most: tuple[float, float],
+    budgets: Sequence[Budget], money: Money, llm: LanguageModelSettings, most: tuple[float, float]
 ) -> None:
     """Refuse a request that could exceed a budget, the one with the fewest dollars left first.
 
     Args:
         budgets: The budgets.
-        sums: Model → what was spent on it and is reserved for it.
+        money: What was spent on the model and is reserved for it.
         llm: The model that is asked.
         most: The most tokens and US dollars that the request may take.
 
@@ -84,30 +75,27 @@ def refuse_beyond(
         BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is in
             dollars; `RunBudgetExhaustedError` where that is the run's own.
     """
-    for budget in sorted(budgets, key=lambda each: each.left(sums)[1]):
-        if told := _refusal(budget, sums, llm, most):
+    for budget in sorted(budgets, key=lambda each: each.left(money)[1]):
+        if refusal := _refusal(budget, money, llm, most):
             of_run = budget.owner == "run"
-            raise (RunBudgetExhaustedError if of_run else BudgetExhaustedError)(told)
+            raise (RunBudgetExhaustedError if of_run else BudgetExhaustedError)(refusal)
 
 
 def _refusal(
-    budget: Budget,
-    sums: Mapping[str, Money],
-    llm: LanguageModelSettings,
-    most: tuple[float, float],
+    budget: Budget, money: Money, llm: LanguageModelSettings, most: tuple[float, float]
 ) -> str:
     """Return why a budget has no room for a request, "" where it has."""
     in_tokens = f"{llm.variables}BUDGET_TOKENS"
     is_of_run = budget.owner == "run"
     in_usd = "the budget of this run" if is_of_run else f"{llm.variables}BUDGET_USD"
-    if budget.limit_usd is not None and sums.get(llm.model, Money()).unpriced:
+    if budget.limit_usd is not None and money.unpriced:
         return (
             f"the price of {llm.model} is unknown, so {in_usd} in US dollars cannot be kept: set "
             f"{in_tokens} instead"
         )
     limits = budget.limit_tokens, budget.limit_usd
     for name, limit, spent, more in zip(
-        (in_tokens, in_usd), limits, budget.spent(sums), most, strict=True
+        (in_tokens, in_usd), limits, budget.spent(money), most, strict=True
     ):
         if limit is None or spent + more <= limit:
             continue
@@ -118,8 +106,8 @@ def _refusal(
                 "command or deployment again to go on, with another budget for that run"
             )
         return (
-            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on "
-            f"{budget.model} and the next request may take {more:,.6g}: what was "
-            "paid for is stored; run the same command again with a higher budget to go on"
+            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on {llm.model} and the "
+            f"next request may take {more:,.6g}: what was paid for is stored; run the same command "
+            "again with a higher budget to go on"
         )
     return ""

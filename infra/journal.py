@@ -134,23 +134,15 @@ class Journal:
             _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
 
-    def keep(self, key: str, content: bytes) -> "Future[None]":
-        """Keep a content; it survives a loss of power once the future has ended."""
-        return self.write(lambda tx: keep_all(tx, packed([(key, content)])))
-
     def spent(self, model: str) -> Money:
-        """Return what was spent on a model; errors as in `sums`."""
-        return self.sums().get(model, Money())
-
-    def sums(self) -> dict[str, Money]:
-        """Return model → what was spent on it.
+        """Return what was spent on a model.
 
         Raises:
             UnrecordableError: It cannot be known.
         """
         with self._reading, _explained(self.file):
             tx = self._reader.opened(make=False)
-            return sums_in(tx) if tx else {}
+            return _sums(tx).get(model, Money()) if tx else Money()
 
     def write(
         self, change: Callable[[sqlite3.Connection], _Result], *, durable: bool = True
@@ -447,7 +439,7 @@ def keep_all(tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) ->
 @contextmanager
 def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     """Yield what was spent on a model, to be changed."""
-    spent = sums_in(tx).get(model, Money())
+    spent = _sums(tx).get(model, Money())
     yield spent
     numbers = tuple(map(float, vars(spent).values()))
     tx.execute(
@@ -456,7 +448,7 @@ def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     )
 
 
-def sums_in(tx: sqlite3.Connection) -> dict[str, Money]:
+def _sums(tx: sqlite3.Connection) -> dict[str, Money]:
     """Return model → what was spent on it; all are read, as damage may hide one that is sought."""
     sums = {}
     for model, *numbers, checksum in tx.execute("SELECT * FROM spent"):
@@ -494,7 +486,7 @@ def fault_of(file: Path) -> str:
     try:
         if _is_there(file):
             with closing(_open(file)) as tx:
-                sums_in(tx)
+                _sums(tx)
                 _check(tx)
     except (sqlite3.Error, OSError) as error:
         return str(error)

@@ -26,7 +26,7 @@ from infra.budget import Budget, budgets_of, refuse_beyond
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, UnrecordableError
 from infra.identity import mark
-from infra.journal import Journal, keep_all, money, packed, sums_in
+from infra.journal import Journal, keep_all, money, packed
 from infra.settings import LanguageModelSettings, StoreSettings
 
 _SMOOTHING = 0.95  # weight of the mean of earlier requests against the last one
@@ -36,6 +36,7 @@ _LONGEST_PAUSE_S = 3_600.0  # that tokens which were spent may put off a request
 _LONGEST_WAIT_S = 1.0  # then requests may have taken fewer tokens than expected
 _LONG_S = 60.0  # a wait that is worth a warning
 _ROOM_MB = 64  # what replies in flight may take on the disk
+_LOOK_S = 1.0  # between looks at it
 
 _log = logging.getLogger(__name__)
 
@@ -239,6 +240,7 @@ class JournalLedger(Ledger):
         key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._account = mark("pace", settings.model, settings.base_url or "", key)
         self._journal = journal
+        self._has_room_until = 0.0
         self._numbers = count()
         self._in_flight: set[int] = set()  # reservations, those that are being made included
         self._has_left = asyncio.Event()  # replaced whenever one of them leaves
@@ -284,8 +286,8 @@ class JournalLedger(Ledger):
 
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
-        sums = self._journal.sums()
-        tokens, usd = zip(*(budget.left(sums) for budget in self._budgets), strict=True)
+        spent = self._journal.spent(self.settings.model)
+        tokens, usd = zip(*(budget.left(spent) for budget in self._budgets), strict=True)
         return min(tokens), min(usd)
 
     def spent(self) -> tuple[int, float]:
@@ -295,10 +297,13 @@ class JournalLedger(Ledger):
 
     def spent_by_run(self) -> tuple[int, float]:
         """Return tokens and US dollars of the run, over all its rounds, those reserved included."""
-        tokens, usd = self._run.spent(self._journal.sums())
+        tokens, usd = self._run.spent(self._journal.spent(self.settings.model))
         return round(tokens), usd
 
     def _check_room(self) -> None:
+        """Refuse requests whose replies might find no room, as looked at each second."""
+        if time.monotonic() < self._has_room_until:
+            return
         folder = self._journal.file.parent
         free_mb = free_bytes(folder) / 2**20
         if free_mb < _ROOM_MB:
@@ -307,6 +312,7 @@ class JournalLedger(Ledger):
                 "that replies in flight may take: nothing more is requested; free some space or "
                 f"{OTHER_STORE}, then run the same command again"
             )
+        self._has_room_until = time.monotonic() + _LOOK_S
 
     # Money: reservations in flight, of which some may come back.
 
@@ -360,7 +366,7 @@ class JournalLedger(Ledger):
             if is_untold and self.is_in_usd and not is_alone:
                 raise BudgetExhaustedError(f"the price of {self.settings.model} is unknown")
             price = spent.dearest_usd if usd is None else usd
-            refuse_beyond(self._budgets, sums_in(tx), self.settings, (tokens, price))
+            refuse_beyond(self._budgets, spent, self.settings, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
         return Reservation(number, tokens, price, usd is not None, expected or tokens)

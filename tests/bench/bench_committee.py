@@ -3,6 +3,7 @@
 Without Prefect, Ray and store: `tests.bench.bench_annotate` measures the whole stage.
 
     python -m tests.bench.bench_committee [--pairs 5000] [--in-flight 256] [--real 200]
+    python -m tests.bench.bench_committee --requests 2000
 
 A third of the pairs is unclear: three calls one after the other, and an execution in a stub box or,
 for ``--real`` of them, in the real sandbox. The rivals are ideals, of which the largest
@@ -14,33 +15,51 @@ bounds any run:
 
 Workers are processes, as on Ray; the time in which they import litellm is not counted. Engine and
 containers are no part of the client's CPU.
+
+``--requests`` measures the journal alone: requests a second, each looked for, reserved and
+kept, by four workers of 64 at once, without any model: through the journal's owner, by two
+of Ray's nodes that share no folder, and, as the rival, each with the journal open itself.
 """
 
 import argparse
 import asyncio
 import heapq
 import json
+import logging
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import psutil
+import ray
+from ray.cluster_utils import Cluster
 
+from agents import Ledger, journal_ledger
+from agents.llm.question import TokenLimits
+from agents.llm.reply import RawReply
+from infra.budget import Budget
+from infra.identity import digest_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Annotation, Pair
-from infra.settings import SandboxSettings
+from infra.settings import LanguageModelSettings, SandboxSettings, StoreSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
+from tasks.runtime.journal_owner import JournalOwner
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 
 LATENCY_S = 1.0
 CALLS = (3, 1, 1)  # of every three pairs: screener, writer and arbiter, or the screener alone
+PLACES = 64  # of a worker that only pays
+START_S = 10.0  # of such workers' processes
+REPLY = '{"reason": "It reverses the text, as the query asks for.", "verdict": "clear_match"}'
 MOMENTS = (0.25, 0.5, 0.75, 1.0)  # of a worker's pairs, at which it looks at its memory
 
 
@@ -246,6 +265,85 @@ def bench(number: int, in_flight: int, processes: int, real: int) -> None:
         print(f"memory of a worker after 25, 50, 75 and 100% of its pairs: {memory} MB")
 
 
+async def pay(ledger: Ledger, worker: str, number: int) -> float:
+    """Return the seconds in which so many requests are reserved and kept."""
+    numbers = iter(range(number))
+
+    async def place() -> None:
+        for request in numbers:
+            key = digest_of([worker, request])
+            reply = RawReply(text=REPLY, prompt_tokens=900, completion_tokens=60, cost_usd=1e-4)
+            async with ledger.asking([key]):
+                assert await ledger.find(key) is None
+                async with ledger.reserved(TokenLimits(2_000, 2_000), 1e-3) as commit:
+                    await commit(960, 1e-4, [(key, reply)])
+
+    started = time.perf_counter()
+    await asyncio.gather(*(place() for _ in range(PLACES)))
+    return time.perf_counter() - started
+
+
+def pay_as(worker: str, number: int, begins: float, ask: Callable[[], Ledger]) -> float:
+    """Pay on a worker, from a moment on that all have in common."""
+    ledger = ask()
+    time.sleep(max(0.0, begins - time.time()))
+    return asyncio.run(pay(ledger, worker, number))
+
+
+def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) -> float:
+    """Return the requests a second of workers that begin together.
+
+    Args:
+        number: Requests of each worker.
+        by_owner: Whether they ask the journal's owner.
+        resources: Those of Ray's that each of them asks for.
+    """
+    llm = LanguageModelSettings(model="openai/gpt-4o-mini", budget_usd=1e6)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        store = StoreSettings(folder=Path(folder, "of the flow"))
+        owner = JournalOwner(store, llm, Budget(), PLACES)
+        stack.enter_context(owner)
+        task, begins = ray.remote(pay_as), time.time() + START_S
+        running = []
+        for place, name in enumerate(resources):
+            direct = partial(journal_ledger, store, llm)
+            ask = partial(owner.ledger, str(place)) if by_owner else direct
+            placed = task.options(num_cpus=0, resources={name: 1})
+            running.append(placed.remote(str(place), number, begins, ask))
+        taken = ray.get(running)
+        assert journal_ledger(store, llm).spent()[0] == 960 * number * len(resources)
+    return number * len(resources) / max(taken)
+
+
+def bench_requests(number: int) -> None:
+    """Print the medians of three rounds, in turn."""
+    node = {"num_cpus": 2, "object_store_memory": 80 * 2**20}
+    head = {**node, "resources": {"here": 4}}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster.add_node(**node, resources={"there": 2})
+    ray.init(address=cluster.address, logging_level=logging.ERROR, log_to_driver=False)
+    ways: dict[str, Callable[[], float]] = {
+        "each opens the journal": partial(
+            requests_a_second, number, by_owner=False, resources=["here"] * 4
+        ),
+        "its owner, one node": partial(
+            requests_a_second, number, by_owner=True, resources=["here"] * 4
+        ),
+        "its owner, two nodes": partial(
+            requests_a_second, number, by_owner=True, resources=["here", "there"] * 2
+        ),
+    }
+    try:
+        rounds = [{name: measured() for name, measured in ways.items()} for _ in range(3)]
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    medians = {name: median(one[name] for one in rounds) for name in ways}
+    rival, *_ = medians.values()
+    for name, requests in medians.items():
+        print(f"{name:24} {requests:7,.0f} requests a second, {requests / rival:.2f} of the rival")
+
+
 def main() -> None:
     """Read the options; ``--serve`` and ``--work`` are the processes of a bench."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -255,12 +353,15 @@ def main() -> None:
     parser.add_argument("--real", type=int, default=0)
     parser.add_argument("--serve", type=int)
     parser.add_argument("--work")
+    parser.add_argument("--requests", type=int)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)
     elif options.work:
         told = asyncio.run(work(Share(**json.loads(options.work))))
         print(json.dumps(asdict(told)), flush=True)
+    elif options.requests:
+        bench_requests(options.requests)
     else:
         bench(options.pairs, options.in_flight, options.processes, options.real)
 

@@ -3,11 +3,12 @@
 import asyncio
 import sqlite3
 import zlib
+from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
 from agents.llm.ledger import JournalLedger
-from infra.journal import connect
+from infra.journal import Journal, connect, keep_all, packed
 
 
 def spend(ledger: JournalLedger, tokens: int, usd: float | None) -> None:
@@ -17,6 +18,11 @@ def spend(ledger: JournalLedger, tokens: int, usd: float | None) -> None:
         await ledger.commit(await ledger.reserve(tokens, usd), tokens, usd)
 
     asyncio.run(request())
+
+
+def keep(journal: Journal, key: str, content: bytes) -> "Future[None]":
+    """Keep a content; it survives a loss of power once the future has ended."""
+    return journal.write(lambda tx: keep_all(tx, packed([(key, content)])))
 
 
 def journal_text(folder: Path) -> str:

@@ -16,7 +16,7 @@ from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.vectors import write_vectors
-from tests.fakes.journals import pack, spend
+from tests.fakes.journals import keep, pack, spend
 
 ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table
 Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
@@ -68,8 +68,8 @@ def _make(folder: Path) -> Database:
         write_vectors(settings.vectors / str(name), ids[str(kind)], rows)
     journal = Journal(settings.journal)
     for (key,) in keys:
-        journal.keep(str(key), b'{"text": "as scripted"}')
-    journal.keep("ab", b'{"text": "of a run that was killed"}').result()
+        keep(journal, str(key), b'{"text": "as scripted"}')
+    keep(journal, "ab", b'{"text": "of a run that was killed"}').result()
     spend(JournalLedger(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
     journal.close()
     pack(settings.journal)

@@ -12,6 +12,7 @@ from agents.llm.reply import RawReply
 from infra.errors import UnrecordableError
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings
+from tests.fakes.journals import keep
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
 KEY = "ab" + "0" * 18
@@ -25,14 +26,14 @@ async def find_reply(journal: Journal, key: str) -> RawReply | None:
     return await JournalLedger(journal, LanguageModelSettings(model="openai/x")).find(key)
 
 
-def keep(journal: Journal, reply: RawReply) -> None:
-    journal.keep(KEY, content_of(reply)).result()
+def keep_reply(journal: Journal, reply: RawReply) -> None:
+    keep(journal, KEY, content_of(reply)).result()
 
 
 async def test_a_kept_reply_is_found_by_all_on_the_journal(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.sqlite")
     assert await find_reply(journal, KEY) is None
-    keep(journal, REPLY)
+    keep_reply(journal, REPLY)
     assert await find_reply(journal, KEY) == REPLY
     assert await find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == REPLY
 
@@ -46,7 +47,7 @@ def test_what_was_not_kept_is_absent_and_looking_for_it_makes_nothing(tmp_path: 
 async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.sqlite")
     keys = [f"{number:020x}" for number in range(300)]
-    kept_soon = (journal.keep(key, content_of(RawReply(text=key))) for key in keys)
+    kept_soon = (keep(journal, key, content_of(RawReply(text=key))) for key in keys)
     await asyncio.gather(*map(asyncio.wrap_future, kept_soon))
     assert [found.text for key in keys if (found := await find_reply(journal, key))] == keys
 
@@ -67,18 +68,18 @@ DAMAGES = [
 async def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Journal(tmp_path / "journal.sqlite").keep(KEY, content).result()
+    keep(Journal(tmp_path / "journal.sqlite"), KEY, content).result()
     journal = Journal(tmp_path / "journal.sqlite")
     assert await find_reply(journal, KEY) is None
     assert KEY in caplog.text
-    keep(journal, REPLY)
+    keep_reply(journal, REPLY)
     assert await find_reply(journal, KEY) == REPLY
 
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a file in the place of the folder")
     with pytest.raises(UnrecordableError, match="make room there, or make the file and its folder"):
-        keep(Journal(tmp_path / "store" / "journal.sqlite"), REPLY)
+        keep_reply(Journal(tmp_path / "store" / "journal.sqlite"), REPLY)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ async def test_lone_surrogates_of_a_reply_are_replaced(
     tmp_path: Path, text: str, kept: str
 ) -> None:
     reply = RawReply(text=text)
-    keep(Journal(tmp_path / "journal.sqlite"), reply)
+    keep_reply(Journal(tmp_path / "journal.sqlite"), reply)
     found = await find_reply(Journal(tmp_path / "journal.sqlite"), KEY)
     assert found == reply
     assert reply.text == kept
@@ -107,7 +108,7 @@ async def test_lone_surrogates_of_a_reply_are_replaced(
 async def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
     reply = RawReply(text="", prompt_tokens=count, completion_tokens=count)
     assert (reply.prompt_tokens, reply.completion_tokens, reply.tokens) == (None, None, 0)
-    keep(Journal(tmp_path / "journal.sqlite"), reply)
+    keep_reply(Journal(tmp_path / "journal.sqlite"), reply)
     assert await find_reply(Journal(tmp_path / "journal.sqlite"), KEY) == reply
 
 

@@ -159,11 +159,12 @@ def test_others_read_and_write_while_a_backup_is_made(database: Database, tmp_pa
     settings = database.settings.model_copy(update={"lock_timeout_s": 300.0})
     command = (
         "import sys; from pathlib import Path; from infra.journal import Journal; "
+        "from tests.fakes.journals import keep; "
         "from infra.settings import StoreSettings; from infra.store import open_database; "
         "s = StoreSettings(folder=Path(sys.argv[1])); d = open_database(s); "
         "r = Journal(s.journal)\n"
         "for n in range(10**6):\n"
-        "    r.keep(f'{n:08x}', b'reply').result()\n"
+        "    keep(r, f'{n:08x}', b'reply').result()\n"
         "    with d.transaction() as tx:\n"
         "        tx.execute('INSERT INTO queries VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
         "        tx.execute('INSERT INTO codes VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
