@@ -81,7 +81,7 @@ def run_flow(options: Pipeline) -> None:
     result = ended.result()
     if ended.message:
         say(ended.message)
-    if count_stage_runs(database) == before:
+    if count_stage_runs(database) == before and name != "publish":  # which has said it
         say(_nothing_left(name, settings))
     if name in _ANNOTATE and settings.annotation.rounds > 1:
         print_rounds(options)

@@ -48,6 +48,8 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None
     published = published_benchmarks(database, sets, settings.publish)
+    if not published:  # the run says why
+        return None
     inputs["settings"] = settings
     methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
     is_scored = all(
