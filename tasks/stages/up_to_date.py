@@ -48,8 +48,6 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None
     published = published_benchmarks(database, sets, settings.publish)
-    if not published:  # the run says why
-        return None
     inputs["settings"] = settings
     methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
     is_scored = all(
@@ -57,7 +55,8 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
         for each in published
         for method in methods
     )
-    return (source, published) if is_scored else None
+    # A run says why nothing is exported.
+    return (source, published) if published and is_scored else None
 
 
 def _is_judged(source: CollectedSource, ready: Ready) -> bool:
