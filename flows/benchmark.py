@@ -9,7 +9,7 @@ from flows.evaluate import score_benchmarks
 from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from tasks.runtime.references import JudgedPairs
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.preflight import check_agents, check_ready
 from tasks.stages.report import WrittenReport
 

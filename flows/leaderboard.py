@@ -10,7 +10,7 @@ from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling, log_next_version
 from tasks.stages.preflight import check_agents, check_comparison

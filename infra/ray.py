@@ -195,10 +195,10 @@ def _lock_of(folder: Path) -> Path:
 
 
 def check_reach(prefect_api: str | None) -> None:
-    """Check that judges on other machines of the cluster reach what they need.
+    """Check that shards on other machines of the cluster reach what they need.
 
     Args:
-        prefect_api: Address of the Prefect server, to which judges report.
+        prefect_api: Address of the Prefect server, to which shards report.
 
     Raises:
         SettingsError: The cluster has several machines, and only this one reaches it.
@@ -211,7 +211,7 @@ def check_reach(prefect_api: str | None) -> None:
         return
     if urlsplit(prefect_api or "").hostname in _THIS_MACHINE:
         raise SettingsError(
-            f"the Ray cluster has {machines} machines, whose judges report to Prefect, but its "
+            f"the Ray cluster has {machines} machines, whose shards report to Prefect, but its "
             f"server is reached from this machine alone ({prefect_api}): run `prefect server start "
             "--host 0.0.0.0` here and set PREFECT_API_URL to the server's address in the network, "
             "or unset RAY_ADDRESS"
@@ -254,7 +254,7 @@ def box_resources() -> dict[str, float]:
     """Return the Ray resources for work that runs boxes: ``docker``, where any node declares it.
 
     A node with a Docker engine is started with ``ray start --resources '{"docker": 4}'``, four
-    being the judges that it takes at once. Where no node declares any, every node is tried.
+    being the shards that it takes at once. Where no node declares any, every node is tried.
     """
     import ray  # noqa: PLC0415 - see `ensure_ray`
 

@@ -2,7 +2,7 @@
 
 Names appear in the Prefect UI: sentences that say what a run does. Prefect draws its arrows from
 ``wait_for``. So the parts of flows hand on, beside what they return, the steps that the next part
-follows: states and futures of stages, and results of subflows.
+follows: states and futures of stages.
 """
 
 import inspect

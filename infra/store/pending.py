@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from infra.atomic import atomic_write
 from infra.draws import ALL, Draw
@@ -25,15 +26,15 @@ from infra.store.labels import CurrentLabels, define_macros
 _PAIRS_AT_ONCE = 1_000
 
 
-def new_keys_file(folder: Path, name: str) -> Path:
-    """Return the path of a new file of keys in a store's folder; those of killed runs are removed.
+def keys_folder(folder: Path) -> Path:
+    """Return the folder for files of keys in a store's; those of killed runs are removed.
 
     The caller holds the store's lease: no other run has such a file.
     """
     pending = folder / "pending"
     for left in pending.glob("*.arrow*"):
         left.unlink(missing_ok=True)
-    return pending / f"{name}.arrow"
+    return pending
 
 
 def read_keys(file: Path) -> pa.Table:
@@ -43,9 +44,10 @@ def read_keys(file: Path) -> pa.Table:
 
 
 def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
-    """Yield the pairs whose keys a file holds, in their order; texts are read for few at a time.
+    """Yield the pairs whose keys a file holds; texts are read for few at a time.
 
-    Pairs whose texts have left the collection meanwhile are left out.
+    All of a query come together, the queries in the order of their first pairs. Pairs whose texts
+    have left the collection meanwhile are left out.
 
     Args:
         database: The store.
@@ -53,8 +55,11 @@ def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
         file: What `write_pending` wrote.
     """
     keys = read_keys(file)
+    queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
+    order = pc.array_sort_indices(queries.indices)  # a stable sort
     for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
-        yield from _load(database, collection, keys.slice(start, _PAIRS_AT_ONCE))
+        some = keys.take(order.slice(start, _PAIRS_AT_ONCE))
+        yield from _load(database, collection, some)
 
 
 def write_keys(keys: pa.Table, file: Path) -> int:

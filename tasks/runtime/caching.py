@@ -37,7 +37,7 @@ R = TypeVar("R")
 # result holds, ``p.key`` is the key of the cache.
 Parameters = SimpleNamespace
 
-# What a stage follows, for ``wait_for``: states and futures of stages, results of subflows.
+# What a stage follows, for ``wait_for``: states and futures of stages.
 Steps = Sequence[Any]
 
 _RECORDS = "results"
@@ -132,6 +132,7 @@ class Retries(NamedTuple):
     def is_passing(self, state: State[Any]) -> bool:
         """Return whether a failed state is of an error that passes."""
         error = getattr(state.data, "result", state.data)
+        error = getattr(error, "error", error)  # of a result that a failed stage gives all the same
         if isinstance(error, BaseExceptionGroup):
             return error.split(self.errors)[1] is None and not error.subgroup(self.but)
         return isinstance(error, self.errors) and not isinstance(error, self.but)
@@ -197,13 +198,11 @@ def is_done(done: Task[..., Any], **inputs: object) -> bool:
     return policy.is_valid(given)
 
 
-class _OfSubflows(dict[int, tuple[State[Any], RunType, Any]]):
-    """The results by whose identity Prefect draws arrows: of subflows, and of none else."""
+class _NoLinks(dict[int, tuple[State[Any], RunType, Any]]):
+    """Results by whose identity Prefect would draw arrows: it keeps none."""
 
     def __setitem__(self, key: int, linked: tuple[State[Any], RunType, Any]) -> None:
-        _, kind, reference = linked
-        if kind == RunType.FLOW_RUN and reference is not None:
-            super().__setitem__(key, linked)
+        """Keep nothing."""
 
 
 def prepare_run(store: StoreSettings) -> None:
@@ -220,4 +219,4 @@ def prepare_run(store: StoreSettings) -> None:
         return
     records = LocalFileSystem(basepath=str(store.folder.resolve() / _RECORDS))
     context.result_store = context.result_store.model_copy(update={"result_storage": records})
-    context.run_results = _OfSubflows()
+    context.run_results = _NoLinks()

@@ -44,7 +44,7 @@ class RecipeReference(Record):
 
 
 class JudgedPairs(Record):
-    """What became of the pairs that a run of judges took.
+    """What became of the pairs that a run took.
 
     Attributes:
         pairs: How many were judged.

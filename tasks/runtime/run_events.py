@@ -1,14 +1,12 @@
 """Events of runs for Prefect's event feed and its automations, and keys of their artifacts.
 
-Prefect adds the flow run and its flow to each event that a run emits; the deployment is added here,
-since judges work in a flow within the deployment's own, whose run has none. Without a server
-nothing is emitted.
+Prefect adds the flow run, its flow and its deployment to each event that a run emits. Without a
+server nothing is emitted.
 """
 
 import re
 
 from prefect.events import emit_event
-from prefect.runtime import deployment
 
 # A model's budget is spent, which all runs share, or that of one run: the next one has its own.
 BUDGET_EXHAUSTED = "cosqa.budget.exhausted"
@@ -53,15 +51,5 @@ def tell(event: str, collection: str, message: str, payload: Payload) -> None:
             "prefect.resource.id": f"cosqa.collection.{slug(collection)}",
             "prefect.resource.name": collection,
         },
-        related=_deployment(),
         payload={"message": message, **payload},
     )
-
-
-def _deployment() -> list[dict[str, str]]:
-    """Return the deployment whose run is at work, for automations that act on it."""
-    found = deployment.get_id()
-    if not found:
-        return []
-    named = {"prefect.resource.id": f"prefect.deployment.{found}"}
-    return [named | {"prefect.resource.role": "deployment"}]

@@ -17,6 +17,7 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.evidence import was_executed
+from infra.batches import batched
 from infra.draws import Draw
 from infra.ids import RecipeId
 from infra.records import Annotation, LanguageModelCall, Pair, Record
@@ -25,13 +26,14 @@ from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
-from tasks.stages.annotate.judge import judge_all
 from tasks.stages.annotate.pending import refuse_others
-from tasks.stages.annotate.sinks import LocalPairs
+from tasks.stages.annotate.shard import judge_pairs
+from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
 
 _GATED = ("valid_oracle", "overruled", "void_oracle")
+_STORED_TOGETHER = 256
 _UNDEFINED = ("accuracy_low", "accuracy_high", "precision", "recall", "kappa", "alpha")
 
 
@@ -124,10 +126,12 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     recipes.record_recipes(database, {recipe.recipe_id: body})
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
-    if pending:
-        source = LocalPairs(pending, settings.annotation.in_flight, database)
-        with source:
-            asyncio.run(judge_all(source, settings, recipe))
+    for some in batched(pending, _STORED_TOGETHER):
+        places = asyncio.Semaphore(settings.annotation.in_flight)
+        judged = asyncio.run(judge_pairs(some, settings, recipe, places))
+        store_annotations(database, judged.annotations)
+        if judged.error:
+            raise judged.error
     return len(pending)
 
 

@@ -33,7 +33,7 @@ from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
 

@@ -13,7 +13,7 @@ from infra.store import Database, annotations, candidates
 from tasks.reports.leaderboard import POOL_DEPTH, Unjudged
 from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import are_comparable
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder

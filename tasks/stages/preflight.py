@@ -29,10 +29,10 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.pending import refuse_others
+from tasks.stages.annotate.pending import counted, refuse_others
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.rounds import AnnotationRun, rounds_of
-from tasks.stages.annotate.run_plan import plan_of_size, planned_run
+from tasks.stages.annotate.run import AnnotationRun, rounds_of
+from tasks.stages.annotate.run_plan import plan_of, plan_of_size
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import as_collected, stored_collections
 from tasks.stages.compare_annotators import settings_of_annotators
@@ -171,7 +171,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
     ready = check_ready(settings)
     recipe = recipe_of_agents(ready.settings)
     run = AnnotationRun(collected_source(ready).search, recipe, ready.settings)
-    return planned_run(ready.database, run)
+    return plan_of(ready.database, counted(ready.database, run))
 
 
 def _stored(settings: Settings) -> Database | None:

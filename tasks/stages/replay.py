@@ -17,7 +17,7 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.rounds import rounds_of
+from tasks.stages.annotate.run import rounds_of
 
 _BATCH = 1_000
 _DIFFERENCES_SHOWN = 5

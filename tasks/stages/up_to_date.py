@@ -5,8 +5,8 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.annotate.pending import counted
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
@@ -65,4 +65,4 @@ def _is_judged(source: CollectedSource, ready: Ready) -> bool:
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return False
-    return not planned_run(ready.database, run).taken
+    return not any(counted(ready.database, run).taken)

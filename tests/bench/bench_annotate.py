@@ -2,7 +2,7 @@
 
     python -m tests.bench.bench_annotate [--pairs 20000] [--in-flight 256] [--real 400]
 
-It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store, boxes
+It goes through the product's own flow: a Prefect server, shards on Ray, the store, boxes
 for ``--real`` pairs and stubs for the others, and a model server with a second of latency. A third
 of the pairs is unclear: three calls one after the other, and an execution. The rivals are ideals:
 
@@ -47,7 +47,7 @@ from infra.settings import (
 from infra.store import Database, candidates, corpus, open_database
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tests.agents.judging import pairs
 from tests.bench import partly_real
 from tests.bench.bench_committee import CALLS, LATENCY_S, cpu_of, execute, in_order, process

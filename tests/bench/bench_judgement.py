@@ -67,7 +67,7 @@ from infra.store.benchmarks import last_stage_runs
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tests.bench.provable_pairs.case import load_cases
 from tests.bench.provable_pairs.made import ProvedPair, proved_pairs
 from tests.fakes.fallible_reader import FallibleReader, Habits

@@ -110,9 +110,9 @@ def _flow(system: RunningSystem, _: Break) -> bool:
     return system.run.send(signal.SIGKILL)
 
 
-@_kind("judge", loses=True)
-def _judge(system: RunningSystem, _: Break) -> bool:
-    return _kill_busiest(system, "ray::judge")
+@_kind("shard", loses=True)
+def _shard(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "ray::annotate-shard")
 
 
 @_kind("raylet", loses=True)

@@ -1,9 +1,12 @@
 """Laws over runs of every flow: parameters and results are small, and the arrows are the DAG.
 
+A shard alone is given texts and gives back evidence: they go by Ray, and Prefect's server has none.
+
 Covers `tasks.runtime.references`, `tasks.runtime.caching`, `flows.runtime.runs`.
 """
 
 import json
+import re
 import sys
 from collections import defaultdict
 from itertools import pairwise
@@ -20,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 16 * 1024
+SHARD, LIMIT_OF_A_PAIR, PAIRS = "task annotate-shard", 32 * 1024, 64
 TEXT = "It returns what it was given and adds a number to it. " * 60
 CASES = [
     Case(
@@ -101,7 +105,8 @@ def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
         sizes[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
     names = {described(item) for item in flows_and_tasks()}
     assert set(sizes) == names, "each flow and task took part"
-    too_large = {name: size for name, size in sizes.items() if max(size) > LIMIT}
+    limits = {SHARD: LIMIT_OF_A_PAIR * PAIRS}
+    too_large = {k: size for k, size in sizes.items() if max(size) > limits.get(k, LIMIT)}
     assert too_large == {}
 
 
@@ -110,8 +115,8 @@ METHODS = ("bag-of-words", "bm25", "bow-sklearn", "lucene", "tf-idf", "minilm")
 READ, EMBED = "read jsonl", "embed the texts of jsonl by minilm"
 FIND = "find the top {} codes for each query of jsonl"
 PLAN = "plan what to judge of jsonl by openai/scripted"
-CHOOSE = "choose the pairs of jsonl for openai/scripted in round 1"
-JUDGE = "annotate-pairs / judge pairs of jsonl by openai/scripted"
+CHOOSE, SHARDS = "choose the pairs of jsonl", "judge pairs of jsonl by openai/scripted"
+LABELS = "labels of jsonl by openai/scripted"
 REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
@@ -136,17 +141,19 @@ def scored(export: str, before: str, after: str) -> set[tuple[str, str]]:
 
 # What the arrows of each flow's run are: (before, after), by the sentences that the UI shows.
 ARROWS: dict[str, set[tuple[str, str]]] = {
-    "benchmark": path(READ, EMBED, FIND.format(3), PLAN, CHOOSE, JUDGE, "publish jsonl", REPORT)
-    | {(JUDGE, "publish jsonl-agents"), ("publish jsonl-agents", REPORT)}
+    "benchmark": path(
+        READ, EMBED, FIND.format(3), PLAN, CHOOSE, SHARDS, LABELS, "publish jsonl", REPORT
+    )
+    | {(LABELS, "publish jsonl-agents"), ("publish jsonl-agents", REPORT)}
     | scored("jsonl", "publish jsonl", REPORT)
     | scored("jsonl-agents", "publish jsonl-agents", REPORT),
-    "annotate": path(FIND.format(4), PLAN, CHOOSE, JUDGE),
+    "annotate": path(FIND.format(4), PLAN, CHOOSE, SHARDS, LABELS),
     "collect": path(READ, EMBED, FIND.format(5)),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),
     "evaluate": path(score(FUSED, "jsonl"), REPORT) | path(score(FUSED), REPORT),
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
-    "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, JUDGE, BOARD),
+    "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, SHARDS, LABELS, BOARD),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
@@ -160,11 +167,17 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
 
 
 def arrows_of(server: str, run: str) -> set[tuple[str, str]]:
-    """Return the arrows of a flow run's graph as the UI draws it; a first stage follows ""."""
+    """Return the arrows of a flow run's graph as the UI draws it; a first stage follows "".
+
+    All shards count as one.
+    """
     graph = ask("GET", f"{server}/flow_runs/{run}/graph-v2")
-    labels = {node["id"]: node["label"] for _, node in graph["nodes"]}
+    labels = {
+        node["id"]: re.sub(r"(?<=judge pairs) \d+ to \d+(?= of )", "", node["label"])
+        for _, node in graph["nodes"]
+    }
     return {
-        (labels[parent["id"]] if parent else "", node["label"])
+        (labels[parent["id"]] if parent else "", labels[node["id"]])
         for _, node in graph["nodes"]
         for parent in node["parents"] or [None]
     }

@@ -1,6 +1,6 @@
 """The law of a cluster that grows and shrinks while pairs are judged: a node that joins is used.
 
-Covers `tasks.stages.annotate.gather`, `tasks.runtime.ray_queue`.
+Covers `tasks.stages.annotate.shards`, `tasks.runtime.ray_tasks`.
 """
 
 import logging
@@ -22,10 +22,10 @@ from tests.waiting import until
 pytestmark = [pytest.mark.slow(120), pytest.mark.nightly]
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-PLACES_A_JUDGE = 16
+PLACES_A_SHARD = 16
 CASES = [
     Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(9 * PLACES_A_JUDGE)
+    for number in range(9 * PLACES_A_SHARD)
 ]
 
 
@@ -46,7 +46,7 @@ def busy() -> set[str]:
     return {node for node, resources in free.items() if not resources.get("CPU")}
 
 
-def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_loss(
+def test_shards_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_loss(
     folder: Path, prefect_server: str, cluster: Cluster
 ) -> None:
     (reply,) = read("answers")["steps"]
@@ -58,7 +58,7 @@ def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_lo
                 model.base_url,
                 PREFECT_API_URL=prefect_server,
                 COSQA_ANNOTATION__CONFIGURATION="single",
-                COSQA_ANNOTATION__IN_FLIGHT=str(3 * PLACES_A_JUDGE),
+                COSQA_ANNOTATION__IN_FLIGHT=str(3 * PLACES_A_SHARD),
             ),
         )
         world.write(CASES, labels=False)
@@ -77,7 +77,7 @@ def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_lo
                 joined = cluster.add_node(**NODE)
                 until(lambda: joined.node_id in busy())
                 asked = len(model.calls)
-                until(lambda: len(model.calls) > asked + PLACES_A_JUDGE)
+                until(lambda: len(model.calls) > asked + PLACES_A_SHARD)
                 cluster.remove_node(joined, allow_graceful=False)
                 assert run.wait(400) == 0, log.read_text()[-5000:]
             finally:
@@ -85,6 +85,6 @@ def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_lo
     assert world.rows("SELECT status, count(*) FROM annotations GROUP BY 1") == [
         ("labelled", len(CASES))
     ]
-    assert len(model.calls) <= len(CASES) + PLACES_A_JUDGE, "only what was in flight is asked again"
+    assert len(model.calls) <= len(CASES) + PLACES_A_SHARD, "only what was in flight is asked again"
     at_work = {"task_runs": {"state": {"type": {"any_": ["RUNNING", "PENDING"]}}}}
     assert ask("POST", f"{prefect_server}/task_runs/filter", at_work) == []

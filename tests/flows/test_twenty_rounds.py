@@ -14,7 +14,7 @@ from agents.committee import recipe as recipes_of_agents
 from agents.llm.prompt import system_text
 from agents.roles import base
 from infra.collected import Collected
-from infra.ids import SearchId
+from infra.ids import PairKey, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,
@@ -26,14 +26,14 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import candidates, corpus, open_database
-from infra.store.pending import pairs_in
+from infra.store.pending import pairs_in, read_keys
 from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
-from tasks.stages.annotate.judge import judge_all
-from tasks.stages.annotate.plan import current_recipe, plan_annotation
-from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.stages.annotate.run_plan import planned_run
-from tasks.stages.annotate.sinks import LocalPairs
+from tasks.stages.annotate.plan import choose_pairs, current_recipe
+from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.run_plan import plan_run
+from tasks.stages.annotate.shard import judge_pairs
+from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
 from tests.fakes.llm_server import KEY
 from tests.flows.rounds_of_change import (
@@ -140,16 +140,19 @@ class Pipeline:
         settings = self.settings(world)
         recipe = current_recipe(settings)
         run = AnnotationRun(search, recipe, settings)
-        plan = planned_run(self.database, run)
         with disable_run_logger():
-            of_round = plan_annotation.fn(run)
+            found, plan = plan_run.fn(run)
+            (of_round,) = choose_pairs.fn(found)
         assert of_round.pending == plan.taken, "what was planned is what is judged"
-        files = [of_round.pairs_file] if of_round.pending else []
-        pairs = [pair for file in files for pair in pairs_in(self.database, COLLECTION, file)]
-        with LocalPairs(pairs, 8, self.database) as source:
-            asyncio.run(judge_all(source, settings, recipe))
         pending = {str(item.reason): item.pending for item in plan.reasons if item.pending}
-        return pending, [Key(pair.query.text, pair.code.text) for pair in pairs]
+        if not of_round.pending:
+            return pending, []
+        pairs = list(pairs_in(self.database, COLLECTION, of_round.pairs_file))
+        judged = asyncio.run(judge_pairs(pairs, settings, recipe, asyncio.Semaphore(8)))
+        store_annotations(self.database, judged.annotations)
+        text_of = {pair.key: Key(pair.query.text, pair.code.text) for pair in pairs}
+        in_order = read_keys(of_round.pairs_file).to_pylist()
+        return pending, [text_of[PairKey(**key)] for key in in_order]
 
     def published(self, search: SearchReference) -> dict[Key, int]:
         """Return the labels that an export would have now."""

@@ -24,7 +24,6 @@ from flows import annotate
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
-from tasks.stages.annotate.rounds import AnnotationRun
 
 KEY = "sk-of-this-test"
 CLUSTER = """
@@ -274,18 +273,16 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
 ) -> None:
     settings = Settings(store=StoreSettings(folder=tmp_path))
     plan: Any = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
-    plan.model_copy = lambda **_: plan
-    of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
-    monkeypatch.setattr("tasks.stages.annotate.rounds.rounds_of", lambda *_: [of_round])
-    monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data="plan"))
+    run: Any = SimpleNamespace(settings=settings)
+    counted = SimpleNamespace(by=lambda _: SimpleNamespace(run=run))
+    monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data=(counted, None)))
     monkeypatch.setattr(annotate, "show_plan", lambda _: None)
     monkeypatch.setattr(annotate, "approved", lambda _, settings: settings)
-    monkeypatch.setattr(annotate, "plan_annotation", lambda *_, **__: Completed(data=plan))
+    monkeypatch.setattr(annotate, "choose_pairs", lambda *_, **__: Completed(data=[plan]))
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
-    nothing: Any = None
     with pytest.raises(SettingsError, match="2 machines"):
-        annotate.judge_candidates(AnnotationRun(nothing, nothing, settings))
+        annotate.judge_candidates(run)
 
 
 LOCAL = """

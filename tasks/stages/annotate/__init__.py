@@ -1,6 +1,7 @@
 """The annotation stage: agents judge pending pairs on Ray's workers.
 
-``plan`` counts pending pairs and chooses ``canaries``; each ``judge`` is a long-lived task on a Ray
-worker that judges pairs from a queue, many at once on its ``desk``; ``gather`` fills the queue and
-empties it into the store through ``sinks``; ``cost`` says what pairs are expected to take.
+A ``run`` counts what is ``pending`` once; ``plan`` shows it, and chooses its pairs and the
+``canaries`` among them. Each ``shard`` is a Prefect task on a Ray worker; ``shards`` cuts them and
+keeps them at work, ``writer`` stores what they give back, ``run_watch`` shows it. ``cost`` says
+what pairs are expected to take.
 """

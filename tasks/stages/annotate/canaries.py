@@ -139,17 +139,20 @@ def next_canaries(
 
 
 def mix_canaries(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int) -> Iterator[Pair]:
-    """Yield the pairs with the canaries spread among them, the first ones early.
+    """Yield the pairs with the canaries spread among their queries, the first ones early.
 
     Args:
-        pairs: The pairs.
+        pairs: The pairs, all of a query together.
         canaries: The canaries; those left at the end come last.
         expected: Expected number of pairs.
     """
     stride = max(1, min(_MAX_STRIDE, expected // max(len(canaries), 1)))
-    waiting = iter(canaries)
+    waiting, due, query = iter(canaries), 0, ""
     for place, pair in enumerate(pairs):
-        if place % stride == 0 and (canary := next(waiting, None)):
+        is_first = pair.query.query_id != query
+        query = pair.query.query_id
+        if place >= due and is_first and (canary := next(waiting, None)):
+            due += stride
             yield canary
         yield pair
     yield from waiting

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from infra.errors import SettingsError
 from infra.ids import SearchId
 from infra.languages import languages
-from infra.settings import Reason
+from infra.settings import Reason, Settings
 from infra.store import Database, candidates, corpus
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 
 _LONGEST_DELAY_S = 86_400.0
@@ -56,6 +57,37 @@ class RoundPending(NamedTuple):
     def not_due(self) -> int:
         """Failed pairs that have to wait."""
         return sum(group.pairs for group in self.counts.groups if not group.due)
+
+
+@dataclass(frozen=True)
+class CountedRun:
+    """A run whose pending pairs are counted, which is done once.
+
+    Attributes:
+        run: The run.
+        pending: The pending pairs of each round.
+    """
+
+    run: AnnotationRun
+    pending: tuple[RoundPending, ...]
+
+    @property
+    def taken(self) -> list[list[Taken]]:
+        """What each round takes for which reasons, by the run's settings."""
+        rounds: list[list[Taken]] = []
+        for of_round, pending in zip(self.run.rounds, self.pending, strict=True):
+            before = [item for former in rounds for item in former]
+            rounds.append(taken_pairs(pending, of_round, before))
+        return rounds
+
+    def by(self, settings: Settings) -> "CountedRun":
+        """Return the same by other settings, of the same recipes and candidates."""
+        return replace(self, run=self.run.by(settings))
+
+
+def counted(database: Database, run: AnnotationRun) -> CountedRun:
+    """Count the pending pairs of a run's rounds; errors are those of `pending_of`."""
+    return CountedRun(run, tuple(pending_of(database, of_round) for of_round in run.rounds))
 
 
 def pending_of(database: Database, run: AnnotationRun) -> RoundPending:

@@ -8,13 +8,13 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
-from infra.budget import Budget
+from infra.budget import Budget, run_budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, recipes
-from infra.store.pending import new_keys_file, write_pending
+from infra.store.pending import keys_folder, write_pending
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
 from tasks.reports.text import words
@@ -22,8 +22,8 @@ from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
-from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.pending import CountedRun, RoundPending, Taken
+from tasks.stages.annotate.run import AnnotationRun
 
 
 class AnnotationPlan(Record):
@@ -34,7 +34,6 @@ class AnnotationPlan(Record):
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
-        reasons: Reasons with the pairs that are judged for them, in that order.
         canaries: Pairs with known labels to judge among them.
         budget: What the run may cost, over all its rounds.
     """
@@ -43,7 +42,6 @@ class AnnotationPlan(Record):
     recipe: RecipeReference
     pairs_file: Path
     pending: int = 0
-    reasons: tuple[Taken, ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
     budget: Budget = Budget()
 
@@ -95,43 +93,38 @@ def record_rounds(database: Database, run: AnnotationRun) -> None:
     recipes.record_recipes(database, bodies, run.search.collection)
 
 
-@stage(
-    "plan-annotation",
-    "choose the pairs of {run.search.collection} for {run.recipe.model} in round "
-    "{run.recipe.labelling_round}",
-)
-def plan_annotation(run: AnnotationRun, before: Sequence[Taken] = ()) -> AnnotationPlan:
-    """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
+@stage("choose-pairs", "choose the pairs of {counted.run.search.collection}")
+def choose_pairs(counted: CountedRun) -> list[AnnotationPlan]:
+    """Choose the pairs that each labelling round judges, and its canaries; note what is in use.
 
-    Their keys are written to a file once: what the run stores changes no reason of another pair.
+    Their keys are written to files once: what the run stores changes no reason of another pair.
 
     Args:
-        run: The round.
-        before: What the earlier rounds of the run have taken.
+        counted: The run.
     """
-    search, recipe, settings = run.search, run.recipe, run.settings
+    run, settings = counted.run, counted.run.settings
     database = open_database(settings.store)
     record_rounds(database, run)
-    of_round = pending_of(database, run)
-    taken = taken_pairs(of_round, run, before)
-    keys = new_keys_file(settings.store.folder, recipe.recipe_id)
-    to_judge = 0
-    if taken:
-        numbers = [(item.reason, item.pairs) for item in taken]
-        to_judge = write_pending(database, of_round.selection, numbers, keys)
-    _log(of_round, taken, run)
-    canaries = canaries_for(database, run, to_judge)
-    annotations.record_pairs(
-        database, [canary.pair for canary in canaries], [canary.vote for canary in canaries]
-    )
-    return AnnotationPlan(
-        collection=search.collection,
-        recipe=recipe,
-        pairs_file=keys,
-        pending=to_judge,
-        reasons=tuple(taken),
-        canaries=tuple(canary.known for canary in canaries),
-    )
+    folder, budget = keys_folder(settings.store.folder), run_budget(settings)
+    plans: list[AnnotationPlan] = []
+    for of_round, pending, taken in zip(run.rounds, counted.pending, counted.taken, strict=True):
+        _log(pending, taken, of_round)
+        keys = folder / f"{of_round.recipe.recipe_id}.arrow"
+        to_judge = write_pending(database, pending.selection, taken, keys) if taken else 0
+        canaries = canaries_for(database, of_round, to_judge)
+        annotations.record_pairs(
+            database, [canary.pair for canary in canaries], [canary.vote for canary in canaries]
+        )
+        plan = AnnotationPlan(
+            collection=run.search.collection,
+            recipe=of_round.recipe,
+            pairs_file=keys,
+            pending=to_judge,
+            canaries=tuple(canary.known for canary in canaries),
+            budget=budget,
+        )
+        plans.append(plan)
+    return plans
 
 
 def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> None:

@@ -14,32 +14,29 @@ from infra.store.recipes import Body
 from tasks.reports.plan import Cause, Expected, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
 from tasks.stages.annotate.cost import PairCost, cost_of_pair, expected_of
-from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
+from tasks.stages.annotate.pending import CountedRun, RoundPending, counted
 from tasks.stages.annotate.plan import canaries_for
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 
 
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
-def plan_run(run: AnnotationRun) -> RunPlan:
-    """Return the plan of a run over a search's candidates; one with pairs to judge is stored."""
+def plan_run(run: AnnotationRun) -> tuple[CountedRun, RunPlan]:
+    """Return a run with its pending pairs, and its plan; one with pairs to judge is stored."""
     database = open_database(run.settings.store)
-    plan = planned_run(database, run)
-    if not plan.taken:
-        return plan
-    body = plan.model_dump(mode="json")
-    plan_id = runs.record_plan(database, plan.collection, plan.recipe_id, body)
-    return plan.model_copy(update={"plan_id": plan_id})
+    found = counted(database, run)
+    plan = plan_of(database, found)
+    if plan.taken:
+        body = plan.model_dump(mode="json")
+        plan_id = runs.record_plan(database, plan.collection, plan.recipe_id, body)
+        plan = plan.model_copy(update={"plan_id": plan_id})
+    return found, plan
 
 
-def planned_run(database: Database, run: AnnotationRun) -> RunPlan:
+def plan_of(database: Database, counted: CountedRun) -> RunPlan:
     """Return the plan of a run; nothing is stored and nothing is run."""
-    settings, rounds = run.settings, list[_Round]()
+    run, settings, rounds = counted.run, counted.run.settings, list[_Round]()
     cost = cost_of_pair(database, settings)
-    before: list[Taken] = []
-    for of_round in run.rounds:
-        pending = pending_of(database, of_round)
-        found = taken_pairs(pending, of_round, before)
-        before += found
+    for of_round, pending, found in zip(run.rounds, counted.pending, counted.taken, strict=True):
         taken = {item.reason: item.pairs for item in found}
         canaries = canaries_for(database, of_round, sum(taken.values()))
         rounds.append(_Round(pending, taken, len(canaries), of_round.body))

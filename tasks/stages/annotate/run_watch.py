@@ -117,6 +117,11 @@ class RunWatch:
         self._look_at = self._show_at = time.monotonic()
 
     @property
+    def done(self) -> int:
+        """Number of pairs that have arrived."""
+        return self._bar.done
+
+    @property
     def alarm(self) -> CanaryError | None:
         """The error that ends the run, or None."""
         return self._canaries.alarm
@@ -136,8 +141,8 @@ class RunWatch:
         """Show how the run stands, where it is time to.
 
         Args:
-            waiting: Pairs read from the store that no judge has started on.
-            judging: Pairs that judges are at work on.
+            waiting: Pairs that are in no shard yet.
+            judging: Pairs of shards that have not ended.
         """
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S

@@ -31,7 +31,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.sinks import store_annotations
+from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.generate.plan import (
     answers_by_query,
     queries_without_match,

@@ -1,6 +1,6 @@
 """The law of a full disk: annotation ends with a clear error, loses nothing and goes on later.
 
-Covers `tasks.stages.annotate.sinks`.
+Covers `tasks.stages.annotate.writer`.
 """
 
 import os
@@ -15,8 +15,8 @@ from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database
-from tasks.stages.annotate.sinks import AnnotationWriter
-from tests.tasks.stages.annotate.test_sinks import annotation, call
+from tasks.stages.annotate.writer import AnnotationWriter
+from tests.tasks.stages.annotate.test_writer import annotation, call
 
 BATCH = 50
 

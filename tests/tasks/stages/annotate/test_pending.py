@@ -1,6 +1,6 @@
 """Laws of which pending pairs a run takes.
 
-Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.rounds`.
+Covers `tasks.stages.annotate.pending`, `tasks.stages.annotate.run`.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ from tasks.stages.annotate.pending import (
     share,
     within,
 )
-from tasks.stages.annotate.rounds import AnnotationRun
+from tasks.stages.annotate.run import AnnotationRun
 from tests.fakes.labels import labels_by
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}

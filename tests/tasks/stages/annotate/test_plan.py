@@ -22,16 +22,12 @@ from infra.settings import (
 from infra.store import Database, candidates, corpus, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
-from tasks.stages.annotate.judge import judge_all
-from tasks.stages.annotate.pending import Taken
-from tasks.stages.annotate.plan import (
-    AnnotationPlan,
-    current_recipe,
-    plan_annotation,
-)
-from tasks.stages.annotate.rounds import AnnotationRun
-from tasks.stages.annotate.run_plan import planned_run
-from tasks.stages.annotate.sinks import LocalPairs
+from tasks.stages.annotate.pending import counted
+from tasks.stages.annotate.plan import choose_pairs, current_recipe
+from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.run_plan import plan_of
+from tasks.stages.annotate.shard import judge_pairs
+from tasks.stages.annotate.writer import store_annotations
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 PAIRS = 12
@@ -90,12 +86,11 @@ class World:
         self.recipe: RecipeReference = current_recipe(self.settings)
         self.run = AnnotationRun(self.search, self.recipe, self.settings)
         with disable_run_logger():
-            self.judge(plan_annotation.fn(self.run))
-
-    def judge(self, plan: AnnotationPlan, at_most: int = PAIRS) -> None:
-        pairs = list(pairs_in(self.database, "c", plan.pairs_file))[:at_most]
-        with LocalPairs(pairs, 4, self.database) as source:
-            asyncio.run(judge_all(source, self.settings, plan.recipe))
+            (plan,) = choose_pairs.fn(counted(self.database, self.run))
+        pairs = list(pairs_in(self.database, "c", plan.pairs_file))
+        places = asyncio.Semaphore(4)
+        judged = asyncio.run(judge_pairs(pairs, self.settings, plan.recipe, places))
+        store_annotations(self.database, judged.annotations)
 
 
 @pytest.fixture
@@ -121,10 +116,10 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
         "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
     }
     settings = world.settings.model_copy(update=update)
-    plan = planned_run(world.database, world.run.by(settings))
+    found = counted(world.database, world.run.by(settings))
+    plan = plan_of(world.database, found)
     assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
     with disable_run_logger():
-        before: list[Taken] = []
-        for of_round in world.run.by(settings).rounds:
-            before += plan_annotation.fn(of_round, before).reasons
-    assert sum(item.pairs for item in before) == expected.get("new_queries", 0)
+        chosen = choose_pairs.fn(found)
+    assert sum(of_round.pairs for of_round in chosen) == expected.get("new_queries", 0)
+    assert all(of_round.pairs_file.is_file() == bool(of_round.pairs) for of_round in chosen)

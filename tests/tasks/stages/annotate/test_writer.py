@@ -11,18 +11,14 @@ from infra.errors import StoreError
 from infra.ids import RecipeId
 from infra.records import (
     Annotation,
-    Code,
     Execution,
     ExecutionResult,
     LanguageModelCall,
-    Pair,
-    Query,
 )
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
-from tasks.runtime.pair_queue import Work
-from tasks.stages.annotate import sinks
-from tasks.stages.annotate.sinks import AnnotationWriter, LocalPairs, store_annotations
+from tasks.stages.annotate import writer as annotation_writer
+from tasks.stages.annotate.writer import AnnotationWriter, store_annotations
 
 CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
 RUN = Execution(round=0, program="p", result=ExecutionResult(outcome="passed"))
@@ -122,21 +118,6 @@ def test_annotations_are_stored_at_intervals_in_large_batches_and_at_the_end(
     assert stored() == 1
     writer.flush()
     assert stored() == 2
-    monkeypatch.setattr(sinks, "_LARGEST_BATCH", 3)
+    monkeypatch.setattr(annotation_writer, "_LARGEST_BATCH", 3)
     writer.add([annotation(name) for name in ("3", "4", "5")])
     assert stored() == 5, "by size, before the time"
-
-
-async def test_local_pairs_are_handed_out_within_their_number_and_stored_at_the_end(
-    database: Database,
-) -> None:
-    pairs = [
-        Pair(query=Query.of(str(number)), code=Code.of("def f(): pass")) for number in range(3)
-    ]
-    with LocalPairs(pairs, 2, database) as source:
-        assert await source.exchange([], wants=False) == Work([], 2, is_ended=False)
-        assert await source.exchange([], wants=True) == Work(pairs[:2], 2, is_ended=False)
-        assert await source.exchange([], wants=True) == Work([], 2, is_ended=False)
-        done = annotation("1", query_id=pairs[0].query.query_id, code_id=pairs[0].code.code_id)
-        assert await source.exchange([done], wants=True) == Work(pairs[2:], 2, is_ended=True)
-    assert annotations.finished_pairs(database, RecipeId("r")) == {pairs[0].key}

@@ -1,18 +1,14 @@
 """Annotations on their way into the store: written in batches, by time."""
 
-import asyncio
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Self
 
 from agents.committee.paths import AnnotationPath
 from infra.atomic import atomic_write
 from infra.errors import DiskFullError, StoreError
-from infra.records import Annotation, Pair
+from infra.records import Annotation
 from infra.store import Database, annotations
-from tasks.runtime.pair_queue import Work
 from tasks.runtime.run_logger import run_logger
 
 _LARGEST_BATCH = 2_000
@@ -56,41 +52,6 @@ class AnnotationWriter:
             self._waiting = []
             taken = self._clock() - started
             self._next_at = self._clock() + max(_SHORTEST_PAUSE_S, taken / _SHARE_OF_TIME)
-
-
-class LocalPairs:
-    """Pairs for a judge in this process, whose annotations go into the store.
-
-    Args:
-        pairs: The pairs.
-        in_flight: How many may be judged at once.
-        database: The store.
-    """
-
-    def __init__(self, pairs: Sequence[Pair], in_flight: int, database: Database) -> None:
-        self._waiting = deque(pairs)
-        self._in_flight = self._free = in_flight
-        self._writer = AnnotationWriter(database)
-
-    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
-        """Store annotations and hand out pairs; see `tasks.stages.annotate.desk.PairSource`."""
-        self._free += len(finished)
-        await asyncio.to_thread(self._writer.add, finished)
-        most = min(self._free, len(self._waiting)) if wants else 0
-        pairs = [self._waiting.popleft() for _ in range(most)]
-        self._free -= len(pairs)
-        return Work(pairs, self._in_flight, is_ended=not self._waiting)
-
-    async def leave(self, why: str) -> None:
-        """Say why the judge stops; its pairs are still pending."""
-        run_logger(__name__).warning("%s", why)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Store what has not been stored yet."""
-        self._writer.flush()
 
 
 def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:

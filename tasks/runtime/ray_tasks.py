@@ -1,0 +1,166 @@
+"""Prefect tasks on Ray's workers, within the flow that submits them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, Self, TypeVar, cast
+from uuid import UUID
+
+import ray
+from httpx import HTTPError
+from prefect import Task
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import RunInput, State, TaskRunResult
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Cancelled
+from prefect_ray import RayTaskRunner
+from prefect_ray.context import remote_options
+from prefect_ray.task_runners import PrefectRayFuture
+from ray.exceptions import RayError, RayTaskError
+
+from infra.errors import WorkerLostError
+from infra.ray import signals_as_raised
+
+R = TypeVar("R")
+
+
+class RayTasks(Generic[R]):
+    """Runs of one Prefect task on Ray's workers, as a context: it leaves none at work.
+
+    Args:
+        task: The task.
+        asked: Name of a resource → what each run asks Ray for; ``CPU`` among them.
+        after: States of the tasks that each run stands behind in Prefect's graph.
+    """
+
+    def __init__(
+        self, task: Task[..., Any], asked: Mapping[str, float], after: Iterable[State[Any]]
+    ) -> None:
+        self._task = task
+        others = {name: number for name, number in asked.items() if name != "CPU"}
+        self._options = {"num_cpus": asked["CPU"], "resources": others}
+        self._after: set[RunInput] = {TaskRunResult(id=_id_of(state)) for state in after}
+        self._runner: RayTaskRunner[R] = RayTaskRunner()
+        self._running: dict[Any, PrefectRayFuture[R]] = {}
+
+    def __enter__(self) -> Self:
+        self._runner.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end(list(self._running))
+        self._runner.__exit__(*error)
+
+    def __len__(self) -> int:
+        """Return how many runs have not ended."""
+        return len(self._running)
+
+    def submit(self, **parameters: object) -> UUID:
+        """Start a run once there is room; return its id."""
+        drawn = dict.fromkeys(list(parameters)[:1], self._after)
+        with remote_options(**self._options):
+            future: PrefectRayFuture[R] = self._runner.submit(
+                self._task, parameters, dependencies=drawn
+            )
+        self._running[future.wrapped_future] = future
+        return future.task_run_id
+
+    def ended(self, timeout_s: float) -> Iterator[R]:
+        """Yield the results of runs that have ended, after a wait for the first of them.
+
+        Also where a run has failed with a result. It asks Ray: Prefect's futures would ask
+        Prefect's server each time.
+
+        Raises:
+            WorkerLostError: A worker's process died, and so did those of all of Ray's tries.
+            Exception: What a run has raised.
+        """
+        with _explained():
+            references = list(self._running)
+            ended, _ = ray.wait(references, num_returns=1, timeout=timeout_s)
+            if len(ended) < len(references):
+                ended, _ = ray.wait(references, num_returns=len(references), timeout=0)
+        for reference in ended:
+            yield _result_of(self._running.pop(reference))
+
+    def interrupt(self, wait_s: float) -> Iterator[R]:
+        """Interrupt all runs; yield the results of those that end within some seconds."""
+        references = list(self._running)
+        for reference in references:
+            ray.cancel(reference)
+        ended, _ = ray.wait(references, num_returns=len(references), timeout=wait_s)
+        for reference in ended:
+            try:
+                result: R = _result_of(self._running[reference])
+            except Exception:  # noqa: BLE001, S112 - it had not begun
+                continue
+            del self._running[reference]
+            yield result
+
+    def is_at_work(self) -> bool:
+        """Return whether a run has begun; the others wait for room on the cluster."""
+        with get_client(sync_client=True) as client:
+            for future in self._running.values():
+                with suppress(ObjectNotFound):
+                    client.read_task_run(future.task_run_id)
+                    return True
+        return False
+
+    def _end(self, references: Sequence[Any]) -> None:
+        """End runs that wait for room or for their next try, and tell Prefect."""
+        for reference in references:  # one that sleeps until its next try hears only its end
+            ray.cancel(reference, force=True)
+        if not references:
+            return
+        ended: State[None] = Cancelled(message="the run has ended")
+        with get_client(sync_client=True) as client:
+            for reference in references:
+                future = self._running.pop(reference)
+                with suppress(ObjectNotFound, HTTPError):  # most have not begun
+                    client.set_task_run_state(future.task_run_id, ended, force=True)
+
+
+def cores() -> float:
+    """Return the cores of the Ray cluster."""
+    known: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return known.get("CPU", 0.0)
+
+
+def room_for(asked: Mapping[str, float]) -> str:
+    """Say what a run needs on one node of the cluster, and what of it is free in all."""
+    free: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
+    return (
+        f"each needs {' and '.join(f'{number:g} {name}' for name, number in asked.items())} on one "
+        "node of the Ray cluster, where "
+        + " and ".join(f"{free.get(name, 0):g} {name}" for name in asked)
+        + " are free in all"
+    )
+
+
+def _id_of(state: State[Any]) -> UUID:
+    task_run_id = state.state_details.task_run_id
+    assert task_run_id  # noqa: S101 - a task's
+    return task_run_id
+
+
+def _result_of(future: PrefectRayFuture[R]) -> R:
+    """Return the result of a run that has ended, or raise its error."""
+    with _explained():
+        result: object = future.result(raise_on_failure=False)
+    if isinstance(result, Exception):
+        raise result
+    return cast("R", result)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn the loss of a part of Ray into this project's error."""
+    try:
+        with signals_as_raised():
+            yield
+    except RayTaskError:
+        raise
+    except RayError as error:
+        raise WorkerLostError(
+            f"a Ray worker was lost: {error}; what is finished is stored: run the same command "
+            "again (a smaller COSQA_ANNOTATION__IN_FLIGHT needs less memory)"
+        ) from error

@@ -1,0 +1,266 @@
+"""The flow's side of a labelling round: cuts pairs into shards, and stores what they give back.
+
+It imports Ray, which takes a second: the flow imports this module only if there are pending pairs.
+"""
+
+import contextlib
+import pickle
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import groupby, islice
+from typing import Any
+from uuid import UUID
+
+from prefect import State
+from prefect.client.schemas.objects import RunInput, TaskRunResult
+from prefect.exceptions import TerminationSignal
+from prefect.task_engine import run_task_sync
+
+from infra.errors import BudgetExhaustedError, DiskFullError, StoreError
+from infra.ray import box_resources
+from infra.records import Pair
+from infra.settings import Settings
+from infra.store import Database, annotations, benchmarks, open_database
+from infra.store.pending import pairs_in
+from tasks.runtime.caching import stage
+from tasks.runtime.progress import Progress, progress
+from tasks.runtime.ray_tasks import RayTasks, cores, room_for
+from tasks.runtime.references import JudgedPairs
+from tasks.runtime.run_events import artifact_key
+from tasks.runtime.run_logger import run_logger
+from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
+from tasks.stages.annotate.plan import AnnotationPlan, in_round
+from tasks.stages.annotate.run_watch import RunWatch
+from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, delays_of
+from tasks.stages.annotate.writer import AnnotationWriter
+
+_POLL_S = 0.25
+_SHARD_PAIRS = 64
+_PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
+_CORES_A_SHARD = 1.0
+
+
+def judge_round(
+    plan: AnnotationPlan, settings: Settings, after: State[object]
+) -> State[JudgedPairs]:
+    """Judge a plan's pairs in shards on Ray's workers, and store their annotations.
+
+    Pairs are read while others are judged: memory does not grow with their number.
+
+    Args:
+        plan: The pairs.
+        settings: The settings.
+        after: The state of the task that chose them.
+
+    Raises:
+        CanaryError: Too many canaries were judged wrongly.
+        CosqaError: The first error of a shard or of the store; what was stored before stays.
+    """
+    database = open_database(settings.store)
+    delays = delays_of(settings.annotation.patience_s)
+    task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
+    with _recorded(plan, settings) as bar, RayTasks[Judged](task, _asked(), [after]) as tasks:
+        watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))
+        coordinator = Coordinator(plan, settings, tasks, watch, AnnotationWriter(database))
+        coordinator.judge(_pairs_of(database, plan))
+    behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
+    show: Any = show_labels  # of whose call the types know no dependencies
+    state: State[JudgedPairs] = run_task_sync(
+        show, parameters={"plan": plan, "watch": watch},
+        dependencies={"watch": behind}, return_type="state",
+    )  # fmt: skip
+    return state
+
+
+@stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
+def show_labels(plan: AnnotationPlan, watch: RunWatch) -> JudgedPairs:  # noqa: ARG001 - in its name
+    """Return what became of a round's pairs; make the artifacts that show it."""
+    watch.close(None)
+    return watch.judged_pairs()
+
+
+class Coordinator:
+    """Keeps shards at work, and stores their annotations as they end.
+
+    An error of the model, the settings or the store, or too many canaries judged wrongly, ends the
+    round: shards at work are waited for, no more are started. A shard that is lost for another
+    reason is an error at the end, when the others are judged.
+
+    Args:
+        plan: What is judged, and by whom.
+        settings: The settings.
+        tasks: The shards at work.
+        watch: Counts and shows what arrives.
+        writer: Stores annotations.
+
+    Attributes:
+        shards: The ids of all shards' runs.
+    """
+
+    def __init__(
+        self,
+        plan: AnnotationPlan,
+        settings: Settings,
+        tasks: RayTasks[Judged],
+        watch: RunWatch,
+        writer: AnnotationWriter,
+    ) -> None:
+        self.shards: list[UUID] = []
+        self._plan = plan
+        self._settings = settings
+        self._tasks = tasks
+        self._watch = watch
+        self._writer = writer
+        in_flight = min(settings.annotation.in_flight, plan.pairs)
+        self._wanted = -(-in_flight // _PLACES_A_SHARD)  # of which Ray runs as many as find room
+        self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
+        self._places = -(-settings.annotation.in_flight // self._at_once)
+        self._submitted = 0
+        self._lost = 0
+        self._error: Exception | None = None
+        self._is_ending = False
+        self._look_at = time.monotonic() + settings.ray.placement_timeout_s
+
+    def judge(self, pairs: Iterable[Pair]) -> None:
+        """Judge pairs, all of a query together.
+
+        Raises:
+            CanaryError: Too many canaries were judged wrongly.
+            CosqaError: The first error of a shard or of the store.
+        """
+        shards = self._cut(pairs)
+        try:
+            self._submit(shards)
+            while self._tasks:
+                self._take_ended()
+                self._submit(shards)
+                self._look_for_room()
+        except (KeyboardInterrupt, TerminationSignal):
+            for judged in self._tasks.interrupt(WIRE_S):
+                self._writer.add(judged.annotations)
+            self._writer.flush()
+            raise
+        with self._ending():
+            self._writer.flush()
+        if error := self._watch.alarm or self._error:
+            self._watch.close(error)
+            raise error
+
+    def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+        """Yield shards; the last ones are small, yet fill their places: all end together."""
+        most = max(_SHARD_PAIRS, 2 * self._places)
+        shard, left = list[Pair](), self._plan.pairs
+        for _, group in groupby(pairs, key=lambda pair: pair.query.query_id):
+            of_query = list(group)
+            size = min(most, max(self._places, left // (2 * self._at_once)))
+            if shard and len(shard) + len(of_query) > size:
+                yield shard
+                left -= len(shard)
+                shard = []
+            shard += of_query
+        if shard:
+            yield shard
+
+    def _submit(self, shards: Iterator[list[Pair]]) -> None:
+        """Start shards, some more than have room: those wait at Ray and begin at once."""
+        wanted = 0 if self._is_ending else max(0, self._wanted + 1 - len(self._tasks))
+        with self._ending():
+            for pairs in islice(shards, wanted):
+                shard = Shard(
+                    collection=self._plan.collection,
+                    first=self._submitted + 1,
+                    last=self._submitted + len(pairs),
+                    content=pickle.dumps(pairs),
+                    at_once=self._places,
+                )
+                self._submitted = shard.last
+                run = self._tasks.submit(
+                    shard=shard, settings=self._settings, recipe=self._plan.recipe,
+                    budget=self._plan.budget,
+                )  # fmt: skip
+                self.shards.append(run)
+
+    def _take_ended(self) -> None:
+        """Store what shards have judged that have ended."""
+        try:
+            for judged in self._tasks.ended(_POLL_S):
+                self._store(judged)
+        except Exception as error:  # noqa: BLE001 - raised by `judge`
+            self._lost += 1
+            self._error = self._error or error
+            self._is_ending |= self._lost > self._wanted  # all may have the same fault
+        self._store(Judged())
+        with self._ending():
+            self._watch.turn(self._plan.pairs - self._submitted, self._submitted - self._watch.done)
+
+    def _store(self, judged: Judged) -> None:
+        with self._ending():
+            self._writer.add(judged.annotations)
+        self._watch.add(judged.annotations)
+        self._error = self._error or judged.error
+        self._is_ending |= bool(judged.error or self._watch.alarm)
+
+    @contextmanager
+    def _ending(self) -> Iterator[None]:
+        """Let an error of the store or the journal end the round after the shards at work."""
+        try:
+            yield
+        except (StoreError, DiskFullError, BudgetExhaustedError) as error:
+            self._error = self._error or error
+            self._is_ending = True
+
+    def _look_for_room(self) -> None:
+        """Say what shards need where none has been at work for a while."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + self._settings.ray.placement_timeout_s
+        if self._tasks and not self._tasks.is_at_work():
+            run_logger(__name__).warning(
+                "%s pairs wait for a worker, and none is at work: %s; end other work there or "
+                "start a node with room", f"{self._plan.pairs - self._watch.done:,}",
+                room_for(_asked()),
+            )  # fmt: skip
+
+
+@contextmanager
+def _recorded(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
+    """Yield the progress bar of a round; store the stage's run at its end, also after an error."""
+    started, named = time.monotonic(), in_round(plan.recipe, settings)
+    key = artifact_key("annotation", plan.collection)
+    with progress(key, f"pairs judged{named}", plan.pairs) as bar:
+        is_whole = False
+        try:
+            yield bar
+            is_whole = True
+        finally:
+            # After an error of the store, that error is the one to be seen.
+            unseen = () if is_whole else (StoreError, DiskFullError)
+            with contextlib.suppress(*unseen):
+                database = open_database(settings.store)
+                benchmarks.record_stage_run(
+                    database, plan.collection, f"annotate{named}", bar.done, started
+                )
+
+
+def _asked() -> dict[str, float]:
+    """Return what a shard asks Ray for."""
+    return {"CPU": _CORES_A_SHARD, **box_resources()}
+
+
+def _pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
+    """Yield the plan's pairs, read from the store on demand, with the canaries among them."""
+    canaries = annotations.load_pairs(database, [canary.key for canary in plan.canaries])
+    return mix_canaries(
+        pairs_in(database, plan.collection, plan.pairs_file), canaries, plan.pending
+    )
+
+
+def _canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
+    """Return the watch over a round's canaries, with the recipe's earlier canaries."""
+    own = {canary.key: canary for canary in plan.canaries}
+    limit = settings.annotation.canary_limit
+    if not own:
+        return CanaryWatch(own, limit, plan.recipe.model)
+    earlier, known = load_judged_canaries(database, plan.recipe.recipe_id)
+    return CanaryWatch({**known, **own}, limit, plan.recipe.model, earlier)

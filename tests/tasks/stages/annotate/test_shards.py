@@ -1,0 +1,311 @@
+"""Laws of a round in shards: what goes into one, what ends the round or does not, what is stored.
+
+Covers `tasks.stages.preflight` and `flows.annotate` where they serve it, `tasks.runtime.ray_tasks`.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from flows import annotate
+from infra.errors import (
+    BudgetExhaustedError,
+    CanaryError,
+    ModelUnavailableError,
+    SettingsError,
+    StoreLockedError,
+)
+from infra.ids import RecipeId
+from infra.records import Annotation, Code, Pair, Query
+from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
+from infra.store import Database, annotations, open_database
+from tasks.stages.annotate import shards
+from tasks.stages.annotate.shard import Judged, Shard
+from tasks.stages.annotate.shards import Coordinator
+from tasks.stages.annotate.writer import AnnotationWriter
+from tasks.stages.preflight import check_comparison
+from tests.tasks.stages.annotate.test_shard import RECIPE
+
+QUERIES, CODES = 60, 5
+PAIRS = [
+    Pair(query=Query.of(f"question {number}"), code=Code.of(f"def f():\n    return {code}"))
+    for number in range(QUERIES)
+    for code in range(CODES)
+]
+Work = Callable[[Shard], Judged]
+
+
+def judged(shard: Shard) -> Judged:
+    """Judge a shard."""
+    return Judged(
+        [
+            Annotation(
+                query_id=pair.key.query_id, code_id=pair.key.code_id, recipe_id=RecipeId("r"),
+                status="labelled", label=1, path="read_alone",
+            )
+            for pair in shard.pairs
+        ]
+    )  # fmt: skip
+
+
+class Tasks:
+    """Shards that are judged in this process, one each time that they are looked at."""
+
+    def __init__(self, work: Work) -> None:
+        self.submitted: list[Shard] = []
+        self.most_at_once = 0
+        self.stops: type[BaseException] | None = None
+        self._work = work
+        self._waiting: list[Shard] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, *, shard: Shard, **_: object) -> UUID:
+        self.submitted.append(shard)
+        self._waiting.append(shard)
+        self.most_at_once = max(self.most_at_once, len(self._waiting))
+        return uuid4()
+
+    def ended(self, _: float) -> Iterator[Judged]:
+        if self.stops:
+            raise self.stops
+        yield self._work(self._waiting.pop(0))
+
+    def interrupt(self, _: float) -> Iterator[Judged]:
+        yield self._work(self._waiting.pop(0))
+
+    def is_at_work(self) -> bool:
+        return False
+
+
+class Run:
+    """A round whose shards are judged by a function."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, work: Work = judged, cores: int = 2
+    ) -> None:
+        self.database: Database = open_database(StoreSettings(folder=folder))
+        annotations.record_pairs(self.database, PAIRS)
+        self.tasks = Tasks(work)
+        self.alarm: Exception | None = None
+        self.closed: list[Exception] = []
+        self.arrived = 0
+        self.turn: Callable[[int, int], object] = lambda *_: None
+        self._cores = cores
+        monkeypatch.setattr(shards, "cores", lambda: cores)
+        monkeypatch.setattr(shards, "_asked", lambda: {"CPU": 1.0, "docker": 1.0})
+
+    def judge(
+        self, pairs: Iterator[Pair], in_flight: int = 32, placement_timeout_s: float = 60.0
+    ) -> None:
+        """Judge pairs."""
+        plan: Any = SimpleNamespace(collection="c", pairs=len(PAIRS), recipe=RECIPE, budget=None)
+        settings = Settings(
+            annotation=AnnotationSettings(in_flight=in_flight),
+            ray=RaySettings(placement_timeout_s=placement_timeout_s),
+        )
+        tasks: Any = self.tasks
+        watch: Any = self
+        Coordinator(plan, settings, tasks, watch, AnnotationWriter(self.database)).judge(pairs)
+
+    def add(self, arrived: Sequence[Annotation]) -> None:
+        self.arrived += len(arrived)
+
+    def close(self, error: Exception) -> None:
+        self.closed.append(error)
+
+    @property
+    def done(self) -> int:
+        return self.arrived
+
+    def stored(self) -> int:
+        """Return the number of stored annotations."""
+        return len(annotations.finished_pairs(self.database, RecipeId("r")))
+
+
+def test_workers_get_the_store_s_folder_as_an_absolute_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(store=StoreSettings(folder=Path("here")))
+    ready = check_comparison(settings, [])
+    assert ready.settings.store.folder == tmp_path / "here"
+    assert ready.database.settings.folder == tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "cores", "largest", "at_once"), [(32, 2, 64, 3), (128, 2, 75, 5), (16, 8, 64, 2)]
+)
+def test_a_query_lies_in_one_shard_the_last_ones_are_small_and_one_more_waits_than_has_room(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    in_flight: int,
+    cores: int,
+    largest: int,
+    at_once: int,
+) -> None:
+    run = Run(tmp_path, monkeypatch, cores=cores)
+    run.judge(iter(PAIRS), in_flight)
+    assert [pair for shard in run.tasks.submitted for pair in shard.pairs] == PAIRS
+    of_shards = [{pair.query.query_id for pair in shard.pairs} for shard in run.tasks.submitted]
+    assert sum(map(len, of_shards)) == QUERIES
+    sizes = [shard.size for shard in run.tasks.submitted]
+    assert largest - CODES < max(sizes) <= largest
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-2] <= in_flight // min(cores, at_once - 1), "the last ones"
+    assert run.tasks.most_at_once == at_once
+    assert [shard.first for shard in run.tasks.submitted[1:]] == [
+        shard.last + 1 for shard in run.tasks.submitted[:-1]
+    ]
+    assert run.stored() == len(PAIRS)
+
+
+def test_a_query_with_more_pairs_than_a_shard_is_one_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch)
+    query = Query.of("which of many")
+    many = [Pair(query=query, code=Code.of(f"x = {number}")) for number in range(150)]
+    run.judge(iter([*PAIRS[:5], *many, *PAIRS[5:10]]))
+    assert [shard.size for shard in run.tasks.submitted] == [5, 150, 5]
+
+
+def test_a_store_that_cannot_be_read_ends_the_round_after_the_shards_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked_in_the_midst() -> Iterator[Pair]:
+        yield from PAIRS[:100]
+        raise StoreLockedError("held")
+
+    run = Run(tmp_path, monkeypatch)
+    with pytest.raises(StoreLockedError, match="held"):
+        run.judge(locked_in_the_midst())
+    assert run.stored() == sum(shard.size for shard in run.tasks.submitted) > 0
+
+
+def test_a_ledger_that_cannot_be_read_ends_the_round_after_the_shards_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch)
+
+    def look(waiting: int, judging: int) -> None:
+        if run.arrived > 64:
+            raise BudgetExhaustedError("the ledger cannot be written")
+
+    monkeypatch.setattr(run, "turn", look)
+    with pytest.raises(BudgetExhaustedError, match="the ledger cannot be written"):
+        run.judge(iter(PAIRS))
+    assert run.stored() == sum(shard.size for shard in run.tasks.submitted) < len(PAIRS)
+
+
+def test_a_run_waits_long_for_a_store_that_another_command_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[float] = []
+    monkeypatch.setattr(
+        shards, "judge_round", lambda plan, settings, after: seen.append(
+            settings.store.lock_timeout_s
+        ),
+    )  # fmt: skip
+    monkeypatch.setattr(annotate, "ensure_ray", lambda _: None)
+    monkeypatch.setattr(annotate, "check_reach", lambda _: None)
+    plan: Any = SimpleNamespace(pairs_file=tmp_path / "keys")
+    state: Any = None
+    for timeout_s in (0.0, 5_000.0):
+        plan.pairs_file.touch()
+        store = StoreSettings(folder=tmp_path, lock_timeout_s=timeout_s)
+        annotate._judge_round(plan, Settings(store=store), state)
+        assert not plan.pairs_file.exists(), "nobody reads it any more"
+    assert seen == [600.0, 5_000.0]
+
+
+def test_a_lost_shard_is_an_error_at_the_end_when_the_others_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(shard: Shard) -> Judged:
+        if shard.first == 1:
+            raise RuntimeError("lost with its pairs")
+        return judged(shard)
+
+    run = Run(tmp_path, monkeypatch, work)
+    with pytest.raises(RuntimeError, match="lost with its pairs"):
+        run.judge(iter(PAIRS))
+    assert run.stored() == len(PAIRS) - run.tasks.submitted[0].size
+
+
+def test_a_fault_that_meets_every_shard_is_not_tried_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(_: Shard) -> Judged:
+        raise RuntimeError("always")
+
+    run = Run(tmp_path, monkeypatch, work)
+    with pytest.raises(RuntimeError, match="always"):
+        run.judge(iter(PAIRS))
+    assert len(run.tasks.submitted) == 5
+
+
+@pytest.mark.parametrize(
+    "error", [ModelUnavailableError("down"), SettingsError("no"), BudgetExhaustedError("spent")]
+)
+def test_what_every_shard_would_meet_ends_the_round_and_what_was_paid_for_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Any
+) -> None:
+    def work(shard: Shard) -> Judged:
+        whole = judged(shard)
+        return Judged(whole.annotations[:7], error) if shard.first == 1 else whole
+
+    run = Run(tmp_path, monkeypatch, work)
+    with pytest.raises(type(error)):
+        run.judge(iter(PAIRS))
+    first, *others = run.tasks.submitted
+    assert (first.size, len(others)) == (60, 2), "those at work"
+    assert run.stored() == 7 + sum(shard.size for shard in others)
+    assert run.closed == [error]
+
+
+def test_too_many_canaries_judged_wrongly_end_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch)
+    run.alarm = CanaryError("4 of 6 are wrong")
+    with pytest.raises(CanaryError):
+        run.judge(iter(PAIRS))
+    assert len(run.tasks.submitted) == 3
+    assert run.closed == [run.alarm]
+
+
+def test_an_interrupt_stores_what_shards_give_back_and_starts_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch)
+    run.tasks.stops = KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        run.judge(iter(PAIRS))
+    assert run.stored() == run.tasks.submitted[0].size
+    assert len(run.tasks.submitted) == 3
+
+
+def test_shards_without_room_are_said_to_lack_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import ray  # noqa: PLC0415 - a second, for this test alone
+
+    monkeypatch.setattr(ray, "available_resources", lambda: {"CPU": 0.0, "docker": 3.0})
+    run = Run(tmp_path, monkeypatch)
+    with caplog.at_level(logging.WARNING):
+        run.judge(iter(PAIRS), placement_timeout_s=1e-9)
+    said = {record.getMessage() for record in caplog.records}
+    assert any("240 pairs wait for a worker" in one for one in said)
+    assert all("1 CPU and 1 docker on one node" in one for one in said)
+    assert all("0 CPU and 3 docker are free" in one for one in said)
+    caplog.clear()
+    again = Run(tmp_path / "again", monkeypatch)
+    again.judge(iter(PAIRS))
+    assert caplog.records == [], "not before its patience is over"
