@@ -62,7 +62,8 @@ class RayTasks(Generic[R]):
                 self._task, parameters, dependencies=drawn
             )
         self._running[future.wrapped_future] = future
-        return future.task_run_id
+        run: UUID = future.task_run_id
+        return run
 
     def ended(self, timeout_s: float) -> Iterator[R]:
         """Yield the results of runs that have ended, after a wait for the first of them.
@@ -80,7 +81,7 @@ class RayTasks(Generic[R]):
             if len(ended) < len(references):
                 ended, _ = ray.wait(references, num_returns=len(references), timeout=0)
         for reference in ended:
-            yield _result_of(self._running.pop(reference))
+            yield self._result_of(reference)
 
     def interrupt(self, wait_s: float) -> Iterator[R]:
         """Interrupt all runs; yield the results of those that end within some seconds."""
@@ -89,12 +90,8 @@ class RayTasks(Generic[R]):
             ray.cancel(reference)
         ended, _ = ray.wait(references, num_returns=len(references), timeout=wait_s)
         for reference in ended:
-            try:
-                result: R = _result_of(self._running[reference])
-            except Exception:  # noqa: BLE001, S112 - it had not begun
-                continue
-            del self._running[reference]
-            yield result
+            with suppress(Exception):  # it had not begun
+                yield self._result_of(reference)
 
     def is_at_work(self) -> bool:
         """Return whether a run has begun; the others wait for room on the cluster."""
@@ -104,6 +101,14 @@ class RayTasks(Generic[R]):
                     client.read_task_run(future.task_run_id)
                     return True
         return False
+
+    def _result_of(self, reference: Any) -> R:  # noqa: ANN401 - Ray's
+        """Return the result of a run that has ended, or raise its error."""
+        with _explained():
+            result: object = self._running.pop(reference).result(raise_on_failure=False)
+        if isinstance(result, Exception):
+            raise result
+        return cast("R", result)
 
     def _end(self, references: Sequence[Any]) -> None:
         """End runs that wait for room or for their next try, and tell Prefect."""
@@ -140,15 +145,6 @@ def _id_of(state: State[Any]) -> UUID:
     task_run_id = state.state_details.task_run_id
     assert task_run_id  # noqa: S101 - a task's
     return task_run_id
-
-
-def _result_of(future: PrefectRayFuture[R]) -> R:
-    """Return the result of a run that has ended, or raise its error."""
-    with _explained():
-        result: object = future.result(raise_on_failure=False)
-    if isinstance(result, Exception):
-        raise result
-    return cast("R", result)
 
 
 @contextmanager

@@ -65,11 +65,12 @@ def judge_round(
         coordinator = Coordinator(plan, settings, tasks, watch, AnnotationWriter(database))
         coordinator.judge(_pairs_of(database, plan))
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
-    show: Any = show_labels  # of whose call the types know no dependencies
-    state: State[JudgedPairs] = run_task_sync(
-        show, parameters={"plan": plan, "watch": watch},
-        dependencies={"watch": behind}, return_type="state",
-    )  # fmt: skip
+    state: Any = run_task_sync(  # a call of the task could name no dependencies
+        show_labels,
+        parameters={"plan": plan, "watch": watch},
+        dependencies={"watch": behind},
+        return_type="state",
+    )
     return state
 
 
