@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby, islice
-from typing import Any
+from typing import cast
 from uuid import UUID
 
 from prefect import State
@@ -65,13 +65,13 @@ def judge_round(
         coordinator = Coordinator(plan, settings, tasks, watch, AnnotationWriter(database))
         coordinator.judge(_pairs_of(database, plan))
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
-    state: Any = run_task_sync(  # a call of the task could name no dependencies
+    state = run_task_sync(  # a call of the task could name no dependencies
         show_labels,
         parameters={"plan": plan, "watch": watch},
         dependencies={"watch": behind},
         return_type="state",
     )
-    return state
+    return cast("State[JudgedPairs]", state)
 
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
