@@ -36,7 +36,7 @@ PATIENCE = Retries(
     (Exception,),
     but=(BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError),
 )
-WIRE_S = 3.0
+WIRE_S = 2.5
 """How long an interrupted shard waits for replies on the wire."""
 
 _AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)

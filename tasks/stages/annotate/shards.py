@@ -15,6 +15,7 @@ from uuid import UUID
 from prefect import State
 from prefect.client.schemas.objects import RunInput, TaskRunResult
 from prefect.exceptions import TerminationSignal
+from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
 from infra.errors import BudgetExhaustedError, DiskFullError, StoreError
@@ -64,21 +65,21 @@ def judge_round(
         watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))
         coordinator = Coordinator(plan, settings, tasks, watch, AnnotationWriter(database))
         coordinator.judge(_pairs_of(database, plan))
+    watch.close(None)
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
-        show_labels,
-        parameters={"plan": plan, "watch": watch},
-        dependencies={"watch": behind},
+        tell_labels,
+        parameters={"plan": plan, "judged": watch.judged_pairs()},
+        dependencies={"judged": behind},
         return_type="state",
     )
     return cast("State[JudgedPairs]", state)
 
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
-def show_labels(plan: AnnotationPlan, watch: RunWatch) -> JudgedPairs:  # noqa: ARG001 - in its name
-    """Return what became of a round's pairs; make the artifacts that show it."""
-    watch.close(None)
-    return watch.judged_pairs()
+def tell_labels(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
+    """Tell what became of a round's pairs, behind all of its shards."""
+    return Completed(data=judged, message=str(judged))
 
 
 class Coordinator:
