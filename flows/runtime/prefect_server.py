@@ -34,6 +34,7 @@ from prefect.client.schemas.filters import (
     TaskRunFilterStateType,
 )
 from prefect.client.schemas.objects import TERMINAL_STATES, StateType
+from prefect.context import TagsContext
 from prefect.flow_engine import run_flow
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
@@ -125,7 +126,10 @@ def flow_state(name: str, options: object, **more: object) -> State[Any]:
         given = get_call_parameters(flow.fn, (), arguments_of(flow, options) | more)
         with get_client(sync_client=True) as client:
             run = client.create_flow_run(
-                flow, parameters=flow.serialize_parameters(given), tags=["command"], state=Pending()
+                flow,
+                parameters=flow.serialize_parameters(given),
+                tags=TagsContext.get().current_tags,
+                state=Pending(),
             )
         with _cancelled_by_signals(run.id):
             ended = run_flow(flow, run, given, return_type="state")
