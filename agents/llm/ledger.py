@@ -79,6 +79,11 @@ class Ledger(ABC):
         self.is_in_usd = is_in_usd
         self._asked: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: set[str] = set()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Let no more requests be sent: who reserves now, or waits for that, is cancelled."""
+        self._is_stopped = True
 
     @abstractmethod
     async def content(self, key: str) -> bytes | None:
@@ -188,6 +193,9 @@ class Ledger(ABC):
             reservation = await self.reserve(limits.total, usd)
         finally:
             alarm.cancel()
+        if self._is_stopped:
+            await self.commit(reservation, 0, 0.0)
+            raise asyncio.CancelledError
         is_committed = False
 
         async def commit(

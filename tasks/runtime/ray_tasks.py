@@ -1,6 +1,6 @@
 """Prefect tasks on Ray's workers, within the flow that submits them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, Self, TypeVar, cast
 from uuid import UUID
@@ -30,12 +30,18 @@ class RayTasks(Generic[R]):
         task: The task.
         asked: Name of a resource → what each run asks Ray for; ``CPU`` among them.
         after: States of the tasks that each run stands behind in Prefect's graph.
+        release: Called with the id of each run that has ended.
     """
 
     def __init__(
-        self, task: Task[..., Any], asked: Mapping[str, float], after: Iterable[State[Any]]
+        self,
+        task: Task[..., Any],
+        asked: Mapping[str, float],
+        after: Iterable[State[Any]],
+        release: Callable[[str], object],
     ) -> None:
         self._task = task
+        self._release = release
         others = {name: number for name, number in asked.items() if name != "CPU"}
         self._options = {"num_cpus": asked["CPU"], "resources": others}
         self._after: set[RunInput] = {TaskRunResult(id=_id_of(state)) for state in after}
@@ -104,8 +110,10 @@ class RayTasks(Generic[R]):
 
     def _result_of(self, reference: Any) -> R:  # noqa: ANN401 - Ray's
         """Return the result of a run that has ended, or raise its error."""
+        future = self._running.pop(reference)
+        self._release(str(future.task_run_id))
         with _explained():
-            result: object = self._running.pop(reference).result(raise_on_failure=False)
+            result: object = future.result(raise_on_failure=False)
         if isinstance(result, Exception):
             raise result
         return cast("R", result)
@@ -120,6 +128,7 @@ class RayTasks(Generic[R]):
         with get_client(sync_client=True) as client:
             for reference in references:
                 future = self._running.pop(reference)
+                self._release(str(future.task_run_id))
                 with suppress(ObjectNotFound, HTTPError):  # most have not begun
                     client.set_task_run_state(future.task_run_id, ended, force=True)
 

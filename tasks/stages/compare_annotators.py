@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from prefect.logging import get_run_logger
 
-from agents import recipe_of
+from agents import journal_ledger, recipe_of
 from agents.evidence import was_executed
 from infra.batches import batched
 from infra.draws import Draw
@@ -128,7 +128,8 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     pending = [pair for pair in pairs if pair.key not in done]
     for some in batched(pending, _STORED_TOGETHER):
         places = asyncio.Semaphore(settings.annotation.in_flight)
-        judged = asyncio.run(judge_pairs(some, settings, recipe, places))
+        ledger = journal_ledger(settings.store, settings.llm)
+        judged = asyncio.run(judge_pairs(some, settings, recipe, ledger, places))
         store_annotations(database, judged.annotations)
         if judged.error:
             raise judged.error

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
+from agents import journal_ledger
 from agents.committee import recipe as recipes_of_agents
 from agents.llm.prompt import system_text
 from agents.roles import base
@@ -148,7 +149,8 @@ class Pipeline:
         if not of_round.pending:
             return pending, []
         pairs = list(pairs_in(self.database, COLLECTION, of_round.pairs_file))
-        judged = asyncio.run(judge_pairs(pairs, settings, recipe, asyncio.Semaphore(8)))
+        ledger = journal_ledger(settings.store, settings.llm)
+        judged = asyncio.run(judge_pairs(pairs, settings, recipe, ledger, asyncio.Semaphore(8)))
         store_annotations(self.database, judged.annotations)
         text_of = {pair.key: Key(pair.query.text, pair.code.text) for pair in pairs}
         in_order = read_keys(of_round.pairs_file).to_pylist()

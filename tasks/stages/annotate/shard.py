@@ -4,16 +4,17 @@ import asyncio
 import math
 import pickle
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from prefect import State
 from prefect.logging.handlers import APILogWorker
+from prefect.runtime import task_run
 from prefect.states import Completed, Failed
 
-from agents import Committee, build_committee
+from agents import Committee, Ledger, build_committee
 from agents.committee.paths import AnnotationPath
-from infra.budget import Budget
 from infra.errors import (
     BudgetExhaustedError,
     CosqaError,
@@ -22,6 +23,7 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     SettingsError,
+    WorkerLostError,
 )
 from infra.records import Annotation, Pair
 from infra.settings import Settings
@@ -31,10 +33,13 @@ from tasks.runtime.caching import Retries, stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger
 
+if TYPE_CHECKING:
+    from tasks.runtime.journal_owner import JournalOwner, WorkerLedger
+
 PATIENCE = Retries(
     (5, 60, 300),
     (Exception,),
-    but=(BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError),
+    but=(BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError, WorkerLostError),
 )
 WIRE_S = 2.5
 """How long an interrupted shard waits for replies on the wire."""
@@ -42,6 +47,7 @@ WIRE_S = 2.5
 _AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
 _REASON_CHARACTERS = 500
 _SENT_WITHIN_S = 5.0
+_HANDFUL = 16  # places that are asked for together
 
 _worker_loop = asyncio.Runner()  # one loop for all shards of a worker's process
 
@@ -55,14 +61,12 @@ class Shard:
         first: The place of the first one among those of the run, from 1.
         last: That of the last one.
         content: The pairs as bytes, into which Prefect does not look for results of tasks.
-        at_once: How many of them may be judged at once.
     """
 
     collection: str
     first: int
     last: int
     content: bytes
-    at_once: int
 
     @property
     def size(self) -> int:
@@ -95,7 +99,7 @@ class Judged:
     retries=PATIENCE,
 )
 def annotate_shard(
-    shard: Shard, settings: Settings, recipe: RecipeReference, budget: Budget
+    shard: Shard, settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
 ) -> State[Judged]:
     """Judge a shard's pairs on a worker, which never opens the store.
 
@@ -104,13 +108,13 @@ def annotate_shard(
 
     Args:
         shard: The pairs.
-        settings: The agents, their model, the sandbox and the journal's folder.
+        settings: The agents, their model and the sandbox.
         recipe: The recipe of these settings.
-        budget: What the run may cost.
+        owner: Has the journal, and says how many pairs may be judged at once.
     """
     hear_libraries()
     try:
-        judged = judge_on_worker(shard, settings, recipe, budget)
+        judged = judge_on_worker(shard, settings, recipe, owner)
     finally:  # the worker may be gone a moment later
         APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
     if judged.error:
@@ -121,23 +125,23 @@ def annotate_shard(
 
 
 def judge_on_worker(
-    shard: Shard, settings: Settings, recipe: RecipeReference, budget: Budget
+    shard: Shard, settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
 ) -> Judged:
     """Judge a shard on the worker's event loop.
 
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all shards of a process share one event loop.
     """
-    places = asyncio.Semaphore(shard.at_once)
-    return _worker_loop.run(judge_pairs(shard.pairs, settings, recipe, places, budget))
+    ledger, pairs = owner.ledger(str(task_run.id)), shard.pairs
+    return _worker_loop.run(judge_pairs(pairs, settings, recipe, ledger, Slots(ledger, len(pairs))))
 
 
 async def judge_pairs(
     pairs: Sequence[Pair],
     settings: Settings,
     recipe: RecipeReference,
-    places: asyncio.Semaphore,
-    budget: Budget | None = None,
+    ledger: Ledger,
+    places: "asyncio.Semaphore | Slots",
 ) -> Judged:
     """Judge pairs by a committee of their own.
 
@@ -145,21 +149,78 @@ async def judge_pairs(
         pairs: The pairs.
         settings: The agents, their model and the sandbox.
         recipe: The recipe of these settings.
+        ledger: The model's, which is closed with the committee.
         places: Lets so many pairs be judged at once.
-        budget: What the run may cost; None is no limit of its own.
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, budget)
+    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, ledger)
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)
 
     try:
-        judging = Judging(annotate, places, settings.annotation.stop_after_failures)
+        judging = Judging(annotate, places, settings.annotation.stop_after_failures, ledger.stop)
         return await judging.judge(pairs, settings.llm.timeout_s)
     finally:
         await committee.close()
+        await ledger.close()  # recorded replies have none
         await sandbox.close()
+
+
+class Slots:
+    """Places of a shard, as the owner of the journal grants them to all shards together.
+
+    One that a pair leaves is taken by the next of the shard; those that none takes go back.
+
+    Args:
+        ledger: Asks the owner.
+        pairs: Number of pairs that are going to take a place.
+    """
+
+    def __init__(self, ledger: "WorkerLedger", pairs: int) -> None:
+        self._ledger = ledger
+        self._left = pairs
+        self._free = asyncio.Semaphore(0)
+        self._calls: set[asyncio.Task[None]] = set()
+        self._is_asking = False
+        self._error: WorkerLostError | None = None
+
+    async def acquire(self) -> bool:
+        """Wait for a place.
+
+        Raises:
+            WorkerLostError: The owner is lost.
+        """
+        if self._free.locked() and not self._is_asking:
+            self._is_asking = True
+            self._call(self._ask())
+        await self._free.acquire()
+        if self._error:
+            raise self._error
+        self._left -= 1
+        return True
+
+    def release(self) -> None:
+        """Leave a place."""
+        if self._left > 0:
+            self._free.release()
+        else:
+            self._call(self._ledger.release_slots(1))
+
+    async def _ask(self) -> None:
+        granted = 1
+        try:
+            granted = await self._ledger.acquire_slots(max(1, min(self._left, _HANDFUL)))
+        except WorkerLostError as error:
+            self._error = error
+        self._is_asking = False
+        for _ in range(granted):
+            self._free.release()
+
+    def _call(self, call: Coroutine[Any, Any, None]) -> None:
+        running = asyncio.create_task(call)
+        self._calls.add(running)
+        running.add_done_callback(self._calls.discard)
 
 
 class Judging:
@@ -173,17 +234,20 @@ class Judging:
         annotate: Judges one pair.
         places: Lets so many pairs be judged at once.
         allowed: Failures in a row that end it.
+        stop_asking: Lets no more requests be sent.
     """
 
     def __init__(
         self,
         annotate: Callable[[Pair], Awaitable[Annotation]],
-        places: asyncio.Semaphore,
+        places: asyncio.Semaphore | Slots,
         allowed: int,
+        stop_asking: Callable[[], object] = lambda: None,
     ) -> None:
         self._annotate = annotate
         self._places = places
         self._allowed = allowed
+        self._stop_asking = stop_asking
         self._judged = Judged()
         self._in_a_row = 0
         self._away: list[Pair] = []
@@ -203,6 +267,7 @@ class Judging:
             self._is_last_try = True
             await self._judge_each(self._away)
         except asyncio.CancelledError:
+            self._stop_asking()
             self._end(JudgingError("the run was interrupted"))
             grace_s = WIRE_S
         if self._running:
@@ -222,6 +287,7 @@ class Judging:
                     if not place.cancel():
                         self._places.release()
                     return
+                place.result()
                 running = asyncio.create_task(self._judge(pair))
                 self._running.add(running)
                 running.add_done_callback(self._leave)
@@ -237,7 +303,7 @@ class Judging:
     async def _judge(self, pair: Pair) -> None:
         try:
             self._count(pair, await self._annotate(pair))
-        except (LanguageModelError, JudgingError) as error:
+        except (LanguageModelError, JudgingError, WorkerLostError) as error:
             self._end(error)
 
     def _count(self, pair: Pair, annotation: Annotation) -> None:
@@ -264,10 +330,11 @@ async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReferen
 
     Raises:
         LanguageModelError: The model refuses every request, or the budget is spent.
+        WorkerLostError: The owner of the journal is lost.
     """
     try:
         return await committee.judge(pair)
-    except LanguageModelError:
+    except (LanguageModelError, WorkerLostError):
         raise
     except Exception as error:  # noqa: BLE001 - one pair must not fail the others
         run_logger(__name__).exception("query %s, code %s could not be judged", *pair.key)

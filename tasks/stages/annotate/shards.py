@@ -25,6 +25,7 @@ from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.caching import stage
+from tasks.runtime.journal_owner import JournalOwner
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
@@ -61,9 +62,15 @@ def judge_round(
     database = open_database(settings.store)
     delays = delays_of(settings.annotation.patience_s)
     task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
-    with _recorded(plan, settings) as bar, RayTasks[Judged](task, _asked(), [after]) as tasks:
+    with (
+        _recorded(plan, settings) as bar,
+        JournalOwner(
+            settings.store, settings.llm, plan.budget, settings.annotation.in_flight
+        ) as owner,
+        RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
+    ):
         watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))
-        coordinator = Coordinator(plan, settings, tasks, watch, AnnotationWriter(database))
+        coordinator = Coordinator(plan, settings, tasks, owner, watch, AnnotationWriter(database))
         coordinator.judge(_pairs_of(database, plan))
     watch.close(None)
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
@@ -93,6 +100,7 @@ class Coordinator:
         plan: What is judged, and by whom.
         settings: The settings.
         tasks: The shards at work.
+        owner: The owner of the journal.
         watch: Counts and shows what arrives.
         writer: Stores annotations.
 
@@ -105,6 +113,7 @@ class Coordinator:
         plan: AnnotationPlan,
         settings: Settings,
         tasks: RayTasks[Judged],
+        owner: JournalOwner,
         watch: RunWatch,
         writer: AnnotationWriter,
     ) -> None:
@@ -112,6 +121,7 @@ class Coordinator:
         self._plan = plan
         self._settings = settings
         self._tasks = tasks
+        self._owner = owner
         self._watch = watch
         self._writer = writer
         in_flight = min(settings.annotation.in_flight, plan.pairs)
@@ -174,12 +184,11 @@ class Coordinator:
                     first=self._submitted + 1,
                     last=self._submitted + len(pairs),
                     content=pickle.dumps(pairs),
-                    at_once=self._places,
                 )
                 self._submitted = shard.last
                 run = self._tasks.submit(
                     shard=shard, settings=self._settings, recipe=self._plan.recipe,
-                    budget=self._plan.budget,
+                    owner=self._owner,
                 )  # fmt: skip
                 self.shards.append(run)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from prefect.logging import disable_run_logger
 
+from agents import journal_ledger
 from infra.collected import Collected
 from infra.ids import SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
@@ -89,7 +90,8 @@ class World:
             (plan,) = choose_pairs.fn(counted(self.database, self.run))
         pairs = list(pairs_in(self.database, "c", plan.pairs_file))
         places = asyncio.Semaphore(4)
-        judged = asyncio.run(judge_pairs(pairs, self.settings, plan.recipe, places))
+        ledger = journal_ledger(self.settings.store, self.settings.llm)
+        judged = asyncio.run(judge_pairs(pairs, self.settings, plan.recipe, ledger, places))
         store_annotations(self.database, judged.annotations)
 
 

@@ -5,15 +5,19 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from agents import journal_ledger
+from agents.llm.question import TokenLimits
 from infra.errors import (
     BudgetExhaustedError,
     JudgingError,
     ModelRefusedError,
     ModelUnavailableError,
+    WorkerLostError,
 )
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
@@ -27,7 +31,7 @@ from infra.settings import (
 from sandbox.backends import backends
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate import shard
-from tasks.stages.annotate.shard import Judging, delays_of, judge_pairs
+from tasks.stages.annotate.shard import Judged, Judging, Slots, delays_of, judge_pairs
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -117,9 +121,10 @@ def settings(server: ScriptedServer, folder: Path, backend: str, stop_after: int
     )
 
 
-def one_by_one() -> asyncio.Semaphore:
-    """Return a place for one pair."""
-    return asyncio.Semaphore(1)
+async def judged_by(chosen: Settings, pairs: Sequence[Pair], places: int = 1) -> Judged:
+    """Return pairs as they are judged in this process."""
+    ledger = journal_ledger(chosen.store, chosen.llm)
+    return await judge_pairs(pairs, chosen, RECIPE, ledger, asyncio.Semaphore(places))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -131,7 +136,7 @@ async def test_an_exception_makes_its_pair_failed_and_the_others_go_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     chosen = settings(server, tmp_path, poisoned(FAULTS[fault]))
-    judged = await judge_pairs(PAIRS, chosen, RECIPE, one_by_one())
+    judged = await judged_by(chosen, PAIRS)
     assert judged.error is None
     assert [item.key for item in judged.annotations] == [pair.key for pair in PAIRS]
     by_key = {item.key: item for item in judged.annotations}
@@ -153,7 +158,7 @@ async def test_failures_of_this_kind_in_a_row_end_the_shard(
         for number in range(5)
     ]
     chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]), stop_after=3)
-    judged = await judge_pairs(same, chosen, RECIPE, one_by_one())
+    judged = await judged_by(chosen, same)
     assert isinstance(judged.error, JudgingError)
     assert re.search(r"3 pairs failed in a row.*KeyError", str(judged.error))
     assert len(judged.annotations) == 3
@@ -167,7 +172,7 @@ async def test_an_error_that_every_pair_would_meet_ends_the_shard_which_gives_wh
     error: type[Exception],
 ) -> None:
     chosen = settings(server, tmp_path, poisoned(lambda: _raise(error("stop"))))
-    judged = await judge_pairs(PAIRS, chosen, RECIPE, one_by_one())
+    judged = await judged_by(chosen, PAIRS)
     assert isinstance(judged.error, error)
     assert len(judged.annotations) == 2
 
@@ -183,7 +188,7 @@ async def test_requests_in_flight_at_an_error_are_awaited_and_what_they_give_is_
     ]
     with ScriptedServer(script) as server:
         chosen = settings(server, tmp_path, poisoned(lambda: _raise(ModelRefusedError("stop"))))
-        judged = await judge_pairs(PAIRS, chosen, RECIPE, asyncio.Semaphore(len(PAIRS)))
+        judged = await judged_by(chosen, PAIRS, len(PAIRS))
     assert isinstance(judged.error, ModelRefusedError)
     others = [pair.key for pair in PAIRS if pair is not POISON]
     assert sorted(item.key for item in judged.annotations if item.label) == sorted(others)
@@ -313,6 +318,66 @@ async def test_an_interrupted_shard_begins_nothing_and_waits_for_what_is_on_the_
     assert await agents.statuses() == ["labelled"], "the other one took too long"
     assert agents.begun == 2
     assert await agents.error()
+
+
+class Owner:
+    """Grants places a few at a time, and notes how many it gets back."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.free = asyncio.Semaphore(3)
+        self.back = 0
+        self.is_lost = False
+
+    async def acquire_slots(self, wanted: int) -> int:
+        self.asked.append(wanted)
+        await self.free.acquire()
+        if self.is_lost:
+            raise WorkerLostError("its process died")
+        return 1
+
+    async def release_slots(self, number: int) -> None:
+        self.back += number
+
+
+async def test_a_place_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_back() -> None:
+    owner: Any = Owner()
+    slots = Slots(owner, 5)
+    for _ in range(3):
+        await slots.acquire()
+    assert owner.asked == [5, 4, 3]
+    waiting = asyncio.create_task(slots.acquire())
+    await asyncio.sleep(0.01)
+    assert not waiting.done(), "three are all"
+    slots.release()
+    await waiting
+    slots.release()
+    await slots.acquire()
+    assert owner.back == 0
+    for _ in range(3):
+        slots.release()
+    await asyncio.sleep(0.01)
+    assert owner.back == 3
+
+
+async def test_a_shard_whose_owner_is_lost_ends() -> None:
+    owner: Any = Owner()
+    owner.is_lost = True
+    with pytest.raises(WorkerLostError):
+        await Slots(owner, 5).acquire()
+
+
+async def test_once_stopped_a_ledger_lets_no_request_be_sent(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    chosen = settings(server, tmp_path, "docker")
+    ledger = journal_ledger(chosen.store, chosen.llm)
+    ledger.stop()
+    with pytest.raises(asyncio.CancelledError):
+        async with ledger.reserved(TokenLimits(prompt=100, completion=100), None):
+            pass
+    assert server.calls == []
+    assert ledger.spent() == (0, 0.0)
 
 
 @pytest.mark.parametrize(

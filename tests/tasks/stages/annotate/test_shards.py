@@ -112,7 +112,9 @@ class Run:
         )
         tasks: Any = self.tasks
         watch: Any = self
-        Coordinator(plan, settings, tasks, watch, AnnotationWriter(self.database)).judge(pairs)
+        Coordinator(plan, settings, tasks, tasks, watch, AnnotationWriter(self.database)).judge(
+            pairs
+        )
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         self.arrived += len(arrived)
