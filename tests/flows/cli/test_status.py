@@ -3,8 +3,10 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from prefect import State
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Failed, Scheduled
@@ -123,9 +125,9 @@ def test_the_last_runs_of_deployments_and_the_next_ones_are_named(
             client.create_flow_from_name("evaluate"), "of-status", tags=["cosqa"]
         )
         for days in range(9):
-            later = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
+            later: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
             client.create_flow_run_from_deployment(deployment, name="one of many", state=later)
-        last = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=30))
+        last: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=30))
         client.create_flow_run_from_deployment(weekly, name="evaluate on Sunday", state=last)
         try:
             lines = shown(store, capsys, prefect_server)
