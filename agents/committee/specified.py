@@ -21,9 +21,11 @@ from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable
 from agents.gates.gates import reason_of
+from agents.gates.surroundings import is_of_surroundings
 from agents.gates.validator import OracleValidator
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
+from infra.languages.python.syntax import parse_or_none
 from infra.records import OracleReport, Pair, Record
 from sandbox.base import Box, Sandbox
 
@@ -139,7 +141,7 @@ class ClaimTester:
         """
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
-        if not claims or not adapter:
+        if not claims or not adapter or not parse_or_none(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
         if fault := adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
@@ -163,7 +165,8 @@ class ClaimTester:
             runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
                 problem = f"no claim could be run: {runs[0].gave}"
-                return ClaimEvidence(read=read, problem=problem, is_at_fault=not read)
+                is_at_fault = not read and _is_of_adapter(runs[0])
+                return ClaimEvidence(read=read, problem=problem, is_at_fault=is_at_fault)
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             evidence = ClaimEvidence(runs=runs, is_valid=is_valid, problem=problem)
@@ -245,6 +248,13 @@ class ClaimTester:
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report
+
+
+def _is_of_adapter(run: ClaimRun) -> bool:
+    """Return whether a call could not be run for an error that another adapter may not bring."""
+    kind, _, message = run.gave.partition(": ")
+    is_raised = kind.startswith("raises ")  # by each call, of the arguments' shape
+    return is_raised or (kind.endswith("Error") and not is_of_surroundings(kind, message))
 
 
 @dataclass

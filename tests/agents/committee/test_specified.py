@@ -312,7 +312,7 @@ async def test_code_of_python_2_is_judged_as_translated(bench: Bench) -> None:
 async def test_code_that_is_no_python_is_judged_by_reading(
     bench: Bench, verdict: str, asked: list[str]
 ) -> None:
-    script = [specified(), screened(verdict, ""), ANSWERS]
+    script = [specified(), screened(verdict), ANSWERS]
     annotation = await judged(bench, "def rotate(items, n)\n    return items", *script)
     assert (annotation.label, annotation.support) == (1, "screened")
     assert [call.role for call in annotation.calls] == ["specifier", "screener", *asked]
