@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from uuid import uuid4
 
 import ray
@@ -27,20 +27,8 @@ _WAITING = ("reserve", "acquire_slots")  # calls that may wait for others
 _GO_ON = "what was paid for is stored: run the same command again"
 
 
-class _Call(NamedTuple):
-    """A call of a ledger's method, or of one for slots."""
-
-    number: int
-    name: str
-    arguments: tuple[Any, ...]
-
-
-class _End(NamedTuple):
-    """What a call has returned, or its error."""
-
-    number: int
-    result: Any
-    error: Exception | None
+_Call = tuple[int, str, tuple[Any, ...]]  # its number, the method, the arguments
+_End = tuple[int, Any, Exception | None]  # the call's number, its result, its error
 
 
 @dataclass(eq=False)
@@ -104,9 +92,9 @@ class Owner:
             former, attempt = attempt, _Attempt(name, worker)
             self._attempts[name] = attempt
             await self._take_back(former)
-        for call in pickle.loads(calls):  # noqa: S301 - from this run's own processes
-            task = asyncio.create_task(self._make(attempt, call))
-            tasks = attempt.waiting if call.name in _WAITING else self._running
+        for number, method, arguments in pickle.loads(calls):  # noqa: S301 - from this run's own
+            task = asyncio.create_task(self._make(attempt, number, method, arguments))
+            tasks = attempt.waiting if method in _WAITING else self._running
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         attempt.answer()
@@ -129,13 +117,14 @@ class Owner:
         self._lost.add(attempt.worker)
         for task in attempt.waiting:
             task.cancel()
-        unknown = {end.result.number for end in attempt.ends if isinstance(end.result, Reservation)}
-        for number, reservation in attempt.reservations.items():
+        await self._release_slots(attempt, attempt.slots)
+        unknown = {end.number for _, end, _ in attempt.ends if isinstance(end, Reservation)}
+        while attempt.reservations:
+            number, reservation = attempt.reservations.popitem()
             if number in unknown:
                 await self._ledger.commit(reservation, 0, 0.0)
             else:
                 await self._ledger.abandon(reservation)
-        self._release_slots(attempt, attempt.slots)
 
     async def close(self) -> None:
         """Write what was handed over, and close the journal."""
@@ -145,27 +134,28 @@ class Owner:
         if worker in self._lost:
             raise WorkerLostError("the run has given this attempt up, or made it again")
 
-    async def _make(self, attempt: _Attempt, call: _Call) -> None:
+    async def _make(
+        self, attempt: _Attempt, number: int, method: str, arguments: tuple[Any, ...]
+    ) -> None:
         """Make a call and note how it ended."""
         try:
-            result = await self._result(attempt, call.name, call.arguments)
-            attempt.ends.append(_End(call.number, result, None))
+            result = await self._result(attempt, method, arguments)
+            attempt.ends.append((number, result, None))
         except Exception as error:  # noqa: BLE001 - raised where the call was made
-            attempt.ends.append(_End(call.number, None, error))
+            attempt.ends.append((number, None, error))
         finally:
             attempt.answer()
 
-    async def _result(self, attempt: _Attempt, name: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        if name == "acquire_slots":
-            return await self._acquire_slots(attempt, *arguments)
-        if name == "release_slots":
-            return self._release_slots(attempt, *arguments)
-        if name == "release":
+    async def _result(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
+        own = {"acquire_slots": self._acquire_slots, "release_slots": self._release_slots}
+        if method in own:
+            return await own[method](attempt, *arguments)
+        if method == "release":
             return await self.release(attempt.name)
-        if name in ("commit", "abandon"):
+        if method in ("commit", "abandon"):
             attempt.reservations.pop(arguments[0].number, None)
-        result = await getattr(self._ledger, name)(*arguments)
-        if name == "reserve":
+        result = await getattr(self._ledger, method)(*arguments)
+        if method == "reserve":
             attempt.reservations[result.number] = result
         return result
 
@@ -178,7 +168,7 @@ class Owner:
         attempt.slots += granted
         return granted
 
-    def _release_slots(self, attempt: _Attempt, number: int) -> None:
+    async def _release_slots(self, attempt: _Attempt, number: int) -> None:
         number = min(number, attempt.slots)
         attempt.slots -= number
         for _ in range(number):
@@ -292,10 +282,9 @@ class WorkerLedger(Ledger):
 
     def _call(self, name: str, *arguments: Any) -> "asyncio.Future[Any]":  # noqa: ANN401
         loop = asyncio.get_running_loop()
-        call = _Call(next(self._numbers), name, arguments)
-        end = loop.create_future()
-        self._ends[call.number] = name, end
-        self._calls.append(call)
+        number, end = next(self._numbers), loop.create_future()
+        self._ends[number] = name, end
+        self._calls.append((number, name, arguments))
         if len(self._calls) == 1:
             loop.call_soon(self._send)
         return end
@@ -316,27 +305,25 @@ class WorkerLedger(Ledger):
                     content = await self._actor.exchange.remote(
                         self._attempt, self._worker, pickle.dumps(calls)
                     )
-            except WorkerLostError as error:
+                ends: list[_End] = pickle.loads(content)  # noqa: S301 - from this run's own
+            except Exception as error:  # noqa: BLE001 - raised by all that wait
                 lost, self._ends = self._ends, {}
                 for _, end in lost.values():
                     if not end.done():
                         end.set_exception(error)
                 return
-            for one in pickle.loads(content):  # noqa: S301 - from this run's own processes
-                self._take(one)
+            for ended in ends:
+                self._take(*ended)
             await asyncio.sleep(0)  # those who have waited ask for more
 
-    def _take(self, ended: _End) -> None:
-        name, end = self._ends.pop(ended.number)
+    def _take(self, number: int, result: Any, error: Exception | None) -> None:  # noqa: ANN401
+        name, end = self._ends.pop(number)
         if not end.done():
-            if ended.error:
-                end.set_exception(ended.error)
-            else:
-                end.set_result(ended.result)
-        elif name == "reserve" and ended.result:  # who waited was cancelled
-            self._call("commit", ended.result, 0, 0.0)
-        elif name == "acquire_slots" and ended.result:
-            self._call("release_slots", ended.result)
+            end.set_exception(error) if error else end.set_result(result)
+        elif name == "reserve" and result:  # who waited was cancelled
+            self._call("commit", result, 0, 0.0)
+        elif name == "acquire_slots" and result:
+            self._call("release_slots", result)
 
 
 @contextmanager

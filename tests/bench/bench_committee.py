@@ -36,6 +36,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 import ray
@@ -303,7 +304,8 @@ def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) 
         store = StoreSettings(folder=Path(folder, "of the flow"))
         owner = JournalOwner(store, llm, Budget(), PLACES)
         stack.enter_context(owner)
-        task, begins = ray.remote(pay_as), time.time() + START_S
+        task: Any = ray.remote(pay_as)
+        begins = time.time() + START_S
         running = []
         for place, name in enumerate(resources):
             direct = partial(journal_ledger, store, llm)
@@ -317,7 +319,7 @@ def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) 
 
 def bench_requests(number: int) -> None:
     """Print the medians of three rounds, in turn."""
-    node = {"num_cpus": 2, "object_store_memory": 80 * 2**20}
+    node: dict[str, Any] = {"num_cpus": 2, "object_store_memory": 80 * 2**20}
     head = {**node, "resources": {"here": 4}}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     cluster.add_node(**node, resources={"there": 2})
@@ -337,7 +339,7 @@ def bench_requests(number: int) -> None:
         rounds = [{name: measured() for name, measured in ways.items()} for _ in range(3)]
     finally:
         ray.shutdown()
-        cluster.shutdown()
+        cluster.shutdown()  # type: ignore[no-untyped-call]
     medians = {name: median(one[name] for one in rounds) for name in ways}
     rival, *_ = medians.values()
     for name, requests in medians.items():

@@ -191,7 +191,6 @@ async def test_slots_of_a_lost_attempt_and_of_one_that_waits_no_more_are_free(
     await asyncio.gather(waiting[0], return_exceptions=True)
 
 
-@ray.remote(num_cpus=0)
 def _work(owner: JournalOwner, attempt: str, *, dies: bool) -> int:
     """Pay for some replies in another process; or die with a request on the wire."""
 
@@ -212,11 +211,11 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
 ) -> None:
     ensure_ray(RaySettings())
     store, llm = StoreSettings(folder=tmp_path), LanguageModelSettings(model="openai/x")
+    work: Any = ray.remote(num_cpus=0, max_retries=0)(_work)
     with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
-        lost = _work.options(max_retries=0).remote(owner, "cc", dies=True)
         with pytest.raises(WorkerCrashedError):
-            ray.get(lost)
-        ray.get([_work.remote(owner, attempt, dies=False) for attempt in ("aa", "bb")])
+            ray.get(work.remote(owner, "cc", dies=True))
+        ray.get([work.remote(owner, attempt, dies=False) for attempt in ("aa", "bb")])
     spent = journal_ledger(store, llm).spent()
     assert spent == (2 * 30 * len(KEYS) + 7, 0.5 * len(KEYS))
     with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
