@@ -28,7 +28,7 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     ready = check_ready(settings)
     source = collected_source(ready)
     labels = label_sets(ready.database, source)
-    published = published_benchmarks(ready.database, labels, ready.settings.publish)
+    published = published_benchmarks(labels, ready.settings.publish)
     return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 
 

@@ -1,14 +1,11 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
-from collections.abc import Sequence
-from typing import get_args
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.draws import ALL, Draw
-from infra.ids import RecipeId, SearchId
-from infra.records import Code, Label, Query, Record, Support
+from infra.ids import SearchId
+from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
@@ -38,46 +35,47 @@ class LabelSet(Record):
 
     Attributes:
         name: Name of the benchmark made of them.
-        recipe_id: The agents' recipe; empty for labels that came with the source.
-        rounds: The recipes of all labelling rounds, of which ``recipe_id`` is the first.
         searches: The searches of the collection whose candidates the agents annotate.
+        current: Which labels of the agents are meant; None for those that came with the source.
     """
 
     collection: StoredCollection
     origin: str
     name: str
-    recipe_id: RecipeId = RecipeId("")
-    rounds: tuple[RecipeId, ...] = ()
     searches: tuple[SearchId, ...] = ()
+    current: CurrentLabels | None = None
 
 
 def label_sets(database: Database, source: CollectedSource) -> list[LabelSet]:
     """Return the label sets of a source's collections, of the agents those by the last recipe."""
-    recipe, sets = judging_recipe(database, source.search), []
+    sets, agents = [], labels_of_agents(database, source)
     for collection in source.collections:
         origins = corpus.label_origins(database, collection.name)
+        is_main = collection == source.main
+        searches = judged_searches(database, source.search) if is_main else ()
         for origin in origins:
             suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
             name = f"{collection.name}{suffix}"
-            searches = judged_searches(database, source.search) if collection == source.main else []
-            labels = LabelSet(
-                collection=collection, origin=origin, name=name, searches=tuple(searches)
+            sets.append(
+                LabelSet(collection=collection, origin=origin, name=name, searches=tuple(searches))
             )
-            sets.append(labels)
-        if recipe and collection == source.main:
-            sets.append(labels_of_agents(database, source, recipe))
+        if agents and is_main:
+            sets.append(agents)
     return sets
 
 
-def labels_of_agents(database: Database, source: CollectedSource, recipe: StoredRecipe) -> LabelSet:
-    """Return the labels of a source's main collection by a recipe of the agents."""
+def labels_of_agents(database: Database, source: CollectedSource) -> LabelSet | None:
+    """Return the labels of a source's main collection by the recipe in use, None without any."""
+    recipe = judging_recipe(database, source.search)
+    if recipe is None:
+        return None
+    searches = judged_searches(database, source.search)
     return LabelSet(
         collection=source.main,
         origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds)),
         name=f"{source.main.name}-agents",
-        recipe_id=recipe.recipe_id,
-        rounds=recipe.rounds,
-        searches=tuple(judged_searches(database, source.search)),
+        searches=tuple(searches),
+        current=labels_by(database, source.main.name, searches, recipe.rounds),
     )
 
 
@@ -91,20 +89,6 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     return last_recipe(database, search.collection, [own]) or last_recipe(
         database, search.collection, pools
     )
-
-
-def current_labels(
-    database: Database, labels: LabelSet, support: Sequence[Support] = get_args(Support)
-) -> CurrentLabels:
-    """Return which labels of the agents stand, for the store to read.
-
-    Args:
-        database: The store.
-        labels: The labels of the agents.
-        support: What a label must rest on.
-    """
-    found = labels_by(database, labels.collection.name, labels.searches, labels.rounds)
-    return found.model_copy(update={"support": tuple(support)})
 
 
 def agreement_of_rounds(
@@ -152,8 +136,9 @@ def labelled_benchmark(
         labels: The collection and the origin.
         settings: What labels of the agents must rest on, which written answers, and the code base.
     """
-    if labels.recipe_id:
-        benchmark = _labelled_by_agents(database, labels, settings)
+    if labels.current:
+        current = labels.current.model_copy(update={"support": settings.support})
+        benchmark = _labelled_by_agents(database, labels, current, settings)
     else:
         own = corpus.label_columns(database, labels.collection.name, labels.origin)
         benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
@@ -180,16 +165,16 @@ def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
 
 
 def _labelled_by_agents(
-    database: Database, labels: LabelSet, settings: PublishSettings
+    database: Database, labels: LabelSet, current: CurrentLabels, settings: PublishSettings
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
-    current = current_labels(database, labels, settings.support)
+    rounds = current.sets[0]
     judged = decide_labels(database, current)
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={
-            "recipe": recipes.load_recipe(database, labels.recipe_id),
-            "rounds": labels.rounds if len(labels.rounds) > 1 else (),
+            "recipe": recipes.load_recipe(database, rounds[0]),
+            "rounds": rounds if len(rounds) > 1 else (),
             "recipes": _label_recipes(database, current, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),

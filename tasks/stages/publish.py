@@ -36,7 +36,6 @@ from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.labels import (
     LabelSet,
-    current_labels,
     label_sets,
     labelled_benchmark,
     with_split,
@@ -57,8 +56,7 @@ def _export_key(p: Parameters) -> str:
 
     It is taken before the labels are read: what is stored meanwhile makes the next run read them.
     """
-    current = current_labels(p.database, p.labels) if p.labels.rounds else None
-    state = benchmarks.state_of_labels(p.database, p.labels.collection.name, current)
+    state = benchmarks.state_of_labels(p.database, p.labels.collection.name, p.labels.current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
     folder = str(export_folder(p.labels, p.settings))
@@ -191,7 +189,8 @@ def removed_labels(
     others = lost.filter(pc.invert(written)).select(_PAIR)
     reasons = Counter({_WRITTEN: lost.num_rows - others.num_rows})
     if others.num_rows:
-        current = current_labels(database, labels, settings.support) if labels.rounds else None
+        chosen = {"support": settings.support}
+        current = labels.current and labels.current.model_copy(update=chosen)
         reasons.update(why_lost(database, others, labels.collection.name, current))
     if not settings.include_unlicensed:
         reasons[UNLICENSED] = reasons.pop(LEFT_OUT, 0)
@@ -216,9 +215,7 @@ def _lost(benchmark: Benchmark, folder: Path) -> pa.Table:
     return before.join(now, _PAIR, join_type="left anti")
 
 
-def published_benchmarks(
-    database: Database, labels: Sequence[LabelSet], settings: PublishSettings
-) -> list[Published]:
+def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:
     """Return the exports of these label sets that are in the folder of benchmarks.
 
     That of the agents may be by a recipe that was in use before: its labels stand beside theirs.
@@ -227,8 +224,9 @@ def published_benchmarks(
     logger = run_logger(__name__)
     for item in labels:
         folder = export_folder(item, settings)
+        origins = {item.origin, *(item.current.origins if item.current else ())}
         manifest = read_manifest(folder) if is_export(folder) else None
-        if manifest is None or manifest.label_origin not in _origins(database, item):
+        if manifest is None or manifest.label_origin not in origins:
             logger.warning(
                 "the labels by %s of %s are not exported yet: run `cosqa publish` to score methods "
                 "on them", item.origin, item.collection.name,
@@ -241,13 +239,6 @@ def published_benchmarks(
             )  # fmt: skip
         exports.append(_reference(item, manifest, settings))
     return exports
-
-
-def _origins(database: Database, labels: LabelSet) -> set[str]:
-    """Return the origin of labels, and those by comparable recipes that were in use before."""
-    if not labels.rounds:
-        return {labels.origin}
-    return set(current_labels(database, labels).origins)
 
 
 def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:

@@ -17,7 +17,7 @@ from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from infra.store.figures import Values, label_figures
 from infra.store.labels import CurrentLabels
-from infra.store.recipes import StoredRecipe
+from infra.store.recipes import load_recipe, model_of
 from tasks.benchmarks import read_manifest
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
@@ -39,8 +39,6 @@ from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_j
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import (
     agreement_of_rounds,
-    current_labels,
-    judging_recipe,
     labels_of_agents,
 )
 from tasks.stages.scoring import method_key
@@ -93,9 +91,8 @@ def gather_report(
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
     main, search = source.main, source.search
-    recipe = judging_recipe(database, search)
-    labels = labels_of_agents(database, source, recipe) if recipe else None
-    current = current_labels(database, labels) if labels else None
+    labels = labels_of_agents(database, source)
+    current = labels.current if labels else None
     similarities = figures.similarities(
         database, search.search_id, main.name, settings.search.encoders
     )
@@ -107,7 +104,7 @@ def gather_report(
         vectors=_vectors(database, source.collections, settings),
         candidates=len(similarities[0]),
         similarities=_histograms(*similarities),
-        agents=_agents(database, recipe, current) if recipe and current else None,
+        agents=_agents(database, current) if current else None,
         stages=tuple(
             run
             for collection in source.collections
@@ -171,14 +168,14 @@ def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Hist
     )
 
 
-def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> AgentsPart:
-    rounds = recipe.rounds
+def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
+    rounds = labels.sets[0]
     canaries = [count_canaries(*load_judged_canaries(database, each)) for each in rounds]
     figures = label_figures(database, labels)
     former = sum(number for giver, number in figures.recipes.items() if giver not in rounds)
     return AgentsPart(
-        model=recipe.model,
-        recipe_id=recipe.recipe_id,
+        model=model_of(load_recipe(database, rounds[0])),
+        recipe_id=rounds[0],
         figures=figures,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,

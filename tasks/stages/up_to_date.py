@@ -47,7 +47,7 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
     inputs["settings"] = settings.publish
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None
-    published = published_benchmarks(database, sets, settings.publish)
+    published = published_benchmarks(sets, settings.publish)
     inputs["settings"] = settings
     methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
     is_scored = all(

@@ -18,7 +18,7 @@ from infra.store.candidates import count_unjudged
 from tasks.benchmarks import Benchmark, verify_export
 from tasks.runtime.caching import prepare_run
 from tasks.stages import publish
-from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
 from tests.tasks.stages.generate.world import (
     QUERIES,
@@ -47,9 +47,8 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(  # 
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database, source = judged_store(tmp_path)
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    labels = labels_of_agents(database, source, recipe)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
     reads: list[str] = []
 
     def read(*given: Any) -> Benchmark:

@@ -35,7 +35,7 @@ from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
-from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tests.fakes.llm_server import KEY
 from tests.flows.rounds_of_change import (
     ROLES,
@@ -160,9 +160,8 @@ class Pipeline:
         """Return the labels that an export would have now."""
         (stored,) = corpus.collections_of(self.database, self._fingerprint)
         source = CollectedSource(collections=(stored,), search=search)
-        recipe = judging_recipe(self.database, search)
-        assert recipe is not None
-        labels = labels_of_agents(self.database, source, recipe)
+        labels = labels_of_agents(self.database, source)
+        assert labels is not None
         benchmark = labelled_benchmark(self.database, labels, PublishSettings())
         columns = columns_of(benchmark)
         texts = {

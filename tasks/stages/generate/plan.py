@@ -13,7 +13,7 @@ from infra.store import Database, candidates, generated
 from infra.store.evidence import decide_labels
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import current_labels, judging_recipe, labels_of_agents
+from tasks.stages.labels import labels_of_agents
 
 State = Literal["confirmed", "waiting", "given up", "open"]
 
@@ -64,11 +64,10 @@ def queries_without_match(database: Database, source: CollectedSource) -> list[Q
     undecided are finished; queries without candidates have nothing that was judged, and are left
     out.
     """
-    recipe = judging_recipe(database, source.search)
-    if recipe is None:
+    labels = labels_of_agents(database, source)
+    if labels is None or labels.current is None:
         return []
-    labels = labels_of_agents(database, source, recipe)
-    judged = decide_labels(database, current_labels(database, labels))
+    judged = decide_labels(database, labels.current)
     said: dict[PairKey, float | None] = {
         PairKey(row["query_id"], row["code_id"]): row.get("relevance")
         for table in (judged.labels, judged.undecided)

@@ -17,7 +17,7 @@ from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
 from infra.store.figures import GroupMean, recipes_behind
 from infra.store.labels import CurrentLabels
-from infra.store.recipes import StoredRecipe, model_of
+from infra.store.recipes import model_of
 from infra.summaries import PairEffort, ProgramCounts, RankCounts
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
@@ -26,8 +26,6 @@ from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.labels import (
     agreement_of_rounds,
-    current_labels,
-    judging_recipe,
     labels_of_agents,
 )
 from tasks.stages.scoring import method_key
@@ -90,9 +88,8 @@ def gather_evidence(
     Raises:
         SourceError: A file of compared annotators is malformed.
     """
-    recipe = judging_recipe(database, source.search)
-    labels = labels_of_agents(database, source, recipe) if recipe else None
-    current = current_labels(database, labels) if labels else None
+    labels = labels_of_agents(database, source)
+    current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
     agents = _of_agents(database, source, current, settings.annotation.draw)
     methods = _of_methods(database, published, settings)
@@ -109,7 +106,7 @@ def gather_evidence(
         efforts=agents.efforts,
         scores=methods.scores,
         group_scores=methods.by_matches,
-        rounds=_of_rounds(database, recipe, current),
+        rounds=_of_rounds(database, current),
         annotators=read_annotators(files.annotators)
         if files.annotators
         else Missing(reason="no file of compared annotators is given"),
@@ -118,11 +115,9 @@ def gather_evidence(
     )
 
 
-def _of_rounds(
-    database: Database, recipe: StoredRecipe | None, current: CurrentLabels | None
-) -> list[float | None] | Missing:
+def _of_rounds(database: Database, current: CurrentLabels | None) -> list[float | None] | Missing:
     """Return the alpha of each two consecutive rounds of labelling."""
-    if recipe is None or current is None or len(recipe.rounds) < 2:
+    if current is None or len(current.sets[0]) < 2:
         return Missing(reason="the pairs of this store were labelled in one round")
     agreement = agreement_of_rounds(database, current)
     return [two.alpha for two in agreement.each_two if two.second == two.first + 1]

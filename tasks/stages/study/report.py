@@ -39,8 +39,8 @@ def studied_benchmark(
     """
     labels = label_sets(database, source)
     own = [item for item in labels if item.collection == source.main]
-    ordered = sorted(own, key=lambda item: not item.recipe_id) or labels
-    published = published_benchmarks(database, ordered, settings.publish)
+    ordered = sorted(own, key=lambda item: item.current is None) or labels
+    published = published_benchmarks(ordered, settings.publish)
     if not published:
         return None
     verify_export(Path(published[0].folder))

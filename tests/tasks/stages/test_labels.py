@@ -12,7 +12,7 @@ from infra.settings import PublishSettings
 from infra.store import generated
 from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
-from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -37,9 +37,8 @@ def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark
     generated.add_answers(database, [(item, ()) for item in answers])
     for item in answers[1:]:
         generated.add_answers(database, [], said(item, confirmed=True))
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    labels = labels_of_agents(database, source, recipe)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
     return labelled_benchmark(database, labels, PublishSettings.model_validate(settings))
 
 
@@ -98,8 +97,7 @@ def test_an_answer_that_is_a_judged_candidate_adds_no_second_label(tmp_path: Pat
     database, source = judged_store(tmp_path)
     same = answer(1, code_id=CODES[0].code_id, code=CODES[0].text)
     generated.add_answers(database, [(same, ())])
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    labels = labels_of_agents(database, source, recipe)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
     benchmark = labelled_benchmark(database, labels, PublishSettings(generated="verified"))
     assert (len(benchmark.labels), written(benchmark)) == (6, [])

@@ -28,7 +28,8 @@ from tasks.benchmarks import (
     verify_export,
     write_benchmark,
 )
-from tasks.stages.labels import LabelSet, judging_recipe, labels_of_agents
+from tasks.stages.coverage import labels_by
+from tasks.stages.labels import LabelSet, labels_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
@@ -44,9 +45,9 @@ def quiet() -> Iterator[None]:
 @pytest.fixture
 def labels(tmp_path: Path) -> tuple[Database, LabelSet]:
     database, source = judged_store(tmp_path)
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    return database, labels_of_agents(database, source, recipe)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+    return database, labels
 
 
 def published(
@@ -75,20 +76,20 @@ def test_an_export_by_a_former_recipe_is_scored_until_the_next_one(
 ) -> None:
     database, of_agents = labels
     chosen = PublishSettings(folder=tmp_path / "out")
-    assert published_benchmarks(database, [of_agents], chosen) == [], "nothing is exported"
+    assert published_benchmarks([of_agents], chosen) == [], "nothing is exported"
     export = published(labels, tmp_path / "out")
-    assert published_benchmarks(database, [of_agents], chosen) == [export]
+    assert published_benchmarks([of_agents], chosen) == [export]
 
     def in_use(body: dict[str, object], recipe: str) -> LabelSet:
         origin = label_origin(RecipeId(recipe))
         recipes.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
-        named = {"recipe_id": RecipeId(recipe), "rounds": (RecipeId(recipe),), "origin": origin}
-        return of_agents.model_copy(update=named)
+        current = labels_by(database, "c", of_agents.searches, [RecipeId(recipe)])
+        return of_agents.model_copy(update={"origin": origin, "current": current})
 
     changed = in_use({"model": {"model": "other"}}, "r9")
-    assert published_benchmarks(database, [changed], chosen) == [export], "by the former recipe"
+    assert published_benchmarks([changed], chosen) == [export], "by the former recipe"
     half = in_use({"model": {"model": "m"}, "configuration": "v1-half"}, "r10")
-    assert published_benchmarks(database, [half], chosen) == [], "labels of another kind"
+    assert published_benchmarks([half], chosen) == [], "labels of another kind"
 
 
 def test_an_export_holds_the_evidence_of_the_store(

@@ -15,7 +15,7 @@ from infra.store import Database, annotations, recipes
 from tasks.benchmarks import QuerySpecification
 from tasks.runtime.references import CollectedSource
 from tasks.stages import specifications
-from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement
 
@@ -37,9 +37,8 @@ def specified(folder: Path, *calls: LanguageModelCall) -> tuple[Database, Collec
 
 
 def exported(database: Database, source: CollectedSource) -> list[QuerySpecification]:
-    recipe = judging_recipe(database, source.search)
-    assert recipe is not None
-    labels = labels_of_agents(database, source, recipe)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
     return list(labelled_benchmark(database, labels, PublishSettings()).specifications)
 
 
