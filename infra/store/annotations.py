@@ -154,10 +154,6 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     )
 
 
-# Of calls: a reply came, and it is not known what it cost.
-_UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
-
-
 def record_pairs(
     database: Database, pairs: Sequence[Pair], votes: Sequence[GivenVote] = ()
 ) -> None:
@@ -173,23 +169,33 @@ def record_pairs(
         record_votes(tx, "", votes)
 
 
-def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:
-    """Return the pairs with these keys, in their order, without those that lack a stored text."""
-    wanted: dict[str, Sequence[object]] = {
-        "position": list(range(len(pairs))),
-        **_columns(pairs),
-    }
+def load_pairs(database: Database, pairs: Sequence[PairKey], collection: str = "") -> list[Pair]:
+    """Return the pairs with these keys, in their order, without those that lack a stored text.
+
+    Args:
+        database: The store.
+        pairs: The keys.
+        collection: If given, codes come with what it says of them, and those that it lacks are left
+            out.
+    """
+    fields = "name, module, first_line, last_line, documentation, parameters, origin"
+    told = f"SELECT code_id, {fields} FROM collection_codes WHERE collection = ?"  # noqa: S608
+    wanted = {"place": list(range(len(pairs))), **_columns(pairs)}
     with database.transaction() as tx, tx.table("wanted", wanted):
-        rows = tx.rows(
-            "SELECT query_id, queries.text, code_id, codes.text FROM wanted "
-            "JOIN queries USING (query_id) JOIN codes USING (code_id) ORDER BY position"
+        rows = tx.dicts(
+            "SELECT query_id, queries.text AS query, code_id, codes.text"  # noqa: S608
+            + (f", {fields}" if collection else "")
+            + " FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
+            + (f"JOIN ({told}) USING (code_id) " if collection else "")
+            + "ORDER BY place",
+            [collection] if collection else [],
         )
     return [
         Pair(
-            query=Query(query_id=query, text=query_text),
-            code=Code(code_id=code, text=code_text),
+            query=Query(query_id=row.pop("query_id"), text=row.pop("query")),
+            code=Code.model_validate(row),
         )
-        for query, query_text, code, code_text in rows
+        for row in rows
     ]
 
 
@@ -218,27 +224,6 @@ def label_origin(recipe_id: RecipeId, rounds: int = 1) -> str:
 
 def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
-
-
-def effort_of(calls: str, annotations: str) -> str:
-    """Return SQL of the fields of an `Effort`.
-
-    Cached replies cost nothing. The total cost is unknown if that of one uncached reply is.
-
-    Args:
-        calls: What follows FROM, of the calls.
-        annotations: The same of the annotations; its parameters come first.
-    """
-    return f"""
-        SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
-            coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
-            coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
-            CASE WHEN count(*) FILTER ({_UNPRICED}) > 0 THEN NULL
-                 ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
-            coalesce(sum(seconds), 0) AS model_seconds,
-            (SELECT coalesce(sum(seconds), 0) FROM {annotations}) AS pair_seconds
-        FROM {calls}
-    """  # noqa: S608 - literals only
 
 
 def load_annotations(

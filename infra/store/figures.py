@@ -10,20 +10,27 @@ import numpy.typing as npt
 from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
-from infra.store.annotations import effort_of
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import Effort, LabelFigures, PairEffort, ProgramCounts, RankCounts
 
-_IN_TRIES = "SEMI JOIN tries USING (query_id, code_id, recipe_id)"
-# Of pairs that nobody has judged the tries that failed are among them.
-_EFFORT = f"""
+# Of pairs that nobody has judged the tries that failed are among them. Cached replies cost nothing;
+# the cost is unknown if that of one reply is for which something was paid.
+_EFFORT = """
     WITH tries AS (
         SELECT query_id, code_id, unnest(votes, recursive := true) FROM current_labels
     )
-    {effort_of(f"llm_calls {_IN_TRIES}", f"annotations {_IN_TRIES}")}
-"""  # noqa: S608 - literals only
+    SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
+        coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
+        coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
+        CASE WHEN bool_or(NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable'))
+            THEN NULL ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
+        coalesce(sum(seconds), 0) AS model_seconds,
+        (SELECT coalesce(sum(seconds), 0)
+         FROM annotations SEMI JOIN tries USING (query_id, code_id, recipe_id)) AS pair_seconds
+    FROM llm_calls SEMI JOIN tries USING (query_id, code_id, recipe_id)
+"""
 
 
 def stored_counts(database: Database) -> dict[str, int]:

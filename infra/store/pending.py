@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from infra.atomic import atomic_write
 from infra.draws import ALL, Draw
-from infra.ids import RecipeId, SearchId
-from infra.records import Code, Pair, Query, Record
+from infra.ids import PairKey, RecipeId, SearchId
+from infra.records import Pair, Record
 from infra.settings import Reason
+from infra.store.annotations import load_pairs
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import CurrentLabels, define_macros
@@ -58,42 +59,9 @@ def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
     queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
     order = pc.array_sort_indices(queries.indices)  # a stable sort
     for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
-        some = keys.take(order.slice(start, _PAIRS_AT_ONCE))
-        yield from _load(database, collection, some)
-
-
-def write_keys(keys: pa.Table, file: Path) -> int:
-    """Write columns of keys to a file, whole or not at all; return the number of pairs."""
-    with (
-        atomic_write(file) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_file(sink, keys.schema) as writer,
-    ):
-        writer.write_table(keys)
-    return int(keys.num_rows)
-
-
-def _load(database: Database, collection: str, keys: pa.Table) -> list[Pair]:
-    """Return the pairs with these keys, with what the collection says of their codes."""
-    wanted = keys.append_column("place", pa.array(range(keys.num_rows), pa.int32()))
-    with database.transaction() as tx, tx.stream("wanted", wanted):
-        rows = tx.dicts(
-            "SELECT query_id, queries.text AS query_text, code_id, codes.text, name, module, "
-            "first_line, last_line, documentation, parameters, k.origin "
-            "FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
-            "JOIN (SELECT * FROM collection_codes WHERE collection = ?) AS k USING (code_id) "
-            "ORDER BY place",
-            [collection],
-        )
-    return [_pair(row) for row in rows]
-
-
-def _pair(row: dict[str, object]) -> Pair:
-    not_of_code = {"query_id", "query_text"}
-    return Pair(
-        query=Query.model_validate({"query_id": row["query_id"], "text": row["query_text"]}),
-        code=Code.model_validate({name: row[name] for name in row.keys() - not_of_code}),
-    )
+        some = keys.take(order.slice(start, _PAIRS_AT_ONCE)).to_pylist()
+        wanted = [PairKey(row["query_id"], row["code_id"]) for row in some]
+        yield from load_pairs(database, wanted, collection)
 
 
 _ALL = 2**31 - 1
@@ -228,5 +196,11 @@ def write_pending(
             "ORDER BY list_position(?, reason), place",
             [reasons],
         )
-    with database.space():
-        return write_keys(keys, file)
+    with (
+        database.space(),
+        atomic_write(file) as partial,  # whole or not at all
+        pa.OSFile(str(partial), "wb") as sink,
+        pa.ipc.new_file(sink, keys.schema) as writer,
+    ):
+        writer.write_table(keys)
+    return int(keys.num_rows)
