@@ -42,6 +42,7 @@ class _Attempt:
         ends: Calls that have ended, of which it does not know.
         reservations: Those of requests that may be on the wire.
         slots: Pairs that it may judge at once.
+        judged: Pairs that it has judged.
         asked: Its last request for ends, while it waits for some.
     """
 
@@ -51,6 +52,7 @@ class _Attempt:
     ends: list[_End] = field(default_factory=list)
     reservations: dict[int, Reservation] = field(default_factory=dict)
     slots: int = 0
+    judged: int = 0
     asked: "asyncio.Future[None] | None" = None
 
     def answer(self) -> None:
@@ -106,6 +108,10 @@ class Owner:
         ends, attempt.ends = attempt.ends, []
         return pickle.dumps(ends)
 
+    async def judged(self) -> int:
+        """Return how many pairs the attempts have judged that have not ended."""
+        return sum(attempt.judged for attempt in self._attempts.values())
+
     async def release(self, name: str) -> None:
         """Take back what an attempt has that has ended, however it ended."""
         await self._take_back(self._attempts.pop(name, None))
@@ -147,7 +153,11 @@ class Owner:
             attempt.answer()
 
     async def _result(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        own = {"acquire_slots": self._acquire_slots, "release_slots": self._release_slots}
+        own = {
+            "acquire_slots": self._acquire_slots,
+            "release_slots": self._release_slots,
+            "count_judged": self._count_judged,
+        }
         if method in own:
             return await own[method](attempt, *arguments)
         if method == "release":
@@ -158,6 +168,9 @@ class Owner:
         if method == "reserve":
             attempt.reservations[result.number] = result
         return result
+
+    async def _count_judged(self, attempt: _Attempt) -> None:
+        attempt.judged += 1
 
     async def _acquire_slots(self, attempt: _Attempt, wanted: int) -> int:
         await self._free.acquire()
@@ -202,6 +215,16 @@ class JournalOwner:
         with suppress(WorkerLostError), _explained():
             ray.get(self._actor.close.remote())
         self._actor.__ray_terminate__.remote()
+
+    def judged(self) -> int:
+        """Return how many pairs of shards at work are judged.
+
+        Raises:
+            WorkerLostError: The owner's process died.
+        """
+        with _explained():
+            number: int = ray.get(self._actor.judged.remote())
+        return number
 
     def release(self, attempt: str) -> None:
         """Take back the slots and reservations of an attempt that has ended, however it ended."""
@@ -274,6 +297,10 @@ class WorkerLedger(Ledger):
     async def release_slots(self, number: int) -> None:
         """Let others judge so many pairs."""
         await self._call("release_slots", number)
+
+    async def count_judged(self) -> None:
+        """Tell that one more pair is judged."""
+        await self._call("count_judged")
 
     async def close(self) -> None:
         """Give back all that the attempt has, which then has ended."""

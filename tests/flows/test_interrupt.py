@@ -33,7 +33,7 @@ CASES = [
 ]
 ON_RAY = ("to embed", "texts embedded")
 (REPLY,) = read("answers")["steps"]
-SLOWLY = rule("exact_judge", REPLY | {"delay_s": 2})
+SLOWLY = rule("exact_judge", REPLY | {"delay_s": 1})
 
 
 class Terminal:
@@ -175,6 +175,10 @@ def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(
     model.follow([rule("exact_judge", REPLY)])
     again = world.run_alone(command)
     assert again.returncode == 0, again.stdout[-5000:]
+    if moment == "judging":
+        assert len(model.calls) == len(cases), (
+            "what was on the wire is kept: nothing is asked twice"
+        )
     if command == "benchmark":
         judged = world.rows("SELECT status, count(*) FROM annotations GROUP BY 1")
         assert judged == [("labelled", len(cases))]

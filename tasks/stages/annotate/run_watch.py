@@ -3,7 +3,7 @@
 import heapq
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isfinite
 
@@ -96,6 +96,9 @@ class RunWatch:
         settings: The model, its budget and the store.
         bar: The progress bar.
         canaries: The watch over the canaries.
+
+    Attributes:
+        arrived: Number of pairs whose annotations have arrived.
     """
 
     def __init__(
@@ -115,11 +118,7 @@ class RunWatch:
         self._slowest: list[tuple[float, int, Annotation]] = []
         self._failed: list[Annotation] = []
         self._look_at = self._show_at = time.monotonic()
-
-    @property
-    def done(self) -> int:
-        """Number of pairs that have arrived."""
-        return self._bar.done
+        self.arrived = 0
 
     @property
     def alarm(self) -> CanaryError | None:
@@ -135,19 +134,22 @@ class RunWatch:
                 heapq.heappop(self._slowest)
             if item.status == "failed" and len(self._failed) < _SHOWN_PAIRS:
                 self._failed.append(item)
-        self._bar.advance(len(arrived))
+        self.arrived += len(arrived)
+        self._bar.advance(max(0, self.arrived - self._bar.done))
 
-    def turn(self, waiting: int, judging: int) -> None:
+    def turn(self, waiting: int, at_work: int, judged: Callable[[], int]) -> None:
         """Show how the run stands, where it is time to.
 
         Args:
             waiting: Pairs that are in no shard yet.
-            judging: Pairs of shards that have not ended.
+            at_work: Pairs of shards that have not ended.
+            judged: Returns how many of those are judged.
         """
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
-            self._look(waiting, judging)
-            self._bar.advance(0)
+            done = judged()
+            self._look(waiting, at_work - done)
+            self._bar.advance(max(0, self.arrived + done - self._bar.done))
 
     def _look(self, waiting: int, judging: int) -> None:
         state = self._bar.judging = self._state(waiting, judging)

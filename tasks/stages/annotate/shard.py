@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from prefect import State
 from prefect.logging.handlers import APILogWorker
 from prefect.runtime import task_run
-from prefect.states import Completed, Failed
+from prefect.states import Cancelled, Completed, Failed
 
 from agents import Committee, Ledger, build_committee
 from agents.committee.paths import AnnotationPath
@@ -87,10 +87,12 @@ class Judged:
     Attributes:
         annotations: Their annotations.
         error: What ended the shard early; None where all its pairs are judged.
+        is_interrupted: Whether that was an interrupt of the run.
     """
 
     annotations: list[Annotation] = field(default_factory=list)
     error: CosqaError | None = None
+    is_interrupted: bool = False
 
 
 @stage(
@@ -118,7 +120,8 @@ def annotate_shard(
     finally:  # the worker may be gone a moment later
         APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
     if judged.error:
-        return Failed(data=judged, message=str(judged.error))
+        ended = Cancelled if judged.is_interrupted else Failed
+        return ended(data=judged, message=str(judged.error))
     failed = sum(item.status == "failed" for item in judged.annotations)
     told = f"{len(judged.annotations)} pairs judged"
     return Completed(data=judged, message=f"{told}, {failed} of them failed" if failed else told)
@@ -201,7 +204,8 @@ class Slots:
         return True
 
     def release(self) -> None:
-        """Leave a place."""
+        """Leave a place, whose pair is judged."""
+        self._call(self._ledger.count_judged())
         if self._left > 0:
             self._free.release()
         else:
@@ -268,6 +272,7 @@ class Judging:
             await self._judge_each(self._away)
         except asyncio.CancelledError:
             self._stop_asking()
+            self._judged.is_interrupted = True
             self._end(JudgingError("the run was interrupted"))
             grace_s = WIRE_S
         if self._running:

@@ -18,9 +18,9 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
-from infra.errors import BudgetExhaustedError, DiskFullError, StoreError
+from infra.errors import BudgetExhaustedError, DiskFullError, StoreError, WorkerLostError
 from infra.ray import box_resources
-from infra.records import Pair
+from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pairs_in
@@ -35,9 +35,10 @@ from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mi
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, delays_of
-from tasks.stages.annotate.writer import AnnotationWriter
+from tasks.stages.annotate.writer import store_annotations
 
 _POLL_S = 0.25
+_SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 _SHARD_PAIRS = 64
 _PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
 _CORES_A_SHARD = 1.0
@@ -70,7 +71,7 @@ def judge_round(
         RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
     ):
         watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))
-        coordinator = Coordinator(plan, settings, tasks, owner, watch, AnnotationWriter(database))
+        coordinator = Coordinator(plan, settings, tasks, owner, watch, database)
         coordinator.judge(_pairs_of(database, plan))
     watch.close(None)
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
@@ -102,7 +103,7 @@ class Coordinator:
         tasks: The shards at work.
         owner: The owner of the journal.
         watch: Counts and shows what arrives.
-        writer: Stores annotations.
+        database: Where annotations are stored, many at once.
 
     Attributes:
         shards: The ids of all shards' runs.
@@ -115,7 +116,7 @@ class Coordinator:
         tasks: RayTasks[Judged],
         owner: JournalOwner,
         watch: RunWatch,
-        writer: AnnotationWriter,
+        database: Database,
     ) -> None:
         self.shards: list[UUID] = []
         self._plan = plan
@@ -123,7 +124,9 @@ class Coordinator:
         self._tasks = tasks
         self._owner = owner
         self._watch = watch
-        self._writer = writer
+        self._database = database
+        self._unstored: list[Annotation] = []
+        self._store_at = 0.0
         in_flight = min(settings.annotation.in_flight, plan.pairs)
         self._wanted = -(-in_flight // _PLACES_A_SHARD)  # of which Ray runs as many as find room
         self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
@@ -150,11 +153,10 @@ class Coordinator:
                 self._look_for_room()
         except (KeyboardInterrupt, TerminationSignal):
             for judged in self._tasks.interrupt(WIRE_S):
-                self._writer.add(judged.annotations)
-            self._writer.flush()
+                self._unstored += judged.annotations
+            self._store()
             raise
-        with self._ending():
-            self._writer.flush()
+        self._store()
         if error := self._watch.alarm or self._error:
             self._watch.close(error)
             raise error
@@ -196,28 +198,43 @@ class Coordinator:
         """Store what shards have judged that have ended."""
         try:
             for judged in self._tasks.ended(_POLL_S):
-                self._store(judged)
+                self._take(judged)
         except Exception as error:  # noqa: BLE001 - raised by `judge`
             self._lost += 1
             self._error = self._error or error
             self._is_ending |= self._lost > self._wanted  # all may have the same fault
-        self._store(Judged())
+        if time.monotonic() >= self._store_at:
+            self._store()
         with self._ending():
-            self._watch.turn(self._plan.pairs - self._submitted, self._submitted - self._watch.done)
+            waiting = self._plan.pairs - self._submitted
+            self._watch.turn(waiting, self._submitted - self._watch.arrived, self._owner.judged)
 
-    def _store(self, judged: Judged) -> None:
-        with self._ending():
-            self._writer.add(judged.annotations)
+    def _take(self, judged: Judged) -> None:
+        """Count what a shard has judged."""
+        self._unstored += judged.annotations
         self._watch.add(judged.annotations)
         self._error = self._error or judged.error
         self._is_ending |= bool(judged.error or self._watch.alarm)
 
+    def _store(self) -> None:
+        """Store what waits, or keep it where the store cannot be written.
+
+        What a killed process had not stored is derived again from the replies in the journal.
+        """
+        started = time.monotonic()
+        if self._unstored:
+            with self._ending():
+                store_annotations(self._database, self._unstored)
+                self._unstored = []
+        taken = time.monotonic() - started
+        self._store_at = time.monotonic() + taken / _SHARE_OF_TIME
+
     @contextmanager
     def _ending(self) -> Iterator[None]:
-        """Let an error of the store or the journal end the round after the shards at work."""
+        """Let an error of store, journal or owner end the round after the shards at work."""
         try:
             yield
-        except (StoreError, DiskFullError, BudgetExhaustedError) as error:
+        except (StoreError, DiskFullError, BudgetExhaustedError, WorkerLostError) as error:
             self._error = self._error or error
             self._is_ending = True
 
@@ -229,7 +246,7 @@ class Coordinator:
         if self._tasks and not self._tasks.is_at_work():
             run_logger(__name__).warning(
                 "%s pairs wait for a worker, and none is at work: %s; end other work there or "
-                "start a node with room", f"{self._plan.pairs - self._watch.done:,}",
+                "start a node with room", f"{self._plan.pairs - self._watch.arrived:,}",
                 room_for(_asked()),
             )  # fmt: skip
 

@@ -1,8 +1,7 @@
-"""Annotations on their way into the store: written in batches, by time."""
+"""Annotations on their way into the store, of which it may refuse some."""
 
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from agents.committee.paths import AnnotationPath
 from infra.atomic import atomic_write
@@ -10,48 +9,6 @@ from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation
 from infra.store import Database, annotations
 from tasks.runtime.run_logger import run_logger
-
-_LARGEST_BATCH = 2_000
-_SHORTEST_PAUSE_S = 2.0
-_SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
-
-
-class AnnotationWriter:
-    """Collects annotations and stores many at once, at intervals.
-
-    What a killed process had not stored is derived again from the replies, which are kept as they
-    come; programs are run again.
-
-    Args:
-        database: The store.
-        clock: Gives the time in seconds.
-    """
-
-    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
-        self._database = database
-        self._clock = clock
-        self._waiting: list[Annotation] = []
-        self._next_at = clock() + _SHORTEST_PAUSE_S
-
-    def add(self, new_annotations: Sequence[Annotation]) -> None:
-        """Take annotations; store all that wait where it is time to.
-
-        Raises:
-            StoreError: The store cannot be written; what waits is kept for the next call.
-            DiskFullError: The disk is full; what waits is kept for the next call.
-        """
-        self._waiting += new_annotations
-        if len(self._waiting) >= _LARGEST_BATCH or self._clock() >= self._next_at:
-            self.flush()
-
-    def flush(self) -> None:
-        """Store all that wait; errors as in `add`."""
-        if self._waiting:
-            started = self._clock()
-            store_annotations(self._database, self._waiting)
-            self._waiting = []
-            taken = self._clock() - started
-            self._next_at = self._clock() + max(_SHORTEST_PAUSE_S, taken / _SHARE_OF_TIME)
 
 
 def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:

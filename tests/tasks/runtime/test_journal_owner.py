@@ -84,6 +84,15 @@ async def test_what_workers_pay_for_at_once_is_kept_once_and_travels_together(
     assert here.owner._attempts == {}
 
 
+async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    one, other = here.worker("a"), here.worker("b")
+    await asyncio.gather(*(worker.count_judged() for worker in (one, one, other)))
+    assert await here.owner.judged() == 3
+    await one.close()
+    assert await here.owner.judged() == 1
+
+
 async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:
     here = Here(tmp_path, budget_usd=0.6)
     one, other = here.worker("a"), here.worker("b")

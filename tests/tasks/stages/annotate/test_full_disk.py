@@ -15,7 +15,7 @@ from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database
-from tasks.stages.annotate.writer import AnnotationWriter
+from tasks.stages.annotate.writer import store_annotations
 from tests.tasks.stages.annotate.test_writer import annotation, call
 
 BATCH = 50
@@ -37,7 +37,6 @@ def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_th
     small_disk: Path,
 ) -> None:
     database = open_database(StoreSettings(folder=small_disk))
-    writer = AnnotationWriter(database)
     added: list[Annotation] = []
 
     def add_for_ever() -> None:
@@ -46,8 +45,7 @@ def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_th
             names = range(len(added), len(added) + BATCH)
             batch = [annotation(str(n), calls=call(reply=noise[n % BATCH :: BATCH])) for n in names]
             added.extend(batch)
-            writer.add(batch)
-            writer.flush()
+            store_annotations(database, batch)
 
     with pytest.raises(DiskFullError, match=r"disk of .* is full .* run the same command again"):
         add_for_ever()
@@ -56,6 +54,6 @@ def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_th
     stored = annotations.finished_pairs(database, RecipeId("r"))
     assert stored == {item.key for item in added[:-BATCH]}
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-    writer.flush()
+    store_annotations(database, added[-BATCH:])
     keys = [item.key for item in added]
     assert annotations.load_annotations(database, RecipeId("r"), keys) == added

@@ -88,10 +88,11 @@ def test_the_state_tells_labels_failures_canaries_and_cost(seen: Seen) -> None:
     seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
-    seen.watch.turn(waiting=7, judging=3)
+    seen.watch.turn(7, 3, lambda: 1)
     state = seen.bar.judging
     assert state
-    assert (state.waiting, state.held, state.in_flight) == (7, 3, 4)
+    assert (state.waiting, state.held, state.in_flight) == (7, 2, 4)
+    assert (seen.watch.arrived, seen.bar.done) == (4, 5), "one of a shard at work"
     assert (dict(state.statuses), dict(state.labels)) == (
         {"labelled": 2, "failed": 1}, {1: 1, 0: 1},
     )  # fmt: skip
@@ -106,7 +107,7 @@ def test_canaries_are_labels_of_no_count_but_where_they_failed(seen: Seen) -> No
     assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (0, 0)
     seen.watch.add([annotation(0, status="failed", label=None, path="no_box", reason="gone")])
     assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (1, 1)
-    seen.watch.turn(waiting=0, judging=0)
+    seen.watch.turn(0, 0, lambda: 0)
     state = seen.bar.judging
     assert state
     assert not state.labels

@@ -326,7 +326,7 @@ class Owner:
     def __init__(self) -> None:
         self.asked: list[int] = []
         self.free = asyncio.Semaphore(3)
-        self.back = 0
+        self.back = self.judged = 0
         self.is_lost = False
 
     async def acquire_slots(self, wanted: int) -> int:
@@ -338,6 +338,9 @@ class Owner:
 
     async def release_slots(self, number: int) -> None:
         self.back += number
+
+    async def count_judged(self) -> None:
+        self.judged += 1
 
 
 async def test_a_place_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_back() -> None:
@@ -357,7 +360,7 @@ async def test_a_place_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go
     for _ in range(3):
         slots.release()
     await asyncio.sleep(0.01)
-    assert owner.back == 3
+    assert (owner.back, owner.judged) == (3, 5)
 
 
 async def test_a_shard_whose_owner_is_lost_ends() -> None:

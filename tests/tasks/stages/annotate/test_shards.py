@@ -16,6 +16,7 @@ from flows import annotate
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
+    DiskFullError,
     ModelUnavailableError,
     SettingsError,
     StoreLockedError,
@@ -27,7 +28,6 @@ from infra.store import Database, annotations, open_database
 from tasks.stages.annotate import shards
 from tasks.stages.annotate.shard import Judged, Shard
 from tasks.stages.annotate.shards import Coordinator
-from tasks.stages.annotate.writer import AnnotationWriter
 from tasks.stages.preflight import check_comparison
 from tests.tasks.stages.annotate.test_shard import RECIPE
 
@@ -83,6 +83,9 @@ class Tasks:
     def is_at_work(self) -> bool:
         return False
 
+    def judged(self) -> int:
+        return 0
+
 
 class Run:
     """A round whose shards are judged by a function."""
@@ -96,7 +99,7 @@ class Run:
         self.alarm: Exception | None = None
         self.closed: list[Exception] = []
         self.arrived = 0
-        self.turn: Callable[[int, int], object] = lambda *_: None
+        self.turn: Callable[..., object] = lambda *_: None
         self._cores = cores
         monkeypatch.setattr(shards, "cores", lambda: cores)
         monkeypatch.setattr(shards, "_asked", lambda: {"CPU": 1.0, "docker": 1.0})
@@ -112,19 +115,13 @@ class Run:
         )
         tasks: Any = self.tasks
         watch: Any = self
-        Coordinator(plan, settings, tasks, tasks, watch, AnnotationWriter(self.database)).judge(
-            pairs
-        )
+        Coordinator(plan, settings, tasks, tasks, watch, self.database).judge(pairs)
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         self.arrived += len(arrived)
 
     def close(self, error: Exception) -> None:
         self.closed.append(error)
-
-    @property
-    def done(self) -> int:
-        return self.arrived
 
     def stored(self) -> int:
         """Return the number of stored annotations."""
@@ -191,12 +188,30 @@ def test_a_store_that_cannot_be_read_ends_the_round_after_the_shards_at_work(
     assert run.stored() == sum(shard.size for shard in run.tasks.submitted) > 0
 
 
+def test_what_a_store_did_not_take_is_stored_at_the_end_and_its_error_ends_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: Iterator[Exception | None] = iter([None, DiskFullError("no room"), None])
+
+    def store(database: Database, found: Sequence[Annotation]) -> None:
+        if fault := next(faults, None):
+            raise fault
+        annotations.add_annotations(database, found)
+
+    monkeypatch.setattr(shards, "store_annotations", store)
+    monkeypatch.setattr(shards, "_SHARE_OF_TIME", 1e9)
+    run = Run(tmp_path, monkeypatch)
+    with pytest.raises(DiskFullError):
+        run.judge(iter(PAIRS))
+    assert run.stored() == sum(shard.size for shard in run.tasks.submitted) < len(PAIRS)
+
+
 def test_a_ledger_that_cannot_be_read_ends_the_round_after_the_shards_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Run(tmp_path, monkeypatch)
 
-    def look(waiting: int, judging: int) -> None:
+    def look(*_: object) -> None:
         if run.arrived > 64:
             raise BudgetExhaustedError("the ledger cannot be written")
 

@@ -17,8 +17,7 @@ from infra.records import (
 )
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
-from tasks.stages.annotate import writer as annotation_writer
-from tasks.stages.annotate.writer import AnnotationWriter, store_annotations
+from tasks.stages.annotate.writer import store_annotations
 
 CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
 RUN = Execution(round=0, program="p", result=ExecutionResult(outcome="passed"))
@@ -98,26 +97,3 @@ def test_a_database_that_cannot_be_opened_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         store_annotations(database, [annotation("1"), annotation("2")])
     assert not settings.refused.exists()
-
-
-def test_annotations_are_stored_at_intervals_in_large_batches_and_at_the_end(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 100.0
-    writer = AnnotationWriter(database, clock=lambda: now)
-
-    def stored() -> int:
-        return len(annotations.finished_pairs(database, RecipeId("r")))
-
-    writer.add([annotation("1")])
-    assert stored() == 0
-    now += 2.1
-    writer.add([])
-    assert stored() == 1, "by time, without a new one"
-    writer.add([annotation("2"), REFUSED["tokens beyond the column"]])
-    assert stored() == 1
-    writer.flush()
-    assert stored() == 2
-    monkeypatch.setattr(annotation_writer, "_LARGEST_BATCH", 3)
-    writer.add([annotation(name) for name in ("3", "4", "5")])
-    assert stored() == 5, "by size, before the time"
