@@ -135,8 +135,18 @@ def judge_on_worker(
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all shards of a process share one event loop.
     """
-    ledger, pairs = owner.ledger(str(task_run.id)), shard.pairs
-    return _worker_loop.run(judge_pairs(pairs, settings, recipe, ledger, Slots(ledger, len(pairs))))
+    return _worker_loop.run(_judge_shard(shard.pairs, settings, recipe, owner))
+
+
+async def _judge_shard(
+    pairs: Sequence[Pair], settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
+) -> Judged:
+    ledger = owner.ledger(str(task_run.id))
+    slots = Slots(ledger, len(pairs))
+    try:
+        return await judge_pairs(pairs, settings, recipe, ledger, slots)
+    finally:
+        slots.close()
 
 
 async def judge_pairs(
@@ -210,6 +220,11 @@ class Slots:
             self._free.release()
         else:
             self._call(self._ledger.release_slots(1))
+
+    def close(self) -> None:
+        """Ask for no more places."""
+        for call in self._calls:
+            call.cancel()
 
     async def _ask(self) -> None:
         granted = 1
