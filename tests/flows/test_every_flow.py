@@ -198,3 +198,19 @@ def test_the_arrows_in_prefects_database_are_those_of_the_table(
         if not run["parent_task_run_id"] and "minilm@" not in str(run["parameters"])
     ]
     assert dict(zip(ARROWS, arrows, strict=True)) == ARROWS
+
+
+def test_every_input_of_a_task_is_a_task_so_that_the_ui_lists_the_tasks_of_each_run(
+    log: Path, prefect_server: str
+) -> None:
+    tasks = ask(
+        "POST",
+        f"{prefect_server}/task_runs/filter",
+        {"flow_runs": {"tags": {"all_": [str(log)]}}, "limit": 200},
+    )
+    assert {
+        each["input_type"]
+        for task in tasks
+        for inputs in task["task_inputs"].values()
+        for each in inputs
+    } == {"task_run"}

@@ -125,7 +125,7 @@ def assert_cancelled(home: Path) -> None:
             "SELECT state_type FROM flow_run WHERE parent_task_run_id IS NULL"
         ).fetchall()
         tasks = database.execute(
-            "SELECT state_type, task_run.name FROM task_run JOIN flow_run "
+            "SELECT task_run.state_type, task_run.name FROM task_run JOIN flow_run "
             "ON flow_run.id = flow_run_id WHERE parent_task_run_id IS NULL"
         ).fetchall()
     assert runs == [("CANCELLED",)]
