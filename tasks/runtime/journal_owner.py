@@ -153,11 +153,10 @@ class Owner:
             attempt.answer()
 
     async def _result(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        own = {
-            "acquire_slots": self._acquire_slots,
-            "release_slots": self._release_slots,
-            "count_judged": self._count_judged,
-        }
+        own = {"acquire_slots": self._acquire_slots, "release_slots": self._release_slots}
+        if method == "count_judged":
+            attempt.judged += 1
+            return None
         if method in own:
             return await own[method](attempt, *arguments)
         if method == "release":
@@ -168,9 +167,6 @@ class Owner:
         if method == "reserve":
             attempt.reservations[result.number] = result
         return result
-
-    async def _count_judged(self, attempt: _Attempt) -> None:
-        attempt.judged += 1
 
     async def _acquire_slots(self, attempt: _Attempt, wanted: int) -> int:
         await self._free.acquire()
