@@ -312,7 +312,7 @@ def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) 
             ask = partial(owner.ledger, str(place)) if by_owner else direct
             placed = task.options(num_cpus=0, resources={name: 1})
             running.append(placed.remote(str(place), number, begins, ask))
-        taken = ray.get(running)
+        taken: list[float] = ray.get(running)
         assert journal_ledger(store, llm).spent()[0] == 960 * number * len(resources)
     return number * len(resources) / max(taken)
 

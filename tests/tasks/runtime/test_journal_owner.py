@@ -220,7 +220,8 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
 ) -> None:
     ensure_ray(RaySettings())
     store, llm = StoreSettings(folder=tmp_path), LanguageModelSettings(model="openai/x")
-    work: Any = ray.remote(num_cpus=0, max_retries=0)(_work)
+    remote: Any = ray.remote(num_cpus=0, max_retries=0)
+    work = remote(_work)
     with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
         with pytest.raises(WorkerCrashedError):
             ray.get(work.remote(owner, "cc", dies=True))
