@@ -114,15 +114,14 @@ class Ledger(ABC):
     async def commit(
         self, reservation: Reservation, tokens: float, usd: float | None, contents: Contents = ()
     ) -> None:
-        """Replace a reservation by what its request took, and keep the reply, in one change.
+        """Replace a reservation by what its request took, and keep replies, in one change.
 
-        It survives a loss of power where there are replies.
+        With replies it survives a loss of power.
 
         Args:
             reservation: The reservation.
             tokens: What the provider counted, or the reservation where it did not.
-            usd: The price; where it is unknown the reserved one stays, if that follows from the
-                model's price.
+            usd: The price; None where it is unknown.
             contents: Keys and replies, as the journal keeps them.
 
         Raises:
@@ -171,16 +170,13 @@ class Ledger(ABC):
     async def reserved(self, limits: TokenLimits, usd: float | None) -> AsyncIterator[Commit]:
         """Reserve a request's tokens and price; the block runs once it may be sent.
 
-        The block gets a function that replaces the reservation by the tokens and the price that the
-        request took, and keeps its replies in the same change; a price that is not told counts as
-        the reserved one. Where it is not called, see `abandon`.
+        The block gets a function that commits the tokens and the price that the request took, with
+        its replies; a price that is not told counts as the reserved one. Where it is not called,
+        the reservation is abandoned. Errors are those of `reserve`.
 
         Args:
             limits: The most tokens of the request.
             usd: Their price, None where the model's is unknown.
-
-        Raises:
-            BudgetExhaustedError: The request could exceed the budget.
         """
         if usd is None and self.is_in_usd:
             self._warn(
@@ -438,11 +434,9 @@ class JournalLedger(Ledger):
             line.pop(number, None)
 
     def _take_turns(self, tx: sqlite3.Connection, tokens: Sequence[float]) -> tuple[int, float]:
-        """Return how many requests may be sent now, and the seconds until the next one may.
+        """Return how many requests, given the tokens of each, may be sent now, and when others may.
 
-        Args:
-            tx: The journal.
-            tokens: Those of each request that waits, in their order.
+        The latter is in seconds from now.
         """
         rate, now = self.settings.requests_per_minute, time.time()
         last_turn, next_token, expected = self._pace(tx)

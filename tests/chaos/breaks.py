@@ -115,6 +115,11 @@ def _shard(system: RunningSystem, _: Break) -> bool:
     return _kill_busiest(system, "ray::annotate-shard")
 
 
+@_kind("journal's owner", loses=True)
+def _owner(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "ray::Owner")
+
+
 @_kind("raylet", loses=True)
 def _raylet(system: RunningSystem, _: Break) -> bool:
     return _kill_busiest(system, "raylet")
