@@ -193,6 +193,7 @@ class Slots:
     def __init__(self, ledger: "WorkerLedger", pairs: int) -> None:
         self._ledger = ledger
         self._left = pairs
+        self._waiting = 0
         self._free = asyncio.Semaphore(0)
         self._calls: set[asyncio.Task[None]] = set()
         self._is_asking = False
@@ -207,10 +208,18 @@ class Slots:
         if self._free.locked() and not self._is_asking:
             self._is_asking = True
             self._call(self._ask())
+        self._waiting += 1
         await self._free.acquire()
+        self._waiting -= 1
         if self._error:
             raise self._error
         self._left -= 1
+        unused = 0
+        while self._left == 0 and not self._free.locked():
+            await self._free.acquire()
+            unused += 1
+        if unused:
+            self._call(self._ledger.release_slots(unused))
         return True
 
     def release(self) -> None:
@@ -233,8 +242,11 @@ class Slots:
         except WorkerLostError as error:
             self._error = error
         self._is_asking = False
-        for _ in range(granted):
+        used = max(0, min(granted, max(self._left, self._waiting)))
+        for _ in range(used):
             self._free.release()
+        if granted > used:  # pairs that have ended have left their places meanwhile
+            await self._ledger.release_slots(granted - used)
 
     def _call(self, call: Coroutine[Any, Any, None]) -> None:
         running = asyncio.create_task(call)

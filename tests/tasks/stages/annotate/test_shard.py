@@ -363,6 +363,30 @@ async def test_a_place_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go
     assert (owner.back, owner.judged) == (3, 5)
 
 
+async def test_places_that_come_too_late_go_back_and_a_pair_that_is_tried_again_gets_one() -> None:
+    owner: Any = Owner()
+    owner.free = asyncio.Semaphore(1)
+    slots = Slots(owner, 3)
+    await slots.acquire()
+    waiting = asyncio.create_task(slots.acquire())
+    await asyncio.sleep(0.01)
+    slots.release()  # the place is taken by the second pair, which leaves it to the third
+    await waiting
+    slots.release()
+    await slots.acquire()
+    owner.free.release()  # what was asked for the second one
+    await asyncio.sleep(0.01)
+    assert owner.back == 1, "nobody waits for it"
+    slots.release()
+    again = asyncio.create_task(slots.acquire())
+    await asyncio.sleep(0.01)
+    owner.free.release()
+    assert await again
+    slots.release()
+    await asyncio.sleep(0.01)
+    assert owner.back == 3
+
+
 async def test_a_shard_whose_owner_is_lost_ends() -> None:
     owner: Any = Owner()
     owner.is_lost = True
