@@ -6,8 +6,9 @@ from prefect import flow
 
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
+from tasks.runtime.input_checks import ComparisonNeeds
 from tasks.stages.diff import WrittenDifference, compare_versions
-from tasks.stages.preflight import check_comparison
+from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark
 
 
@@ -20,7 +21,7 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         after: The second version's folder.
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_comparison(settings, [before, after])
+    ready = check_inputs(settings, ComparisonNeeds([before, after]))
     first, second = (open_benchmark(ready.database, folder) for folder in (before, after))
     is_asked = bool(ready.settings.evaluation.methods)
     old = score_methods(ready.database, first, ready.settings) if is_asked else []

@@ -5,11 +5,11 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
-from tasks.runtime.input_checks import encoders_to_estimate
+from tasks.runtime.input_checks import EstimateNeeds, encoders_to_estimate
 from tasks.stages.estimate.inputs import open_input
 from tasks.stages.estimate.report import write_estimate
 from tasks.stages.estimate.scores import estimate_method
-from tasks.stages.preflight import check_estimate
+from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
 
 
@@ -27,10 +27,10 @@ def estimate(
         settings: The settings, with the methods in `evaluation.methods` and how to estimate in
             `estimation`; None reads them from file and environment.
     """
-    ready = check_estimate(settings, [train, queries], judged)
+    ready = check_inputs(settings, EstimateNeeds([train, queries], judged))
     database, chosen = ready.database, ready.settings
     inputs = open_input(train, queries, judged=judged is not None)
-    methods = encoders_to_estimate(chosen)
+    methods = encoders_to_estimate(chosen.evaluation, chosen.search)
     benchmark = open_benchmark(database, judged) if judged else None
     scored = (
         {method: score_method.submit(database, benchmark, method, chosen) for method in methods}

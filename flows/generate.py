@@ -5,8 +5,8 @@ from prefect import flow
 from flows.runtime.runs import FlowSettings, run_name
 from flows.runtime.writing import writing
 from tasks.stages.generate.confirm import write_waiting
-from tasks.stages.generate.write import Generated, generate_codes
-from tasks.stages.preflight import check_generation, check_ready, collected_source
+from tasks.stages.generate.write import Generated, generate_codes, verifying_settings
+from tasks.stages.preflight import check_agents, check_ready, collected_source
 
 
 @flow(name="generate", flow_run_name=run_name)
@@ -17,7 +17,7 @@ def generate(settings: FlowSettings = None) -> Generated:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    check_generation(ready.settings)
+    check_agents(verifying_settings(ready.settings))
     source = collected_source(ready)
     with writing(ready.settings.store):
         found = generate_codes(ready.database, source, ready.settings)

@@ -10,10 +10,11 @@ from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
+from tasks.runtime.input_checks import ComparisonNeeds
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling, log_next_version
-from tasks.stages.preflight import check_agents, check_comparison
+from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.scoring import Run, open_benchmark
 
 
@@ -34,7 +35,7 @@ def leaderboard(
         unjudged_to_annotate: Number of unjudged results that the agents annotate, best-ranked
             first, before all methods are scored again.
     """
-    ready = check_comparison(settings, [benchmark], runs)
+    ready = check_inputs(settings, ComparisonNeeds([benchmark], runs))
     opened = open_benchmark(ready.database, benchmark)
     recipe = None
     if unjudged_to_annotate:

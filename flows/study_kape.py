@@ -5,7 +5,8 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
-from tasks.stages.preflight import check_kape_study
+from tasks.runtime.input_checks import KapeNeeds
+from tasks.stages.preflight import check_inputs
 from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 
 
@@ -21,7 +22,7 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
         settings: The settings, of which search.encoders are studied; None reads them from file and
             environment.
     """
-    ready = check_kape_study(settings, data)
+    ready = check_inputs(settings, KapeNeeds(data))
     opened = [StudyData(name, folder) for name, folder in data.items()]
     studied = [
         study_method.submit(ready.database, each, method, ready.settings)

@@ -8,7 +8,8 @@ from prefect import flow
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
-from tasks.stages.preflight import check_training
+from tasks.runtime.input_checks import TrainingNeeds
+from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.study.training import write_training_study
 from tasks.stages.train import TrainingInput, train_encoder
@@ -33,7 +34,7 @@ def study_training(
         settings: The settings, of which `training` says how is trained, and evaluation.methods
             what is scored besides; None reads them from file and environment.
     """
-    ready = check_training(settings, data, test, bases)
+    ready = check_inputs(settings, TrainingNeeds(data, test, bases))
     database, chosen = ready.database, ready.settings
     test = test and test.resolve()
 

@@ -6,8 +6,9 @@ from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.encoders import encoders
+from tasks.runtime.input_checks import TrainingNeeds
 from tasks.stages.leaderboard import write_leaderboard
-from tasks.stages.preflight import check_training
+from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.train import (
     PAGE,
@@ -28,7 +29,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         settings: The settings, of which `training` says what is trained, and evaluation.methods
             what it is compared with besides; None reads them from file and environment.
     """
-    ready = check_training(settings, {"data": data}, test)
+    ready = check_inputs(settings, TrainingNeeds({"data": data}, test))
     database, chosen = ready.database, ready.settings
     inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
     made = train_encoder(database, inputs, chosen, return_state=True)

@@ -37,7 +37,7 @@ tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 def compare(options: CompareAnnotators) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.draw)
-    if not needs_server(options.settings):
+    if not needs_server(options.settings.llm, options.settings.encoder):
         configurations: Any = options.configurations  # names that the options have checked
         check_annotators(options.settings, options.models, configurations)
     judged = flow_result("compare_annotators", options)

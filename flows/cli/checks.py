@@ -20,12 +20,12 @@ from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import (
-    check_comparison_input,
-    check_estimate_input,
+    ComparisonNeeds,
+    EstimateNeeds,
+    KapeNeeds,
+    SourceNeeds,
+    TrainingNeeds,
     check_licences,
-    check_pipeline_input,
-    check_study_data,
-    check_training_input,
     openings,
 )
 from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
@@ -39,26 +39,18 @@ def pipeline(options: Pipeline) -> None:
     if not options.replay:
         judging = options.command in _JUDGE and options.settings.annotation.agents
         _preset(options.settings, judging=judging and not options.plan)
-        check_pipeline_input(options.settings)
+        SourceNeeds().check(options.settings)
         if judging and not options.settings.publish.include_unlicensed:
-            _licences(options.settings)
+            try:
+                for _, opening in openings(options.settings.source):
+                    check_licences(opening)
+            except SourceError as error:
+                way_out = "give --include-unlicensed for private use"
+                raise SourceError(f"{error}, or {way_out}") from None
         if judging:
             options.settings.llm.require_model()
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         store(options)
-
-
-def _licences(settings: Settings) -> None:
-    """Refuse to judge code of which nothing would be exported.
-
-    Raises:
-        SourceError: The file of licences is missing.
-    """
-    try:
-        for _, opening in openings(settings.source):
-            check_licences(opening)
-    except SourceError as error:
-        raise SourceError(f"{error}, or give --include-unlicensed for private use") from None
 
 
 def _preset(settings: Settings, *, judging: bool) -> None:
@@ -80,14 +72,16 @@ def _preset(settings: Settings, *, judging: bool) -> None:
         say(f"preset {settings.preset}, but for what is set elsewhere: {', '.join(changed)}")
     if settings.publish.include_unlicensed:
         say("code of unknown or forbidding licences is exported: keep it for private use")
-    if models := fetched_at_first_use(settings):
+    if models := fetched_at_first_use(
+        settings.search, settings.evaluation, settings.encoder.checkpoints
+    ):
         say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 
 
 def study(options: Study) -> None:
     """Check the names, the input, the store, and the files of further figures."""
     _preset(options.settings, judging=False)
-    check_pipeline_input(options.settings)
+    SourceNeeds().check(options.settings)
     store(options)
     for file in (*options.annotators, options.annotation_store, options.score_sheet):
         if file is not None and not file.is_file():
@@ -96,44 +90,43 @@ def study(options: Study) -> None:
 
 def study_kape(options: StudyKape) -> None:
     """Check the encoders, and that each folder has training and test pairs."""
-    check_study_data(options.settings, options.data)
+    KapeNeeds(options.data).check(options.settings)
 
 
 def study_training(options: StudyTraining) -> None:
     """Check bases, recipe and methods, and that data sets and test are there."""
-    check_training_input(options.settings, options.bases, options.data, options.test)
+    TrainingNeeds(options.data, options.test, options.bases).check(options.settings)
 
 
 def generation(options: Generate) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not options.confirmed:
         _preset(options.settings, judging=not options.dry_run)
-        check_pipeline_input(options.settings)
+        SourceNeeds().check(options.settings)
         options.settings.llm.require_model()
     store(options)
 
 
 def leaderboard(options: Leaderboard) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
-    check_comparison_input(options.settings, [options.benchmark], options.runs)
+    ComparisonNeeds([options.benchmark], options.runs).check(options.settings)
     if options.unjudged_to_annotate:
         options.settings.llm.require_model()
 
 
 def estimate(options: Estimate) -> None:
     """Check methods, metrics, and that all files and folders are there."""
-    check_estimate_input(options.settings, [options.train, options.queries], options.judged)
+    EstimateNeeds([options.train, options.queries], options.judged).check(options.settings)
 
 
 def train(options: Train) -> None:
     """Check base, recipe and methods, and that data and test are there."""
-    bases = [options.settings.training.base]
-    check_training_input(options.settings, bases, {"data": options.data}, options.test)
+    TrainingNeeds({"data": options.data}, options.test).check(options.settings)
 
 
 def diff(options: Diff) -> None:
     """Check methods, metrics and the folders of both versions."""
-    check_comparison_input(options.settings, [options.before, options.after])
+    ComparisonNeeds([options.before, options.after]).check(options.settings)
 
 
 def store(options: Options) -> None:

@@ -19,10 +19,10 @@ from tasks.reports.text import counted
 from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import GenerationPlan, plan_generation
+from tasks.stages.generate.write import verifying_settings
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
-    check_generation,
     check_ready,
     collected_source,
     needs_server,
@@ -73,7 +73,7 @@ def _remember(options: Pipeline) -> None:
 def run_flow(options: Pipeline) -> None:
     """Run the flow of a command, if it has anything to do."""
     name, settings = options.command, options.settings
-    if not needs_server(settings) and _is_done(name, settings):
+    if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
     database = open_database(settings.store)
     before = count_stage_runs(database)
@@ -193,8 +193,8 @@ def generate(options: Generate) -> None:
     if options.dry_run:
         _print_answers_plan(options.settings)
         return
-    if not needs_server(options.settings):
-        check_generation(options.settings)
+    if not needs_server(options.settings.llm, options.settings.encoder):
+        check_agents(verifying_settings(options.settings))
     found = flow_result("generate", options)
     if found.verified or found.refused or found.failed:
         say(

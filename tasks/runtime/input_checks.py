@@ -5,19 +5,27 @@ started by a deployment.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
 from infra.registry import unknown_name
-from infra.settings import EncoderSettings, SearchSettings, Settings, SourceSettings
+from infra.settings import (
+    EncoderSettings,
+    EvaluationSettings,
+    SearchSettings,
+    Settings,
+    SourceSettings,
+    TrainingSettings,
+)
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
-from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.files.text import printable, read_text_lines
@@ -34,21 +42,106 @@ _DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
-def check_pipeline_input(settings: Settings) -> Readable:
-    """Return the source of the settings, after checking the names of encoders and methods.
+class Needs(Protocol):
+    """The names in the settings, files and folders that a command or a flow needs."""
 
-    Raises:
-        UnknownNameError: There is no such source, filter, encoder or retrieval method.
-        SettingsError: An option of the source is missing, unknown or has a bad value, or the mean
-            of the encoders' similarities means nothing.
-        SourceError: The input is not there.
-        EncoderError: An encoder has no checkpoint here and is published nowhere.
-    """
-    for encoder in settings.search.encoders:
-        check_checkpoint(encoder, settings.encoder)
-    _check_scales(settings.search)
-    _checked_methods(settings)
-    return open_source(settings.source)
+    def check(self, settings: Settings) -> None:
+        """Raise where one of them cannot be right.
+
+        Raises:
+            UnknownNameError: Nothing has a name.
+            EncoderError: An encoder has no checkpoint here and is published nowhere.
+            SettingsError: Options contradict each other, or do not fit what they are of.
+            SourceError: A file or folder is missing, or is not of its kind.
+        """
+        ...
+
+
+class SourceNeeds(Needs):
+    """The source of the settings, whose candidates are searched and whose benchmarks scored."""
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also the mean of similarities that have no scale in common."""
+        for encoder in settings.search.encoders:
+            check_checkpoint(encoder, settings.encoder)
+        _check_scales(settings.search)
+        _check_methods(chosen_methods(settings.evaluation, settings.search), settings.encoder)
+        open_source(settings.source)
+
+
+@dataclass(frozen=True)
+class ComparisonNeeds(Needs):
+    """The methods to compare, the benchmarks' folders, and TREC runs of other methods."""
+
+    benchmarks: Sequence[Path]
+    runs: Sequence[Path] = ()
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also two methods or runs of one name."""
+        methods = chosen_methods(settings.evaluation, settings.search)
+        _check_methods(methods, settings.encoder)
+        for metric in settings.evaluation.metrics:
+            Variant.parse(metric)
+        for folder in self.benchmarks:
+            check_folder(folder)
+        _check_runs(methods, self.runs)
+
+
+@dataclass(frozen=True)
+class EstimateNeeds(Needs):
+    """The files of training pairs and queries, and the benchmark of judged queries."""
+
+    files: Sequence[Path]
+    judged: Path | None = None
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also a method without query vectors."""
+        for method in encoders_to_estimate(settings.evaluation, settings.search):
+            check_checkpoint(method, settings.encoder)
+        for metric in settings.estimation.metrics:
+            measure_named(metric)
+        for file in self.files:
+            _check_is_there(file)
+        if self.judged:
+            check_folder(self.judged)
+
+
+@dataclass(frozen=True)
+class TrainingNeeds(Needs):
+    """The data sets by name, a benchmark to test on, and the bases in place of the settings'."""
+
+    data: Mapping[str, Path]
+    test: Path | None = None
+    bases: Sequence[str] = ()
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also a base that cannot be trained, and a data set no file can be named after."""
+        for base in self.bases or [settings.training.base]:
+            _check_training(base, settings.training, settings.encoder)
+        _check_methods(settings.evaluation.methods, settings.encoder)
+        _check_data_names(self.data)
+        for path in self.data.values():
+            _check_is_there(path)
+        if self.test:
+            check_folder(self.test)
+
+
+@dataclass(frozen=True)
+class KapeNeeds(Needs):
+    """The encoders to study, and by name folders with training and test pairs."""
+
+    data: Mapping[str, Path]
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also a split that is there twice."""
+        for encoder in settings.search.encoders:
+            check_checkpoint(encoder, settings.encoder)
+        _check_data_names(self.data)
+        for folder in self.data.values():
+            _check_path(folder)
+            split_path(folder, "train")
+            split_path(folder, "test")
+            find_split(folder, "valid")
 
 
 def _check_scales(search: SearchSettings) -> None:
@@ -66,13 +159,11 @@ def _check_scales(search: SearchSettings) -> None:
         )
 
 
-def _checked_methods(settings: Settings) -> list[str]:
-    """Return the methods to score, after checking their names and their encoders' checkpoints."""
-    methods = chosen_methods(settings.evaluation, settings.search)
+def _check_methods(methods: Iterable[str], settings: EncoderSettings) -> None:
+    """Check the names of methods, and the checkpoints of their encoders."""
     for name in chain.from_iterable(map(components, methods)):
         if encoders.has(name):
-            check_checkpoint(name, settings.encoder)
-    return methods
+            check_checkpoint(name, settings)
 
 
 def openings(source: SourceSettings) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -108,119 +199,12 @@ def check_checkpoint(name: str, settings: EncoderSettings) -> None:
         raise EncoderError(not_published(name))
 
 
-def with_named_encoders(settings: Settings) -> Settings:
-    """Return the settings with each reference to an encoder replaced by the encoder's name.
-
-    From then on this process finds the encoders by these names, which files and columns are called
-    by, and checkpoints where the settings say.
-
-    Raises:
-        UnknownNameError: There is no such encoder or method.
-        SettingsError: Two encoders have one name, or an option of one is unknown.
-        EncoderError: What a reference names cannot be read.
-    """
-    encoders.substitute(settings.encoder.checkpoints)
-    references: dict[str, str] = {}
-
-    def name_of(encoder: str) -> str:
-        name = encoders.adopt(encoder)
-        if ":" in encoder and references.setdefault(name, encoder) != encoder:
-            raise SettingsError(
-                f"{references[name]} and {encoder} are both named {name!r}: give one of them "
-                f"another name, as in {encoder.partition(':')[0]}:NAME=…"
-            )
-        return name
-
-    names = tuple(name_of(encoder) for encoder in settings.search.encoders)
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated:
-        raise SettingsError(f"search.encoders has {repeated!r} twice: leave one out")
-    methods = tuple(renamed(method, name_of) for method in settings.evaluation.methods)
-    base = settings.training.base
-    base = encoders.adopt(base) if encoders.has(base) else base
-    return settings.model_copy(
-        update={
-            "training": settings.training.model_copy(update={"base": base}),
-            "search": settings.search.model_copy(update={"encoders": names}),
-            "evaluation": settings.evaluation.model_copy(update={"methods": methods}),
-        }
-    )
-
-
-def check_comparison_input(
-    settings: Settings, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
-) -> None:
-    """Check the methods to compare, metrics, folders and files of runs.
-
-    Raises:
-        UnknownNameError: There is no such method or metric.
-        SourceError: A folder is not a benchmark, or a run is not there.
-        SettingsError: Two methods or runs have one name.
-        EncoderError: An encoder has no checkpoint here and is published nowhere.
-    """
-    methods = _checked_methods(settings)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
-    for folder in benchmarks:
-        check_folder(folder)
-    _check_runs(methods, runs)
-
-
-def check_estimate_input(
-    settings: Settings, paths: Sequence[Path], judged: Path | None = None
-) -> None:
-    """Check the methods and metrics of an estimate, and that its files are there.
-
-    Args:
-        settings: The settings.
-        paths: Training pairs and queries.
-        judged: The benchmark of judged queries.
-
-    Raises:
-        UnknownNameError: There is no such method or metric.
-        SettingsError: A method has no query vectors.
-        EncoderError: An encoder has no checkpoint here and is published nowhere.
-        SourceError: A path is not there, or the folder of judged queries is not a benchmark.
-    """
-    for method in encoders_to_estimate(settings):
-        check_checkpoint(method, settings.encoder)
-    for metric in settings.estimation.metrics:
-        measure_named(metric)
-    for path in paths:
-        _check_is_there(path)
-    if judged:
-        check_folder(judged)
-
-
-def check_training_input(
-    settings: Settings, bases: Sequence[str], data: Mapping[str, Path], test: Path | None
-) -> None:
-    """Check bases, recipe, methods to compare with, and that data and test are there.
-
-    Raises:
-        UnknownNameError: There is no such base, recipe or method.
-        EncoderError: A base has no checkpoint here and is published nowhere.
-        SettingsError: A base cannot be fine-tuned; the name is that of another method; there is no
-            data set, or its name is not fit for a file's.
-        SourceError: There is nothing at a path, or the test is no benchmark.
-    """
-    for base in bases:
-        _check_training(base, settings)
-    if settings.evaluation.methods:
-        _checked_methods(settings)
-    _check_data_names(data)
-    for path in data.values():
-        _check_is_there(path)
-    if test:
-        check_folder(test)
-
-
-def _check_training(base: str, settings: Settings) -> None:
-    recipe, name = settings.training.recipe, settings.training.name
+def _check_training(base: str, training: TrainingSettings, settings: EncoderSettings) -> None:
+    recipe, name = training.recipe, training.name
     if base not in models.names():
         if not encoders.has(base):
             raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
-        check_checkpoint(base, settings.encoder)
+        check_checkpoint(base, settings)
         check_trainable(base, encoders.get(base))
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
@@ -230,14 +214,14 @@ def _check_training(base: str, settings: Settings) -> None:
         raise SettingsError(f"--name {name} is that of another method: give another")
 
 
-def encoders_to_estimate(settings: Settings) -> list[str]:
+def encoders_to_estimate(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
     """Return the methods whose scores are estimated: those of the settings, else the encoders.
 
     Raises:
         UnknownNameError: There is no such method.
         SettingsError: A method has no query vectors, by which similar queries are found.
     """
-    methods = list(dict.fromkeys(settings.evaluation.methods or settings.search.encoders))
+    methods = list(dict.fromkeys(evaluation.methods or search.encoders))
     for method in methods:
         if not encoders.has(method):
             components(method)
@@ -283,29 +267,6 @@ def _check_path(path: Path) -> None:
         ) from None
 
 
-def check_study_data(settings: Settings, data: Mapping[str, Path]) -> None:
-    """Check the encoders and the data sets of a study of estimators.
-
-    Args:
-        settings: Of which search.encoders are studied.
-        data: Name of a data set → folder with its training and test pairs.
-
-    Raises:
-        UnknownNameError: There is no such encoder.
-        EncoderError: An encoder has no checkpoint here and is published nowhere.
-        SettingsError: There is no data set, or its name is not fit for a file's.
-        SourceError: A folder is missing, or has no training or no test pairs, or a split twice.
-    """
-    for encoder in settings.search.encoders:
-        check_checkpoint(encoder, settings.encoder)
-    _check_data_names(data)
-    for folder in data.values():
-        _check_path(folder)
-        split_path(folder, "train")
-        split_path(folder, "test")
-        find_split(folder, "valid")
-
-
 def _check_data_names(names: Collection[str]) -> None:
     """Refuse no data set, and one of a name that no file can have."""
     if not names:
@@ -331,3 +292,42 @@ def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
             raise SourceError(f"run {run} cannot be read: there is no such file")
         if not any(line.strip() for _, line in read_text_lines(run)):
             raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")
+
+
+def with_named_encoders(settings: Settings) -> Settings:
+    """Return the settings with each reference to an encoder replaced by the encoder's name.
+
+    From then on this process finds the encoders by these names, which files and columns are called
+    by, and checkpoints where the settings say.
+
+    Raises:
+        UnknownNameError: There is no such encoder or method.
+        SettingsError: Two encoders have one name, or an option of one is unknown.
+        EncoderError: What a reference names cannot be read.
+    """
+    encoders.substitute(settings.encoder.checkpoints)
+    references: dict[str, str] = {}
+
+    def name_of(encoder: str) -> str:
+        name = encoders.adopt(encoder)
+        if ":" in encoder and references.setdefault(name, encoder) != encoder:
+            raise SettingsError(
+                f"{references[name]} and {encoder} are both named {name!r}: give one of them "
+                f"another name, as in {encoder.partition(':')[0]}:NAME=…"
+            )
+        return name
+
+    names = tuple(name_of(encoder) for encoder in settings.search.encoders)
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated:
+        raise SettingsError(f"search.encoders has {repeated!r} twice: leave one out")
+    methods = tuple(renamed(method, name_of) for method in settings.evaluation.methods)
+    base = settings.training.base
+    base = encoders.adopt(base) if encoders.has(base) else base
+    return settings.model_copy(
+        update={
+            "training": settings.training.model_copy(update={"base": base}),
+            "search": settings.search.model_copy(update={"encoders": names}),
+            "evaluation": settings.evaluation.model_copy(update={"methods": methods}),
+        }
+    )

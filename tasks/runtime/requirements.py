@@ -1,16 +1,16 @@
 """What a preset needs and this machine lacks: files, checkpoints, the model's key."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import cast
 
 from agents import check_model
 from infra.errors import CosqaError
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.settings.presets import load_preset
-from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders import encoders
 from tasks.ranking.methods import components
 from tasks.runtime.input_checks import check_checkpoint, check_licences, openings
 
@@ -27,8 +27,18 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
         judging: Whether a language model is going to judge pairs.
     """
     published = load_preset(settings.preset).published if settings.preset else {}
+    checks: list[tuple[str, Callable[[], object]]] = [
+        (name, partial(check_licences, opening)) for name, opening in openings(settings.source)
+    ]
+    for name in _encoders(settings.search, settings.evaluation):
+        checks.append((name, partial(check_checkpoint, name, settings.encoder)))
+        if encoders.get(name).spec.is_api:
+            model = settings.encoder.of_api(encoders.get(name).spec.model)
+            checks.append((name, partial(check_model, model)))
+    if judging:
+        checks.append(("model", partial(check_model, settings.llm)))
     found = []
-    for name, check in _checks(settings, judging=judging):
+    for name, check in checks:
         try:
             check()
         except CosqaError as error:
@@ -37,12 +47,26 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
     return found
 
 
-def fetched_at_first_use(settings: Settings) -> list[str]:
-    """Return the hub's ids of the encoders whose checkpoints are yet to be fetched."""
-    given = [encoders.get(name).spec.revision for name in settings.encoder.checkpoints]
-    specs = [encoders.get(name).spec for name in _encoders(settings)]
+def fetched_at_first_use(
+    search: SearchSettings, evaluation: EvaluationSettings, checkpoints: Iterable[str]
+) -> list[str]:
+    """Return the hub's ids of the encoders whose checkpoints are yet to be fetched.
+
+    Args:
+        search: The encoders that find candidates.
+        evaluation: The methods.
+        checkpoints: The encoders whose checkpoints are given.
+    """
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - only where it is used
+
+    given = [encoders.get(name).spec.revision for name in checkpoints]
+    specs = [encoders.get(name).spec for name in _encoders(search, evaluation)]
     wanted = [
-        spec.model for spec in specs if spec.revision not in given and _is_to_be_fetched(spec)
+        spec.model
+        for spec in specs
+        if spec.revision not in given
+        and _HUB_COMMIT.fullmatch(spec.revision)
+        and try_to_load_from_cache(spec.model, "config.json", revision=spec.revision) is None
     ]
     return list(dict.fromkeys(wanted))
 
@@ -70,28 +94,7 @@ def _departs(value: object, preset: object) -> bool:
     return str(value).partition("=")[0] != str(preset)
 
 
-def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the name of each requirement and the call that raises where it is missing."""
-    for name, opening in openings(settings.source):
-        yield name, partial(check_licences, opening)
-    for name in _encoders(settings):
-        yield name, partial(check_checkpoint, name, settings.encoder)
-        if encoders.get(name).spec.is_api:
-            yield name, partial(check_model, settings.encoder.of_api(encoders.get(name).spec.model))
-    if judging:
-        yield "model", partial(check_model, settings.llm)
-
-
-def _encoders(settings: Settings) -> list[str]:
+def _encoders(search: SearchSettings, evaluation: EvaluationSettings) -> list[str]:
     """Return the encoders that candidates are found by and methods are made of."""
-    methods = (components(method) for method in settings.evaluation.methods)
-    names = dict.fromkeys(chain(settings.search.encoders, *methods))
+    names = dict.fromkeys(chain(search.encoders, *map(components, evaluation.methods)))
     return [name for name in names if encoders.has(name)]
-
-
-def _is_to_be_fetched(spec: EncoderSpec) -> bool:
-    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - only where it is used
-
-    if not _HUB_COMMIT.fullmatch(spec.revision):
-        return False
-    return try_to_load_from_cache(spec.model, "config.json", revision=spec.revision) is None

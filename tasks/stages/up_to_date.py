@@ -11,7 +11,7 @@ from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
-from tasks.stages.preflight import Ready, collected_source, recipe_of_agents
+from tasks.stages.preflight import Ready, check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, score_method
 
@@ -61,7 +61,8 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
 
 def _is_judged(source: CollectedSource, ready: Ready) -> bool:
     """Return whether the agents' recipe is in use, and takes no pair."""
-    run = AnnotationRun(source.search, recipe_of_agents(ready.settings), ready.settings)
+    recipe = check_agents(ready.settings, to_run=False)
+    run = AnnotationRun(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return False

@@ -16,10 +16,10 @@ from flows.estimate import estimate
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.query_files import read_query_texts
+from tasks.runtime.input_checks import EstimateNeeds
 from tasks.stages.estimate.inputs import EstimationInput
 from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.report import read_report
-from tasks.stages.preflight import check_estimate
 from tasks.stages.scoring import open_benchmark
 from tests.flows.estimation import (
     benchmark_of,
@@ -219,16 +219,16 @@ def test_a_method_without_query_vectors_is_refused(
     tmp_path: Path, method: str, message: str
 ) -> None:
     with pytest.raises((SettingsError, UnknownNameError), match=message):
-        check_estimate(settings_in(tmp_path, method), [])
+        EstimateNeeds([]).check(settings_in(tmp_path, method))
 
 
 def test_metrics_and_paths_are_checked_before_anything_is_read(world: Path) -> None:
     with pytest.raises(UnknownNameError, match="'MAP' cannot be estimated: MRR, "):
-        check_estimate(settings_in(world, metrics=["MAP"]), [])
+        EstimateNeeds([]).check(settings_in(world, metrics=["MAP"]))
     settings = settings_in(world)
     with pytest.raises(SourceError, match="absent cannot be read: there is no such file or folder"):
-        check_estimate(settings, [world / "train.jsonl", world / "absent"])
+        EstimateNeeds([world / "train.jsonl", world / "absent"]).check(settings)
     with pytest.raises(SourceError, match="is not a benchmark: it has neither"):
-        check_estimate(settings, [], world / "asked.jsonl")
+        EstimateNeeds([], world / "asked.jsonl").check(settings)
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         settings_in(world, k=0)

@@ -34,7 +34,8 @@ from infra.settings import (
     StoreSettings,
 )
 from tasks.benchmarks import write_benchmark
-from tasks.stages.preflight import check_annotators, check_comparison
+from tasks.runtime.input_checks import ComparisonNeeds
+from tasks.stages.preflight import check_annotators, check_inputs
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
 KEY = "sk-never-to-be-stored"
@@ -130,10 +131,11 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
     tmp_path: Path, block: str
 ) -> None:
     write_benchmark(toy(), tmp_path / "benchmark")
-    ready = check_comparison(settings_in(tmp_path, api_key_block=block), [tmp_path / "benchmark"])
+    needs = ComparisonNeeds([tmp_path / "benchmark"])
+    ready = check_inputs(settings_in(tmp_path, api_key_block=block), needs)
     assert ready.settings.llm.api_key == SecretStr(KEY)
     given = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("given"))
-    assert check_comparison(given, []).settings.llm.api_key == SecretStr("given")
+    assert check_inputs(given, needs).settings.llm.api_key == SecretStr("given")
 
 
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
@@ -161,4 +163,4 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
 @pytest.mark.usefixtures("prefect_server")
 def test_a_block_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no Secret block 'absent'"):
-        check_comparison(settings_in(tmp_path, api_key_block="absent"), [])
+        check_inputs(settings_in(tmp_path, api_key_block="absent"), ComparisonNeeds([]))

@@ -22,11 +22,11 @@ from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
 from tasks.sources import open_source, sources
+from tasks.stages.generate.write import verifying_settings
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
     check_annotators,
-    check_generation,
 )
 from tasks.stages.replay import Replay
 from tests.flows.published_files import standard_library, write_codesearchnet
@@ -435,7 +435,7 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     for check in (
         lambda: check_agents(settings),
-        lambda: check_generation(settings),
+        lambda: check_agents(verifying_settings(settings)),
         lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):

@@ -11,11 +11,11 @@ from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameEr
 from infra.settings import EncoderSettings, EvaluationSettings, SearchSettings, Settings
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import (
-    check_comparison_input,
-    check_estimate_input,
+    ComparisonNeeds,
+    EstimateNeeds,
+    KapeNeeds,
+    SourceNeeds,
     check_folder,
-    check_pipeline_input,
-    check_study_data,
     with_named_encoders,
 )
 from tests.fakes.checkpoints import make_checkpoint
@@ -78,19 +78,19 @@ def test_products_are_not_averaged_with_other_similarities(tmp_path: Path) -> No
     kape = f"checkpoint:kape={folder}?like=codexglue&dimension=16"
     both = settings(("minilm", kape))
     with pytest.raises(SettingsError, match=r"kape.* is compared by products.*FUSION=scaled"):
-        check_pipeline_input(both)
+        SourceNeeds().check(both)
     scaled = both.search.model_copy(update={"fusion": "scaled"})
-    check_pipeline_input(both.model_copy(update={"search": scaled}))
-    check_pipeline_input(settings((kape,)))
+    SourceNeeds().check(both.model_copy(update={"search": scaled}))
+    SourceNeeds().check(settings((kape,)))
 
 
 def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"\xff")
     (odd / "docs").mkdir(parents=True)
     checks: list[Callable[[], object]] = [
-        lambda: check_estimate_input(settings(("minilm",)), [odd]),
+        lambda: EstimateNeeds([odd]).check(settings(("minilm",))),
         lambda: check_folder(odd),
-        lambda: check_study_data(settings(("minilm",)), {"docs": odd / "docs"}),
+        lambda: KapeNeeds({"docs": odd / "docs"}).check(settings(("minilm",))),
     ]
     for check in checks:
         with pytest.raises(SourceError, match=r"udcff.*: the name is not UTF-8.* rename it"):
@@ -102,7 +102,7 @@ def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
     run = tmp_path / ("theirs.trec.gz" if content == "packed" else "theirs.trec")
     run.write_bytes(gzip.compress(b"\n") if content == "packed" else content.encode())
     with pytest.raises(SourceError, match=r"theirs\.trec.* has no results: lines of query Q0"):
-        check_comparison_input(settings(("minilm",)), [], [run])
+        ComparisonNeeds([], [run]).check(settings(("minilm",)))
 
 
 @pytest.mark.parametrize("method", ["codebert-search", "bm25+codebert-search"])
@@ -110,12 +110,8 @@ def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_star
     tmp_path: Path, method: str
 ) -> None:
     lacking = settings(("minilm",), ("bm25", method))
-    checks: list[Callable[[Settings], object]] = [
-        lambda chosen: check_comparison_input(chosen, []),
-        check_pipeline_input,
-    ]
     folders = EncoderSettings(checkpoints={"codebert-search": tmp_path})
-    for check in checks:
+    for needs in (ComparisonNeeds([]), SourceNeeds()):
         with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-            check(lacking)
-        check(lacking.model_copy(update={"encoder": folders}))
+            needs.check(lacking)
+        needs.check(lacking.model_copy(update={"encoder": folders}))

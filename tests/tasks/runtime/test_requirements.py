@@ -35,6 +35,10 @@ def chosen(**sections: Mapping[str, object]) -> Settings:
     return load_settings(sections, preset="cosqa-plus-v2")
 
 
+def fetched(settings: Settings) -> list[str]:
+    return fetched_at_first_use(settings.search, settings.evaluation, settings.encoder.checkpoints)
+
+
 def test_everything_that_is_missing_is_named_at_once_with_its_place() -> None:
     published = load_preset("cosqa-plus-v2").published
     found = missing_requirements(chosen())
@@ -69,14 +73,14 @@ def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
     encoders = ("unixcoder", "minilm")
     methods = ("lucene", "codet5p+minilm")
     given = chosen(search={"encoders": encoders}, evaluation={"methods": methods})
-    assert fetched_at_first_use(given) == [
+    assert fetched(given) == [
         "microsoft/unixcoder-base",
         "Salesforce/codet5p-110m-embedding",
     ]
-    asked = fetched_at_first_use(chosen())
+    asked = fetched(chosen())
     assert asked.count("intfloat/multilingual-e5-large") == 1  # with and without prefixes
     folders = {"unixcoder": "m/"}  # which stands in for unixcoder-collapsed
-    left = fetched_at_first_use(chosen(encoder={"checkpoints": folders}))
+    left = fetched(chosen(encoder={"checkpoints": folders}))
     assert left == [model for model in asked if model != "microsoft/unixcoder-base"]
 
 
