@@ -179,7 +179,7 @@ async def test_what_the_screener_claims_never_speaks_for_the_code(bench: Bench) 
     ("value", "error"),
     [
         ("numpy.complex(1)", "module 'numpy' has no attribute 'complex'"),
-        ("{}.iteritems()", "no attribute 'iteritems'"),
+        ("'x'.decode('hex')", "no attribute 'decode'"),
         ("dict({}.items() + {}.items())", "'dict_items' and 'dict_items'"),
     ],
 )
