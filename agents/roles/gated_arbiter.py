@@ -19,22 +19,10 @@ _NAME_OF = {
 _MEANING_OF = {
     RunOutcome.PASSED: "every assertion that was reached held.",
     RunOutcome.FAILED_ASSERTION: "the code gave another value than the test demands.",
-    RunOutcome.CODE_RAISED: (
-        "where the test demands a value the code raised an exception from its own lines, and "
-        "nothing that it needs was missing. That counts as much as a failed assertion."
-    ),
-    RunOutcome.SURROUNDINGS_MISSING: (
-        "a module, a name, a file, the network or an attribute of the object was not there. That "
-        "says nothing about what the code does where it is at home."
-    ),
-    RunOutcome.STOPPED: (
-        "the run came to a limit of time, memory or output, or broke off without a report. It "
-        "counts against the code only where reading it shows that it never ends."
-    ),
-    RunOutcome.TEST_AT_FAULT: (
-        "the test called the code wrongly or erred in its own lines. That says nothing about the "
-        "code."
-    ),
+    RunOutcome.CODE_RAISED: "it lacked nothing; that counts as much as a failed assertion.",
+    RunOutcome.SURROUNDINGS_MISSING: "a module, a name, a file or the network was not there.",
+    RunOutcome.STOPPED: "a limit was met; that counts only where reading shows that it never ends.",
+    RunOutcome.TEST_AT_FAULT: "the test called the code wrongly or erred in its own lines.",
 }
 _CONFIRMED = (
     "Two programs that were written independently, the second without sight of the code, both fail "

@@ -129,8 +129,8 @@ class Language(ABC):
         """Return mutants that return nothing, each with one that raises where that differs."""
         return ()
 
-    def replaced_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
-        """Return mutants that return another thing: who passes on all does not look at it."""
+    def unseen_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
+        """Return a mutant on which a program passes that does not look at what is returned."""
         return ()
 
     def filled_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default

@@ -26,6 +26,6 @@ class Python(Language):
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     emptied_of = staticmethod(emptying.emptied_of)
-    replaced_of = staticmethod(emptying.replaced_of)
+    unseen_of = staticmethod(emptying.unseen_of)
     filled_of = staticmethod(emptying.filled_of)
     control_of = staticmethod(control.control_of)

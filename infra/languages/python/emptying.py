@@ -86,6 +86,25 @@ def _cosqa_returned(function):
 """
 
 
+# Who looks at it cannot go on, whatever is caught.
+_UNSEEN = """
+def _cosqa_returned(function):
+    import functools, sys
+    def seen(*arguments, **named):
+        raise BaseException("what is returned is looked at")
+    names = {name for kind in (int, float, str, list, dict, set) for name in dir(kind)}
+    names |= {"__call__", "__next__", "__enter__", "__await__", "__del__"}
+    made = {"__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__del__"}
+    unseen = type("unseen", (), dict.fromkeys(names - made, seen))
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        value = function(*arguments, **named)
+        kept = value is None or sys._getframe(1).f_globals is globals()
+        return value if kept else unseen()
+    return call
+"""
+
+
 def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
     """Return mutants that return empty containers, each with one that raises where that differs.
 
@@ -100,11 +119,9 @@ def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
     return tuple(zip(made[::2], made[1::2], strict=True))
 
 
-def replaced_of(code: str) -> tuple[Mutant, ...]:
-    """Return mutants that return another thing in place of any value: None, then a bare object."""
-    values = ("(lambda value: None)", "(lambda value: value if value is None else object())")
-    texts = (_TEXT.format(emptied=emptied, tells=False) for emptied in values)
-    return _mutants(code, texts, "return x → return another thing")
+def unseen_of(code: str) -> tuple[Mutant, ...]:
+    """Return the mutant that returns what nobody can look at; none of code that is no Python 3."""
+    return _mutants(code, [_UNSEEN], "return x → return what nobody can look at")
 
 
 def filled_of(code: str) -> tuple[Mutant, ...]:

@@ -12,12 +12,13 @@ _FIXES = (
     "dict", "except", "exec", "filter", "has_key", "map", "ne", "numliterals", "print", "raise",
     "repr", "zip",
 )  # fmt: skip
+_LONGEST = 100_000  # characters that are read
 _OLD = re.compile(r"\.(?:iter(?:items|keys|values)|has_key)\(|\bcmp\s*=")
 
 
 def translated(code: str) -> str:
     """Return the code in Python 3, or as it is: where it is that already, or nobody can read it."""
-    if parse_or_none(code) and not _OLD.search(code):
+    if len(code) > _LONGEST or (parse_or_none(code) and not _OLD.search(code)):
         return code
     try:
         made = str(_tool().refactor_string(f"{code}\n", "code")).removesuffix("\n")

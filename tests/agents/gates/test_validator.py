@@ -351,7 +351,9 @@ EFFECTS = {
     "def f(x):\n    x.sort()\n    print(*x)\n    return x[:1]\n": [
         ("x = [2, 1]\n    f(x)\n    assert x == [1, 2]", False),
         ("x = [2, 1]\n    _ = f(x)\n    assert x == [1, 2]", False),
+        ("x = [2, 1]\n    assert f(x) is not None and x == [1, 2]", False),
         ("x = [2, 1]\n    assert len(f(x)) < 9 and x == [1, 2]", True),
+        ("x = [2]\n    try:\n        assert f(x) <= [2]\n    except TypeError: x = 1\n", True),
         ("x = [2, 1]\n    assert all(n == 1 for n in f(x) or []) and x == [1, 2]", True),
         ("x = [2, 1]\n    for got in f(x):\n        assert got == 1\n    assert x == [1, 2]", True),
     ],

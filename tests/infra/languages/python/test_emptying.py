@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from infra.languages.python.emptying import emptied_of
+from infra.languages.python.emptying import emptied_of, unseen_of
 
 HEAD = '''"""Documentation."""
 from __future__ import annotations
@@ -83,3 +83,21 @@ def test_methods_and_properties_return_nothing_too() -> None:
 
 def test_code_that_is_no_python_has_none() -> None:
     assert emptied_of("print 1") == ()
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "list(it)", "it == 1", "it + 1", "1 + it", "it.x", "bool(it)", "len(it)", "f'{it}'",
+        "it[0]", "1 in it", "isinstance(it, int)", "hash(it)", "it()", "next(it)", "it < 1",
+        "repr(it)", "float(it)", "sorted([it, it])",
+    ],
+)  # fmt: skip
+def test_what_nobody_can_look_at_stops_who_looks_whatever_is_caught(look: str) -> None:
+    space: dict[str, Any] = {"__name__": "target"}
+    exec(unseen_of("def f():\n    return [1]\ndef g():\n    return None")[0].code, space)
+    it = space["f"]()
+    assert it is not None
+    assert space["g"]() is None
+    with pytest.raises(BaseException, match="looked at"):
+        eval(look, {"it": it})
