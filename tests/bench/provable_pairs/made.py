@@ -56,12 +56,14 @@ def fill(place, files):
             with open(inner, "w", encoding="utf-8") as stream:
                 stream.write(content)
 def folder(files):
+    return os.path.join(placed({{"folder": files}}), "folder")
+def file(text, name):
+    return os.path.join(placed({{name: text}}), name)
+def placed(files):
     global root
     root = tempfile.mkdtemp()
     fill(root, files)
     return root
-def file(text, name):
-    return os.path.join(folder({{name: text}}), name)
 def gives(function, *arguments):
     before = dict(os.environ)
     for one in arguments:
