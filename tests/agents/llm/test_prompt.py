@@ -70,7 +70,7 @@ WITHOUT_GUIDELINE = {
 # Tokens that each pair pays for in `spec`, and those that some pay for.
 MOST_TOKENS = {
     "specifier": 380, "specified_screener": 340, "value_reader": 210, "claims_arbiter": 210,
-    "gated_arbiter": 200, "query_arbiter": 200, "gated_writer": 330, "blind_writer": 330,
+    "gated_arbiter": 200, "query_arbiter": 200, "gated_writer": 335, "blind_writer": 330,
     "fixer": 220,
 }  # fmt: skip
 EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up half of it or more"
