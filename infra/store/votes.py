@@ -1,4 +1,9 @@
-"""The table of votes that came from outside: people's, and the answers to gold questions."""
+"""The table of votes that came from outside: people's, and the answers to gold questions.
+
+To add a source of votes, write a file that reads it into `GivenVote`s with their places, and a
+caller that hands these to `record_votes`; `infra.store.annotations.record_pairs`
+stores pairs of no collection with them.
+"""
 
 from collections.abc import Iterable
 
