@@ -108,9 +108,9 @@ class Owner:
         ends, attempt.ends = attempt.ends, []
         return pickle.dumps(ends)
 
-    async def judged(self) -> int:
-        """Return how many pairs the attempts have judged that have not ended."""
-        return sum(attempt.judged for attempt in self._attempts.values())
+    async def at_work(self) -> tuple[int, int]:
+        """Return how many attempts have not ended, and how many pairs these have judged."""
+        return len(self._attempts), sum(attempt.judged for attempt in self._attempts.values())
 
     async def release(self, name: str) -> None:
         """Take back what an attempt has that has ended, however it ended."""
@@ -212,15 +212,15 @@ class JournalOwner:
             ray.get(self._actor.close.remote())
         self._actor.__ray_terminate__.remote()
 
-    def judged(self) -> int:
-        """Return how many pairs of shards at work are judged.
+    def at_work(self) -> tuple[int, int]:
+        """Return how many shards are at work, and how many pairs these have judged.
 
         Raises:
             WorkerLostError: The owner's process died.
         """
         with _explained():
-            number: int = ray.get(self._actor.judged.remote())
-        return number
+            numbers: tuple[int, int] = ray.get(self._actor.at_work.remote())
+        return numbers
 
     def release(self, attempt: str) -> None:
         """Take back the slots and reservations of an attempt that has ended, however it ended."""

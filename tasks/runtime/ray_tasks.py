@@ -99,15 +99,6 @@ class RayTasks(Generic[R]):
             with suppress(Exception):  # it had not begun
                 yield self._result_of(reference)
 
-    def is_at_work(self) -> bool:
-        """Return whether a run has begun; the others wait for room on the cluster."""
-        with get_client(sync_client=True) as client:
-            for future in self._running.values():
-                with suppress(ObjectNotFound):
-                    client.read_task_run(future.task_run_id)
-                    return True
-        return False
-
     def _result_of(self, reference: Any) -> R:  # noqa: ANN401 - Ray's
         """Return the result of a run that has ended, or raise its error."""
         future = self._running.pop(reference)

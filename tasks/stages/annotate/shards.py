@@ -207,7 +207,10 @@ class Coordinator:
             self._store()
         with self._ending():
             waiting = self._plan.pairs - self._submitted
-            self._watch.turn(waiting, self._submitted - self._watch.arrived, self._owner.judged)
+            self._watch.turn(waiting, self._submitted - self._watch.arrived, self._judged)
+
+    def _judged(self) -> int:
+        return self._owner.at_work()[1]
 
     def _take(self, judged: Judged) -> None:
         """Count what a shard has judged."""
@@ -243,12 +246,13 @@ class Coordinator:
         if time.monotonic() < self._look_at:
             return
         self._look_at = time.monotonic() + self._settings.ray.placement_timeout_s
-        if self._tasks and not self._tasks.is_at_work():
-            run_logger(__name__).warning(
-                "%s pairs wait for a worker, and none is at work: %s; end other work there or "
-                "start a node with room", f"{self._plan.pairs - self._watch.arrived:,}",
-                room_for(_asked()),
-            )  # fmt: skip
+        with self._ending():
+            if self._tasks and not self._owner.at_work()[0]:
+                run_logger(__name__).warning(
+                    "%s pairs wait for a worker, and none is at work: %s; end other work there or "
+                    "start a node with room", f"{self._plan.pairs - self._watch.arrived:,}",
+                    room_for(_asked()),
+                )  # fmt: skip
 
 
 @contextmanager

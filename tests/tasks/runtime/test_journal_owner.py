@@ -88,9 +88,9 @@ async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_pa
     here = Here(tmp_path)
     one, other = here.worker("a"), here.worker("b")
     await asyncio.gather(*(worker.count_judged() for worker in (one, one, other)))
-    assert await here.owner.judged() == 3
+    assert await here.owner.at_work() == (2, 3)
     await one.close()
-    assert await here.owner.judged() == 1
+    assert await here.owner.at_work() == (1, 1)
 
 
 async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:

@@ -81,11 +81,8 @@ class Tasks:
     def interrupt(self, _: float) -> Iterator[Judged]:
         yield self._work(self._waiting.pop(0))
 
-    def is_at_work(self) -> bool:
-        return False
-
-    def judged(self) -> int:
-        return 0
+    def at_work(self) -> tuple[int, int]:
+        return 0, 0
 
 
 class Run:
