@@ -41,7 +41,7 @@ PATIENCE = Retries(
     (Exception,),
     but=(BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError, WorkerLostError),
 )
-WIRE_S = 2.5
+WIRE_S = 2.0
 """How long an interrupted shard waits for replies on the wire."""
 
 _AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)

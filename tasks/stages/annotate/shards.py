@@ -152,7 +152,7 @@ class Coordinator:
                 self._submit(shards)
                 self._look_for_room()
         except (KeyboardInterrupt, TerminationSignal):
-            for judged in self._tasks.interrupt(WIRE_S):
+            for judged in self._tasks.interrupt(WIRE_S + _POLL_S):
                 self._unstored += judged.annotations
             self._store()
             raise
