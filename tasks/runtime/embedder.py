@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -20,9 +21,9 @@ _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its 
 _MOST_DEATHS = 3  # of one actor; Ray starts it again and sends it its batches again
 _MOST_ON_A_NODE = 8  # where no number of actors is set
 _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
-_ROUNDING = 1e-9
 
-Batches = Iterable[tuple[Kind, Sequence[str]]]
+Batch = tuple[Kind, Sequence[str]]
+_Calls = dict[Any, tuple[int, int | None]]
 
 
 class Embedder:
@@ -46,9 +47,6 @@ class Embedder:
         self._batch_size = batch_size
         self._gpus = gpus
 
-    def ready(self) -> None:
-        """Answer, which shows that the actor has been placed."""
-
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors."""
         if self._encoder is None:
@@ -69,42 +67,22 @@ class Node(NamedTuple):
 
 
 class Workers(NamedTuple):
-    """The actors to ask for.
-
-    Attributes:
-        number: How many.
-        cores: The cores of each: how many threads compute.
-        gpus: The share of a GPU of each; 0 where cores compute.
-    """
+    """How many actors to ask for, and the cores or the share of a GPU (else 0) of each."""
 
     number: int
     cores: int
     gpus: float
-
-    @property
-    def needs(self) -> str:
-        """What each needs of its node, in words."""
-        return f"{self.gpus:g} GPU" if self.gpus else f"{self.cores} cores"
-
-    def fit(self, node: Node) -> bool:
-        """Return whether one fits a node where nothing else runs."""
-        return node.gpus >= self.gpus if self.gpus else node.cores >= self.cores
 
 
 def workers_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> Workers:
     """Return the actors to ask for: as many as are set, or as the nodes have room for.
 
     If any node has a GPU, only GPUs compute: a core beside them would be the last to finish. Few
-    texts get few actors, since each loads the encoder first.
-
-    Args:
-        nodes: The cluster's live nodes.
-        texts: Number of texts to embed.
-        settings: Number of actors, and the share of a GPU for each.
+    texts get few actors, since each loads the encoder first. Those on GPUs share the cores too.
     """
     share = settings.gpu_share or float(any(node.gpus for node in nodes))
     if share:  # which is of one GPU
-        places = [int(node.gpus + _ROUNDING) * int(1 / share + _ROUNDING) for node in nodes]
+        places = [int(node.gpus) * int(round(1 / share, 6)) for node in nodes]
         room = sum(places)
     else:
         places = [node.cores for node in nodes]
@@ -120,7 +98,11 @@ def workers_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) ->
 
 
 def embed_batches(
-    encoder: str, batches: Batches, texts: int, settings: EncoderSettings, ray_settings: RaySettings
+    encoder: str,
+    batches: Iterable[Batch],
+    texts: int,
+    settings: EncoderSettings,
+    ray_settings: RaySettings,
 ) -> Iterator[tuple[int, Vectors]]:
     """Yield (number of the batch, its vectors) as actors finish them, in no fixed order.
 
@@ -140,140 +122,128 @@ def embed_batches(
         EncoderError: The encoder cannot be loaded, or failed.
         EncoderUnavailableError: An actor keeps dying, or none will ever find room.
     """
-    waiting = iter(batches)
+    waiting = enumerate(batches)
     if (first := next(waiting, None)) is None:
         return
-    pool = _Pool(encoder, texts, settings, ray_settings)
+    left = chain([first], waiting)
+    workers = workers_for(live_nodes(), texts, settings)
+    actors = _started(encoder, workers, settings.batch_size)
+    # Number of the actor and of the batch; the first call of each is answered once it is placed.
+    calls: _Calls = {actor.__ray_ready__.remote(): (of, None) for of, actor in actors.items()}
+    silent_s = 0.0
     try:
-        yield from pool.run(chain([first], waiting))
-    finally:
-        pool.close()
-
-
-class _Pool:
-    """The actors of one encoder, and their calls.
-
-    The first call of each is answered once it has been placed. One that has nothing more to do is
-    ended at once: its room may be what another, which Ray starts again, is waiting for.
-    """
-
-    def __init__(
-        self, encoder: str, texts: int, settings: EncoderSettings, ray_settings: RaySettings
-    ) -> None:
-        self._encoder = encoder
-        self._ray = ray_settings
-        self._workers = workers = workers_for(live_nodes(), texts, settings)
-        # Another process knows the registered names, but not those that stand for references.
-        known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
-        remote: Any = ray.remote(Embedder)
-        start = remote.options(
-            num_gpus=workers.gpus,
-            # Where no number of cores is named, Ray takes one for work on a GPU.
-            num_cpus=0 if workers.gpus else workers.cores,
-            scheduling_strategy="SPREAD",
-            max_restarts=_MOST_DEATHS,
-            max_task_retries=_MOST_DEATHS,
-        ).remote
-        self._actors: dict[int, Any] = {
-            number: start(known, workers.cores, settings.batch_size, workers.gpus)
-            for number in range(workers.number)
-        }
-        self._calls: dict[Any, tuple[int, int | None]] = {  # actor, number of the batch
-            actor.ready.remote(): (number, None) for number, actor in self._actors.items()
-        }
-
-    def run(self, batches: Batches) -> Iterator[tuple[int, Vectors]]:
-        """Yield (number, vectors) of the batches."""
-        waiting = enumerate(batches)
-        silent_s = 0.0
-        while self._calls:
-            with signals_as_raised():
-                ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=_POLL_S)
-            raise_if_stopped()
+        while calls:
+            ready = ended(list(calls))
             silent_s = 0.0 if ready else silent_s + _POLL_S
-            if silent_s >= self._ray.placement_timeout_s:
-                self._tell_of_room()
+            if silent_s >= ray_settings.placement_timeout_s:
+                _tell_of_room(encoder, workers, ray_settings)
                 silent_s = 0.0
             for reference in ready:
-                actor, number = self._calls.pop(reference)
-                vectors = self._result(reference)
-                self._send(actor, waiting)
+                actor, number = calls.pop(reference)
+                with _explained(encoder):
+                    vectors = ray.get(reference)
+                _send(actor, left, actors, calls)
                 if number is not None:
                     yield number, vectors
+    finally:
+        for handle in actors.values():
+            ray.kill(handle)
 
-    def close(self) -> None:
-        """End all actors."""
-        for actor in self._actors.values():
-            ray.kill(actor)
 
-    def _send(self, actor: int, waiting: Iterator[tuple[int, tuple[Kind, Sequence[str]]]]) -> None:
-        """Give an actor up to two batches; where none is left, end those with nothing to do."""
-        held = sum(owner == actor for owner, _ in self._calls.values())
-        for number, (kind, texts) in islice(waiting, _IN_FLIGHT - held):
-            reference = self._actors[actor].embed.remote(texts, kind)
-            self._calls[reference] = actor, number
-            held += 1
-        if held == _IN_FLIGHT:
-            return
-        self._calls = {ref: call for ref, call in self._calls.items() if call[1] is not None}
-        busy = {owner for owner, _ in self._calls.values()}
-        for idle in self._actors.keys() - busy:
-            ray.kill(self._actors.pop(idle))
+def _started(encoder: str, workers: Workers, batch_size: int) -> dict[int, Any]:
+    # Another process knows the registered names, but not those that stand for references.
+    known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
+    remote: Any = ray.remote(Embedder)
+    start = remote.options(
+        num_gpus=workers.gpus,
+        # Where no number of cores is named, Ray takes one for work on a GPU.
+        num_cpus=0 if workers.gpus else workers.cores,
+        scheduling_strategy="SPREAD",
+        max_restarts=_MOST_DEATHS,
+        max_task_retries=_MOST_DEATHS,
+    ).remote
+    arguments = known, workers.cores, batch_size, workers.gpus
+    return {number: start(*arguments) for number in range(workers.number)}
 
-    def _result(self, reference: Any) -> Vectors:  # noqa: ANN401 - Ray's own type is opaque
-        """Return the answer to a call; what `Embedder.ready` gives is nobody's vectors."""
-        try:
-            vectors: Vectors = ray.get(reference)
-        except RayTaskError as error:
-            raise self._failure(error) from error
-        except RayError as error:
-            raise self._death(error) from error
-        return vectors
 
-    def _tell_of_room(self) -> None:
-        """Say what the actors need, of which none has answered.
+def _send(
+    actor: int, left: Iterator[tuple[int, Batch]], actors: dict[int, Any], calls: _Calls
+) -> None:
+    """Give an actor up to two batches; where none is left, end those with nothing to do.
 
-        Raises:
-            EncoderUnavailableError: No node has so much, nor can any join.
-        """
-        free = ray.available_resources()  # type: ignore[no-untyped-call]
-        nodes = live_nodes()
-        said = (
-            f"no worker with encoder {self._encoder!r} has answered within "
-            f"{self._ray.placement_timeout_s:g} s: each needs {self._workers.needs} on one node, "
-            f"and {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs are free on "
-            f"{len(nodes)} nodes in all"
-        )
-        if self._ray.address or any(self._workers.fit(node) for node in nodes):
-            run_logger(__name__).warning("%s; end other work there or start a node", said)
-            return
-        raise EncoderUnavailableError(
-            f"{said}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
-            "COSQA_RAY__CPUS, COSQA_RAY__GPUS)"
-        )
+    The room of these may be what another, which Ray starts again, is waiting for.
+    """
+    held = sum(owner == actor for owner, _ in calls.values())
+    for number, (kind, texts) in islice(left, _IN_FLIGHT - held):
+        calls[actors[actor].embed.remote(texts, kind)] = actor, number
+        held += 1
+    if held < _IN_FLIGHT:
+        for unplaced in [call for call, (_, number) in calls.items() if number is None]:
+            del calls[unplaced]
+        for idle in actors.keys() - {owner for owner, _ in calls.values()}:
+            ray.kill(actors.pop(idle))
 
-    def _death(self, error: RayError) -> EncoderError:
-        """Return what to raise where an actor cannot start, or Ray has given it up."""
-        if getattr(error, "actor_init_failed", False):
-            return EncoderError(
-                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
-                "cluster needs this release of the project, with its packages, in Ray's Python"
-            )
-        cause = str(error).partition("\n")[0].rstrip(".")
-        return EncoderUnavailableError(
-            f"workers with encoder {self._encoder!r} keep dying: {cause}; what has been embedded "
-            "is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
-        )
 
-    def _failure(self, error: RayTaskError) -> CosqaError:
-        """Return what to raise where an encoder itself failed."""
+def _tell_of_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
+    """Say what the actors need, of which none has answered.
+
+    Raises:
+        EncoderUnavailableError: No node has so much, nor can any join.
+    """
+    free = ray.available_resources()  # type: ignore[no-untyped-call]
+    nodes = live_nodes()
+    needs = f"{workers.gpus:g} GPU" if workers.gpus else f"{workers.cores} cores"
+    said = (
+        f"no worker with encoder {encoder!r} has answered within {settings.placement_timeout_s:g} "
+        f"s: each needs {needs} on one node, and {free.get('CPU', 0):g} cores and "
+        f"{free.get('GPU', 0):g} GPUs are free on {len(nodes)} nodes in all"
+    )
+    fits = (n.gpus >= workers.gpus if workers.gpus else n.cores >= workers.cores for n in nodes)
+    if settings.address or any(fits):
+        run_logger(__name__).warning("%s; end other work there or start a node", said)
+        return
+    raise EncoderUnavailableError(
+        f"{said}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
+        "COSQA_RAY__CPUS, COSQA_RAY__GPUS)"
+    )
+
+
+@contextmanager
+def _explained(encoder: str) -> Iterator[None]:
+    """Turn the failure or the death of an actor into this project's error."""
+    try:
+        yield
+    except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
-            return error.cause
-        told = f"encoder {self._encoder!r} failed on a worker: {error}"
+            raise error.cause from error
+        told = f"encoder {encoder!r} failed on a worker: {error}"
         if "out of memory" in told:
             told += "\na smaller COSQA_ENCODER__BATCH_SIZE needs less memory, and a larger "
             told += "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
-        return EncoderError(told)
+        raise EncoderError(told) from error
+    except RayError as error:
+        if getattr(error, "actor_init_failed", False):
+            raise EncoderError(
+                f"a worker with encoder {encoder!r} cannot start: {error}\nevery node of the "
+                "cluster needs this release of the project, with its packages, in Ray's Python"
+            ) from error
+        cause = str(error).partition("\n")[0].rstrip(".")
+        raise EncoderUnavailableError(
+            f"workers with encoder {encoder!r} keep dying: {cause}; what has been embedded "
+            "is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
+        ) from error
+
+
+def ended(calls: list[Any]) -> list[Any]:
+    """Return the first call that has ended, nothing where none has within a second.
+
+    Raises:
+        KeyboardInterrupt: The run was stopped.
+    """
+    with signals_as_raised():
+        ready, _ = ray.wait(calls, num_returns=1, timeout=_POLL_S)
+    raise_if_stopped()
+    return ready
 
 
 def live_nodes() -> list[Node]:

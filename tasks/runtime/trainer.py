@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,34 +10,24 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import CosqaError, EncoderUnavailableError, TrainingError
-from infra.ray import signals_as_raised
-from tasks.runtime.embedder import live_nodes
-from tasks.runtime.progress import raise_if_stopped
+from tasks.runtime.embedder import ended, live_nodes
 from tasks.training.job import History, TrainingJob, TrainingProgress
-
-_POLL_S = 1.0  # between looks whether the run was stopped
 
 
 class _Worker:
-    """Trains a model in a process of its own.
+    """Trains a model in a process of its own."""
 
-    Args:
-        threads: Number of cores to use.
-        gpus: How many GPUs it holds; without one it sees none.
-    """
-
-    def __init__(self, threads: int, gpus: int) -> None:
-        if not gpus:
-            os.environ["CUDA_VISIBLE_DEVICES"] = ""
-        self._threads = threads
-
-    def train(self, job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
+    def train(
+        self, job: TrainingJob, folder: Path, threads: int, gpus: int
+    ) -> Iterator[TrainingProgress | History]:
         """Yield the progress, at the end the history; the model is saved in the folder then."""
+        if not gpus:  # Ray hides no GPU from work that asked for none
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
         from tasks.training.trainer import progress_of_training  # noqa: PLC0415
 
-        torch.set_num_threads(self._threads)
+        torch.set_num_threads(threads)
         yield from progress_of_training(job, folder)
 
 
@@ -57,9 +48,14 @@ def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | 
     gpus = int(any(node.gpus >= 1 for node in nodes))
     cores = max(node.cores for node in nodes)
     remote: Any = ray.remote(_Worker)
-    worker = remote.options(num_gpus=gpus, num_cpus=0 if gpus else cores).remote(cores, gpus)
+    worker = remote.options(num_gpus=gpus, num_cpus=0 if gpus else cores).remote()
+    train = worker.train.options(num_returns="streaming").remote
     try:
-        yield from _told(worker.train.options(num_returns="streaming").remote(job, folder))
+        stream = train(job, folder, cores, gpus)
+        with suppress(StopIteration):
+            while True:
+                if ended([stream]):
+                    yield ray.get(next(stream))
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
             raise error.cause from error
@@ -75,17 +71,3 @@ def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | 
         ) from error
     finally:
         ray.kill(worker)
-
-
-def _told(stream: Any) -> Iterator[TrainingProgress | History]:  # noqa: ANN401 - Ray's own type
-    """Yield what a worker tells; where it is silent, look whether the run was stopped."""
-    while True:
-        with signals_as_raised():
-            ready, _ = ray.wait([stream], timeout=_POLL_S)
-        raise_if_stopped()
-        if not ready:
-            continue
-        try:
-            yield ray.get(next(stream))
-        except StopIteration:
-            return

@@ -14,7 +14,7 @@ class FakeRay:
 
     Attributes:
         nodes_with: (cores, GPUs) of each node.
-        refused: What ``ready`` of each actor raises, None for nothing.
+        refused: What ``__ray_ready__`` of each actor raises, None for nothing.
         failed: What a batch raises, None for nothing.
         now: Seconds that were waited for, or that a test lets pass.
         is_up: Whether an actor, by its number, answers.
@@ -64,7 +64,7 @@ class FakeRay:
 
         return SimpleNamespace(
             number=number,
-            ready=SimpleNamespace(remote=lambda: Reference(number, self.refused)),
+            __ray_ready__=SimpleNamespace(remote=lambda: Reference(number, self.refused)),
             embed=SimpleNamespace(remote=embed),
         )
 
