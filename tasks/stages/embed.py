@@ -23,7 +23,7 @@ from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
-from tasks.runtime.vector_writer import ReadTexts, VectorWriter, adopt_files
+from tasks.runtime.vector_writer import ReadTexts, VectorWriter
 
 _FEW = 200  # texts that this process embeds before Ray would have started
 _one_at_a_time = Lock()  # here: loading a checkpoint sets what stages side by side share
@@ -103,7 +103,7 @@ def embed(
     names = ", ".join(collection.name for collection in collections)
     jobs = []
     for kind in KINDS:
-        find_files(work, kind)
+        forget_lost_files(work, kind)
         ids = _missing(database, collections, encoder, kind)
         get_run_logger().info("%s of %s to embed", counted(len(ids), PLURAL[kind]), names)
         jobs.append(Job(kind, ids, partial(vectors.load_texts, database, kind)))
@@ -112,23 +112,13 @@ def embed(
     return sum(len(job.ids) for job in jobs)
 
 
-def find_files(work: Embedding, kind: Kind) -> None:
-    """Make the store's record of an encoder's files agree with the folder that holds them.
-
-    Lost files are forgotten, so that their items are embedded again; files that a killed run wrote
-    and did not record are adopted.
-    """
-    logger = run_logger(__name__)
+def forget_lost_files(work: Embedding, kind: Kind) -> None:
+    """Forget files of an encoder that are gone, so that their items are embedded again."""
     lost = vectors.lost_files(work.database, work.spec.key, kind)
     for file in lost:
-        logger.warning("%s is missing: its items are embedded again", file)
+        run_logger(__name__).warning("%s is missing: its items are embedded again", file)
     if lost:
         vectors.delete_files(work.database, lost)
-    adopted, problems = adopt_files(work.database, work.spec, kind)
-    if adopted:
-        logger.info("%s files of a run that was cut short are used", f"{adopted:,}")
-    for problem in problems:
-        logger.warning("not used: %s", problem)
 
 
 def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, str]) -> None:

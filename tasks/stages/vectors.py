@@ -27,7 +27,7 @@ from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
 from tasks.search.pairs import Codes
-from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
+from tasks.stages.embed import Embedding, embed_texts, encoder_key, forget_lost_files
 
 
 class TextVectors:
@@ -70,7 +70,7 @@ class TextVectors:
             text_at: Returns the text at a position.
         """
         work = Embedding(self._database, encoder, self._settings, self._ray)
-        find_files(work, kind)
+        forget_lost_files(work, kind)
         key = encoder_key(encoder)
         places = vectors.locate(self._database, key, kind, ids)
         missing = np.flatnonzero(places.is_missing).tolist()

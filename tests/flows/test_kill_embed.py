@@ -114,7 +114,7 @@ def embedded(folder: Path) -> list[str]:
 def assert_complete(folder: Path) -> None:
     stored = stored_items(open_database(StoreSettings(folder=folder)))
     assert len(stored) == len(set(stored)) == TEXTS
-    # What a killed process had half written is hidden, and goes an hour later.
+    # What a killed process had half written is hidden.
     assert len(list((folder / "vectors").rglob("[!.]*.*"))) == CODES // SHARD + 1, "no part is left"
 
 

@@ -1,7 +1,5 @@
 """Laws of writing vectors: whole files of one size, whatever ends the run in between."""
 
-import os
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +13,7 @@ from infra.store import Database, open_database, vectors
 from infra.store.vectors import StoredVectors, write_vectors
 from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
-from tasks.runtime.vector_writer import VectorWriter, adopt_files, folder_of
+from tasks.runtime.vector_writer import VectorWriter
 from tests.fakes.small_disk import small_disk
 from tests.fakes.vectors import read_vectors
 
@@ -67,14 +65,12 @@ def test_a_run_that_is_killed_loses_nothing_and_leaves_the_same_files(
     database: Database, killed_after: list[int]
 ) -> None:
     computed = sum(embed(database, batches).computed for batches in killed_after)
-    # What was written and not recorded is adopted, as the stage does first.
-    adopt_files(database, SPEC, "code")
     assert computed + embed(database).computed == len(IDS)
     files = vectors.files_of(database, SPEC.key, "code")
     assert sorted(file.items for file in files) == [20, 40, 40]
     found = StoredVectors(database, SPEC.key, "code", "c").load(IDS)
     assert np.array_equal(found, vectors_of([TEXTS[item] for item in IDS]))
-    left = sorted(path.name for path in (database.settings.vectors / folder_of(SPEC)).iterdir())
+    left = list(database.settings.vectors.rglob("*.*"))
     assert len(left) == 3, left
 
 
@@ -124,7 +120,7 @@ def test_unusable_vectors_are_refused_by_the_encoders_and_the_texts_name(
 
 def test_vectors_that_are_compared_by_products_have_any_length_but_none(database: Database) -> None:
     spec = SPEC.model_copy(update={"similarity": "product"})
-    assert folder_of(spec) != folder_of(SPEC)
+    assert spec.key != SPEC.key
     writer = VectorWriter(database, spec, shard_size=40)
     _, texts = next(writer.batches("code", vectors.ids_of(IDS), read, 100))
     with pytest.raises(EncoderError, match="length 0 instead of a positive one"):
@@ -137,36 +133,29 @@ def test_vectors_that_are_compared_by_products_have_any_length_but_none(database
     assert np.allclose(np.linalg.norm(np.vstack(stored), axis=1), 7)
 
 
-def test_a_damaged_file_that_nobody_recorded_is_reported_and_not_used(database: Database) -> None:
-    embed(database)
-    folder = database.settings.vectors / folder_of(SPEC)
-    (folder / "code-damaged.arrow").write_bytes(b"ARROW1 and no more")
-    adopted, (problem,) = adopt_files(database, SPEC, "code")
-    assert adopted == 0
-    assert "code-damaged.arrow" in problem
-
-
 @pytest.mark.parametrize(
-    ("ids", "rows", "problem"),
+    ("ids", "rows"),
     [
-        (["x"], np.eye(1, 6), "6 dimensions instead of 4"),
-        (["x"], np.full((1, 4), np.nan), "1 vectors that are not of length 1"),
-        (["x", "x"], np.eye(2, 4), "2 vectors and other ids"),
+        ([], []),
+        (["x"], np.eye(1, 6)),
+        (["x"], np.full((1, 4), np.nan)),
+        (["x", "x"], np.eye(2, 4)),
     ],
+    ids=["damaged", "dimension", "NaN", "an id twice"],
 )
-def test_a_file_that_nobody_recorded_is_used_only_if_its_vectors_are_the_encoders(
-    database: Database, ids: list[str], rows: Vectors, problem: str
+def test_a_part_is_used_only_if_its_vectors_are_the_encoders(
+    database: Database, ids: list[str], rows: Vectors
 ) -> None:
-    folder = database.settings.vectors / folder_of(SPEC)
-    for place in ("code-x.arrow", "parts/code-x.arrow"):
-        write_vectors(folder / place, ids, rows)
-    adopted, (told,) = adopt_files(database, SPEC, "code")
-    assert adopted == 0
-    assert problem in told
+    part = database.settings.vectors / f"{SPEC.name}-{SPEC.key}" / "parts" / "code-x.arrow"
+    if ids:
+        write_vectors(part, ids, rows)
+    else:
+        part.parent.mkdir(parents=True)
+        part.write_bytes(b"ARROW1 and no more")
     writer = VectorWriter(database, SPEC, 40)
     read_all = lambda some: ["text 00"] * len(some)  # noqa: E731
     [(_, texts)] = writer.batches("code", vectors.ids_of(["x", "y"]), read_all, 2)
-    assert len(texts) == 2, "and neither as a part"
+    assert len(texts) == 2
 
 
 def test_nothing_to_embed_writes_nothing(database: Database) -> None:
@@ -174,16 +163,6 @@ def test_nothing_to_embed_writes_nothing(database: Database) -> None:
     assert list(writer.batches("code", vectors.ids_of([]), read, 0)) == []
     writer.finish()
     assert list(database.settings.vectors.rglob("*")) == []
-
-
-def test_what_a_killed_process_half_wrote_is_removed_when_it_is_old(database: Database) -> None:
-    embed(database, batches=2)
-    folder = database.settings.vectors / folder_of(SPEC) / "parts"
-    for name, age_s in (("old", 4_000), ("new", 0)):
-        (folder / f".code-{name}.arrow.7.partial").write_bytes(b"half")
-        os.utime(folder / f".code-{name}.arrow.7.partial", times=(time.time() - age_s,) * 2)
-    adopt_files(database, SPEC, "code")
-    assert [path.name for path in folder.glob(".*")] == [".code-new.arrow.7.partial"]
 
 
 @pytest.fixture
@@ -200,7 +179,6 @@ def test_a_run_goes_on_from_where_the_disk_was_full(small: Database) -> None:
     with pytest.raises(DiskFullError, match=rf"{small.settings.vectors}.*--store"):
         embed(small)
     ballast.unlink()
-    adopt_files(small, SPEC, "code")
     rest = embed(small).computed
     assert 0 < rest < len(IDS)
     found = StoredVectors(small, SPEC.key, "code", "c").load(IDS)
