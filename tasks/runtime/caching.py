@@ -148,13 +148,10 @@ VECTORS_AWAY = Retries((30, 60), ENCODER_AWAY)
 MODEL_AWAY = Retries(
     (5, 60, *[300] * 12),
     (
-        ModelUnavailableError,
-        WorkerLostError,
-        EngineUnavailableError,
-        BoxLostError,
+        ModelUnavailableError, WorkerLostError, EngineUnavailableError, BoxLostError,
         StoreLockedError,
     ),
-)
+)  # fmt: skip
 
 
 def stage(
@@ -201,7 +198,7 @@ def is_done(done: Task[..., Any], **inputs: object) -> bool:
 class _NoLinks(dict[int, tuple[State[Any], RunType, Any]]):
     """Results by whose identity Prefect would draw arrows: it keeps none."""
 
-    def __setitem__(self, key: int, linked: tuple[State[Any], RunType, Any]) -> None:
+    def __setitem__(self, *_: object) -> None:
         """Keep nothing."""
 
 

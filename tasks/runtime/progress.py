@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
+from typing import cast
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -65,18 +66,16 @@ class Bar:
             return
         per_cent = min(100.0, 100.0 * part / max(whole, 1e-9))
         try:
-            self._put(per_cent, description)
+            if self._artifact:
+                update_progress_artifact(self._artifact, progress=per_cent, description=description)
+            else:
+                made = create_progress_artifact(
+                    progress=per_cent, key=self._key, description=description
+                )
+                self._artifact = cast("UUID", made)  # a coroutine only under an event loop
         except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
             self._silent_until = time.monotonic() + _SECONDS_AFTER_A_FAILURE
             get_run_logger().warning("Prefect's server does not take the progress: %s", error)
-
-    def _put(self, per_cent: float, description: str) -> None:
-        if self._artifact is not None:
-            update_progress_artifact(self._artifact, progress=per_cent, description=description)
-            return
-        made = create_progress_artifact(progress=per_cent, key=self._key, description=description)
-        assert isinstance(made, UUID)  # noqa: S101 - a coroutine only under an event loop
-        self._artifact = made
 
 
 @dataclass
@@ -132,12 +131,12 @@ class Progress:
         """Log the progress and update the bar, with the estimated time left."""
         self._reported = time.monotonic()
         per_minute, minutes_left = self._pace()
+        noted = f"{self.what} ({self.note})" if self.note else self.what
         counted = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
         left = f", about {duration(60 * minutes_left)} left" if minutes_left and not at_end else ""
-        get_run_logger().info("%s %s, %s%s", counted, self._noted(), pace(per_minute), left)
-        if self.total is None or self.bar is None:
-            return
-        self.bar.show(self.done, self.total, self._noted(), at_end=at_end)
+        get_run_logger().info("%s %s, %s%s", counted, noted, pace(per_minute), left)
+        if self.bar and self.total is not None:
+            self.bar.show(self.done, self.total, noted, at_end=at_end)
 
     def _pace(self) -> tuple[float, float | None]:
         """Return items a minute, and the minutes left at that pace; None where nothing tells.
@@ -178,36 +177,18 @@ class Progress:
             )
             write_state(store, state)
 
-    def _noted(self) -> str:
-        return f"{self.what} ({self.note})" if self.note else self.what
-
 
 @contextmanager
-def progress(key: str, what: str, total: int) -> Iterator[Progress]:
-    """Yield a `Progress` with its artifact; report the last state at the end, also after an error.
+def progress(key: str, what: str, total: int | None) -> Iterator[Progress]:
+    """Yield a `Progress`; report the last state at the end, also after an error.
 
     Args:
         key: The artifact's key: lower-case letters, digits and dashes.
         what: What is counted, in the plural.
-        total: Number of items.
+        total: Number of items; None where only the end will tell, which makes no artifact.
     """
-    with _at_work(Progress(what, total, Bar(key, what), key)) as counter:
-        yield counter
-
-
-@contextmanager
-def open_ended_progress(what: str) -> Iterator[Progress]:
-    """Yield a `Progress` of a total that only the end will tell; it writes to the log.
-
-    Args:
-        what: What is counted, in the plural.
-    """
-    with _at_work(Progress(what, total=None, bar=None)) as counter:
-        yield counter
-
-
-@contextmanager
-def _at_work(counter: Progress) -> Iterator[Progress]:
+    bar = None if total is None else Bar(key, what)
+    counter = Progress(what, total, bar, key)
     counter.write_state()
     error = ""
     try:

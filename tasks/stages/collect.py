@@ -15,7 +15,7 @@ from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Retries, stage
-from tasks.runtime.progress import open_ended_progress
+from tasks.runtime.progress import progress
 from tasks.sources import Part, open_source
 
 _LOOK_S = 3.0
@@ -79,7 +79,7 @@ def collect_source(
     started = time.monotonic()
     contents = open_source(source).read()
     main = next(iter(contents))
-    with open_ended_progress(f"items read from {source.title}") as bar:
+    with progress("collect", f"items read from {source.title}", None) as bar:
         corpus.replace_collections(database, fingerprint, contents, main, bar.advance, stamp)
     stored = corpus.collections_of(database, fingerprint)
     for collection in stored:

@@ -64,14 +64,15 @@ def test_the_state_of_a_stage_stands_beside_the_store_while_it_works_and_at_its_
     monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
     store = StoreSettings(folder=tmp_path)
     monkeypatch.setattr(progress, "_store", ContextVar("here", default=store))
-    with progress.open_ended_progress("items read") as bar:
+    with progress.progress("collect", "items read", None) as bar:
         assert not stored(store).is_ended
         monkeypatch.setattr(progress, "_SECONDS_BETWEEN_STATES", 0.0)
         bar.advance(3)
         assert (stored(store).done, stored(store).what) == (3, "items read")
+        assert stored(store).stage == "collect"
     assert stored(store).is_ended
     assert not stored(store).error
-    with pytest.raises(StoreLockedError), progress.open_ended_progress("items read"):
+    with pytest.raises(StoreLockedError), progress.progress("collect", "items read", None):
         raise StoreLockedError("held by another")
     assert stored(store).error == "held by another"
 
