@@ -46,5 +46,5 @@ def estimate(
         for method in methods
     ]  # fmt: skip
     return write_estimate(
-        database, inputs, results_of(estimated), chosen, benchmark, wait_for=estimated
+        database, inputs, results_of(estimated), chosen.publish, benchmark, wait_for=estimated
     )

@@ -24,9 +24,10 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Pat
         files: Further files that figures are computed from.
     """
     ready = check_ready(settings)
-    database, chosen = ready.database, with_study_metrics(ready.settings)
+    evaluation = with_study_metrics(ready.settings.evaluation)
+    database, chosen = ready.database, ready.settings.model_copy(update={"evaluation": evaluation})
     source = collected_source(ready)
-    published = studied_benchmark(database, source, chosen)
+    published = studied_benchmark(database, source, chosen.publish)
     scored = score_methods(database, OpenBenchmark(published), chosen) if published else []
     results_of(scored)
     overlaps, compared = overlaps_of(database, source, chosen.search)

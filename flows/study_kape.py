@@ -24,8 +24,9 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
     """
     ready = check_inputs(settings, KapeNeeds(data))
     opened = [StudyData(name, folder) for name, folder in data.items()]
+    encoder, ray = ready.settings.encoder, ready.settings.ray
     studied = [
-        study_method.submit(ready.database, each, method, ready.settings)
+        study_method.submit(ready.database, each, method, encoder, ray)
         for each in opened
         for method in ready.settings.search.encoders
     ]

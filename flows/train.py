@@ -46,7 +46,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     ]
     runs = results_of(scored)
     board = write_leaderboard(database, benchmark, runs, chosen, wait_for=scored, return_state=True)
-    write_training(trained, benchmark, runs, chosen, wait_for=[board])
+    write_training(trained, benchmark, runs, chosen.evaluation, wait_for=[board])
     return WrittenTraining(
         encoder=trained,
         page=trained.folder / PAGE,

@@ -8,7 +8,7 @@ from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Generate, Pipeline
 from flows.runtime.prefect_server import flow_result, flow_state
 from infra.errors import CosqaError
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
@@ -46,7 +46,8 @@ def run(options: Pipeline) -> None:
     if options.plan:
         print_plan(options.settings)
     elif options.replay:
-        print_replay(options.settings)
+        for made in replay(options.settings):
+            say(f"{made.model}, recipe {made.recipe_id}: {_summary(made)}")
     else:
         run_flow(options)
         _remember(options)
@@ -135,12 +136,6 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     print_block(scores_table(benchmark), title=about, rest=report)
 
 
-def print_replay(settings: Settings) -> None:
-    """Make the labels of the settings' recipe again and print what came of each round."""
-    for result in replay(settings):
-        say(f"{result.model}, recipe {result.recipe_id}: {_summary(result)}")
-
-
 def _summary(result: Replay) -> str:
     left_out = "".join(f"; {number:,} left out: {why}" for why, number in result.left_out.items())
     if not result.pairs:
@@ -187,21 +182,29 @@ def print_plan(settings: Settings) -> None:
 
 def generate(options: Generate) -> None:
     """Do what the options say, and print what came of it."""
+    settings = options.settings
     if options.confirmed:
-        _read_back(options.confirmed, options.settings)
+        _read_back(options.confirmed, settings.store)
         return
     if options.dry_run:
-        _print_answers_plan(options.settings)
+        plan, tries = _answers_plan(settings), settings.generation.max_tries
+        say(_state(plan))
+        say(
+            f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
+            f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
+            f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits "
+            "the cost."
+        )
         return
-    if not needs_server(options.settings.llm, options.settings.encoder):
-        check_agents(verifying_settings(options.settings))
+    if not needs_server(settings.llm, settings.encoder):
+        check_agents(verifying_settings(settings))
     found = flow_result("generate", options)
     if found.verified or found.refused or found.failed:
         say(
             f"{counted(found.verified, 'answers')} verified, {found.refused:,} refused by the "
             f"agents; {counted(found.failed, 'queries')} not answered for now."
         )
-    say(_state(_answers_plan(options.settings)))
+    say(_state(_answers_plan(settings)))
     if found.sheet:
         say(
             f"sheet: {found.sheet}\nWrite your name, and 1 or 0 for each answer; change its code "
@@ -214,18 +217,6 @@ def _answers_plan(settings: Settings) -> GenerationPlan:
     return plan_generation(ready.database, collected_source(ready), ready.settings)
 
 
-def _print_answers_plan(settings: Settings) -> None:
-    plan = _answers_plan(settings)
-    tries = settings.generation.max_tries
-    say(_state(plan))
-    say(
-        f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
-        f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
-        f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits the "
-        "cost."
-    )
-
-
 def _state(plan: GenerationPlan) -> str:
     return (
         f"{plan.collection} has {counted(plan.without_match, 'queries')} without a match: "
@@ -234,8 +225,8 @@ def _state(plan: GenerationPlan) -> str:
     )
 
 
-def _read_back(sheet: Path, settings: Settings) -> None:
-    found = confirm(open_database(settings.store), sheet)
+def _read_back(sheet: Path, store: StoreSettings) -> None:
+    found = confirm(open_database(store), sheet)
     say(
         f"{counted(found.confirmed, 'answers')} confirmed, {found.edited:,} confirmed as changed, "
         f"{found.refused:,} refused."

@@ -7,7 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from infra.outputs import write_outputs
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, Settings
 from tasks.benchmarks import qrels_of
 from tasks.reports.diff import (
     Difference,
@@ -59,8 +59,8 @@ def compare_versions(
         DiskFullError: The disk is full; an older comparison is as it was.
     """
     change = difference(before.content, after.content)
-    first, old_values = _leaderboard(before, old, settings)
-    second, new_values = _leaderboard(after, new, settings)
+    first, old_values = _leaderboard(before, old, settings.evaluation)
+    second, new_values = _leaderboard(after, new, settings.evaluation)
     changes = score_changes(first, second, old_values, new_values)
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
@@ -80,7 +80,7 @@ def compare_versions(
 
 
 def _leaderboard(
-    benchmark: OpenBenchmark, runs: Sequence[Run], settings: Settings
+    benchmark: OpenBenchmark, runs: Sequence[Run], settings: EvaluationSettings
 ) -> tuple[Leaderboard, Values]:
     qrels = qrels_of(benchmark.content.labels)
     rankings = read_rankings(benchmark, runs)

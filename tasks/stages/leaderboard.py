@@ -11,7 +11,7 @@ from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, Settings
 from infra.store import Database
 from infra.store.evidence import decide_labels
 from tasks.benchmarks import qrels_of
@@ -79,13 +79,13 @@ def write_leaderboard(
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
-    board, scores = compared_methods(benchmark, rankings, qrels, settings)
+    board, scores = compared_methods(benchmark, rankings, qrels, settings.evaluation)
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
         new = _annotated_qrels(database, judged)
         merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
-        after, _ = compared_methods(benchmark, rankings, merged, settings)
+        after, _ = compared_methods(benchmark, rankings, merged, settings.evaluation)
     folder = leaderboard_folder(benchmark.published, settings.publish)
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
     files = {
@@ -127,7 +127,10 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
 
 
 def compared_methods(
-    benchmark: OpenBenchmark, rankings: Mapping[str, Rankings], qrels: Qrels, settings: Settings
+    benchmark: OpenBenchmark,
+    rankings: Mapping[str, Rankings],
+    qrels: Qrels,
+    settings: EvaluationSettings,
 ) -> tuple[Leaderboard, list[MethodScores]]:
     """Return the table of methods, and each method's scores for each query.
 
@@ -137,7 +140,7 @@ def compared_methods(
         qrels: The benchmark's qrels, or those with new annotations.
         settings: The metrics and the length of rankings.
     """
-    metrics = settings.evaluation.metrics or METRICS
+    metrics = settings.metrics or METRICS
     recall = (f"Recall@{depth}" for depth in RECALL_DEPTHS)
     names = tuple(dict.fromkeys([*metrics, *recall]))
     scores = [
@@ -148,10 +151,8 @@ def compared_methods(
         )
         for method, ranked in rankings.items()
     ]
-    depth = settings.evaluation.depth
-    return build_leaderboard(
-        benchmark.content, benchmark.benchmark_id, scores, metrics, depth
-    ), scores
+    content, identity = benchmark.content, benchmark.benchmark_id
+    return build_leaderboard(content, identity, scores, metrics, settings.depth), scores
 
 
 def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:

@@ -11,7 +11,7 @@ from infra.identity import digest
 from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.store import Database, annotations, benchmarks, corpus, figures, vectors
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
@@ -76,7 +76,7 @@ def write_page(
 ) -> tuple[WrittenReport, ReportData]:
     """Write the report into the folder of benchmarks unless it is there; return it and its data."""
     with database.kept_open():
-        data = gather_report(database, source, published, settings)
+        data = gather_report(database, source, published, settings.search, settings.evaluation)
     file = settings.publish.folder.resolve() / "report.html"
     program = program_digest(("tasks.reports",), ("jinja2", "pygments"))
     shown = data.model_dump_json(exclude={"generated_at"})
@@ -87,21 +87,23 @@ def write_page(
 
 
 def gather_report(
-    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
+    database: Database,
+    source: CollectedSource,
+    published: Sequence[Published],
+    searched: SearchSettings,
+    evaluation: EvaluationSettings,
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
     main, search = source.main, source.search
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
-    similarities = figures.similarities(
-        database, search.search_id, main.name, settings.search.encoders
-    )
+    similarities = figures.similarities(database, search.search_id, main.name, searched.encoders)
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        benchmarks=tuple(_scores(database, item, settings) for item in published),
+        benchmarks=tuple(_scores(database, item, searched, evaluation) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
-        vectors=_vectors(database, source.collections, settings),
+        vectors=_vectors(database, source.collections, searched.encoders),
         candidates=len(similarities[0]),
         similarities=_histograms(*similarities),
         agents=_agents(database, current) if current else None,
@@ -115,9 +117,11 @@ def gather_report(
     )
 
 
-def _scores(database: Database, published: Published, settings: Settings) -> BenchmarkScores:
-    methods = chosen_methods(settings.evaluation, settings.search)
-    keys = [method_key(method, settings) for method in methods]
+def _scores(
+    database: Database, published: Published, search: SearchSettings, evaluation: EvaluationSettings
+) -> BenchmarkScores:
+    methods = chosen_methods(evaluation, search)
+    keys = [method_key(method, evaluation.depth) for method in methods]
     means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
     manifest = read_manifest(Path(published.folder))
     return BenchmarkScores(
@@ -125,7 +129,7 @@ def _scores(database: Database, published: Published, settings: Settings) -> Ben
         label_origin=published.label_origin,
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=manifest.counts["codes"],  # which may be fewer than were collected
-        depth=settings.evaluation.depth,
+        depth=evaluation.depth,
         methods=means,
     )
 
@@ -143,7 +147,7 @@ def _counts(database: Database, collection: StoredCollection) -> CollectionCount
 
 
 def _vectors(
-    database: Database, collections: Sequence[StoredCollection], settings: Settings
+    database: Database, collections: Sequence[StoredCollection], encoders: Sequence[str]
 ) -> dict[str, int]:
     return {
         encoder: sum(
@@ -151,7 +155,7 @@ def _vectors(
             for collection in collections
             for kind in KINDS
         )
-        for encoder in settings.search.encoders
+        for encoder in encoders
     }
 
 

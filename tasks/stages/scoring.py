@@ -16,7 +16,7 @@ from infra.errors import SourceError
 from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
-from infra.settings import PublishSettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings, Settings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
@@ -131,9 +131,9 @@ def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
     return settings.folder.resolve() / "leaderboards" / name
 
 
-def method_key(method: str, settings: Settings) -> str:
+def method_key(method: str, depth: int) -> str:
     """Return the digest of a method with its weights and its depth."""
-    return mark("scores", identity(method), str(settings.evaluation.depth))
+    return mark("scores", identity(method), str(depth))
 
 
 def _run_folder(database: Database, published: Published, settings: PublishSettings) -> Path:
@@ -151,9 +151,8 @@ def _stored_evaluation(
     database: Database, published: Published, method: str, settings: Settings
 ) -> Evaluation | None:
     """Return a method's stored evaluation if its run exists, else None."""
-    key = method_key(method, settings)
-    file = run_file(_run_folder(database, published, settings.publish), method)
-    tag = run_tag(file)
+    key = method_key(method, settings.evaluation.depth)
+    tag = run_tag(run_file(_run_folder(database, published, settings.publish), method))
     found_nothing = tag == "" and not _has_scored(database, published, key)  # else lines were lost
     if tag != _tag(method, key) and not found_nothing:
         return None
@@ -165,11 +164,13 @@ def _has_scored(database: Database, published: Published, key: str) -> bool:
     return any(value for by_metric in means.values() for value in by_metric.values())
 
 
-def _computed_metrics(settings: Settings) -> list[str]:
-    return list(dict.fromkeys([*_METRICS, *settings.evaluation.metrics]))
+def _computed_metrics(settings: EvaluationSettings) -> list[str]:
+    return list(dict.fromkeys([*_METRICS, *settings.metrics]))
 
 
-def _missing_metrics(database: Database, evaluation: Evaluation, settings: Settings) -> list[str]:
+def _missing_metrics(
+    database: Database, evaluation: Evaluation, settings: EvaluationSettings
+) -> list[str]:
     """Return the metrics that a stored evaluation lacks; none if no query has a relevant code."""
     stored = benchmarks.scored_metrics(database, evaluation.benchmark_id, evaluation.method_key)
     return [name for name in _computed_metrics(settings) if stored and name not in stored]
@@ -178,13 +179,15 @@ def _missing_metrics(database: Database, evaluation: Evaluation, settings: Setti
 def _is_scored(p: Parameters) -> bool:
     with p.database.kept_open():
         evaluation = _stored_evaluation(p.database, p.benchmark.published, p.method, p.settings)
-        return evaluation is not None and not _missing_metrics(p.database, evaluation, p.settings)
+        wanted = p.settings.evaluation
+        return evaluation is not None and not _missing_metrics(p.database, evaluation, wanted)
 
 
 def _scoring_key(p: Parameters) -> str:
-    metrics = digest_of_set(_computed_metrics(p.settings))
+    metrics = digest_of_set(_computed_metrics(p.settings.evaluation))
     folder = _run_folder(p.database, p.benchmark.published, p.settings.publish)
-    run = digest(p.benchmark.benchmark_id, method_key(p.method, p.settings), str(folder))
+    key = method_key(p.method, p.settings.evaluation.depth)
+    run = digest(p.benchmark.benchmark_id, key, str(folder))
     return digest("evaluate", p.database.store_id, run, metrics)
 
 
@@ -208,10 +211,10 @@ def score_method(
     file = run_file(_run_folder(database, published, settings.publish), method)
     evaluation = _stored_evaluation(database, published, method, settings)
     if evaluation:
-        missing = _missing_metrics(database, evaluation, settings)
+        missing = _missing_metrics(database, evaluation, settings.evaluation)
     else:
         evaluation, rankings = _rank(database, benchmark, method, settings)
-        missing = _computed_metrics(settings)
+        missing = _computed_metrics(settings.evaluation)
     if missing:
         qrels = QrelsTable.of_labels(benchmark.content.labels)
         scores = evaluate(rankings or read_run(file), qrels, missing)
@@ -223,7 +226,8 @@ def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> tuple[Evaluation, Rankings]:
     """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
-    published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
+    published, content = benchmark.published, benchmark.content
+    key = method_key(method, settings.evaluation.depth)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)

@@ -20,7 +20,7 @@ from infra.identity import digest
 from infra.locks import locked
 from infra.ray import ensure_ray
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, PublishSettings, RaySettings, Settings
 from infra.settings.training import TrainingSettings
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
@@ -187,8 +187,8 @@ class WrittenTraining(Record):
     leaderboard: Path
 
 
-def _folder(inputs: TrainingInput, settings: Settings) -> Path:
-    return settings.publish.folder.resolve() / "encoders" / inputs.name
+def _folder(inputs: TrainingInput, settings: PublishSettings) -> Path:
+    return settings.folder.resolve() / "encoders" / inputs.name
 
 
 def _is_trained(inputs: TrainingInput, folder: Path) -> bool:
@@ -197,7 +197,7 @@ def _is_trained(inputs: TrainingInput, folder: Path) -> bool:
 
 
 def _is_done(p: Parameters) -> bool:
-    folder = _folder(p.inputs, p.settings)
+    folder = _folder(p.inputs, p.settings.publish)
     return _is_trained(p.inputs, folder) and read_training(folder).tested == p.inputs.tested
 
 
@@ -209,7 +209,7 @@ def _is_done(p: Parameters) -> bool:
         p.database.store_id,
         p.inputs.identity,
         p.inputs.tested,
-        str(_folder(p.inputs, p.settings)),
+        str(_folder(p.inputs, p.settings.publish)),
     ),
     is_valid=_is_done,
     retries=VECTORS_AWAY,
@@ -226,7 +226,7 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
         TrainingError: The weights are no numbers any more.
         DiskFullError: The disk is full; the last checkpoint is whole.
     """
-    folder = _folder(inputs, settings)
+    folder = _folder(inputs, settings.publish)
     is_trained = _is_trained(inputs, folder)
     if folder.exists() and not is_trained:
         raise SettingsError(
@@ -239,7 +239,7 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
             if is_trained:
                 _keep(inputs, folder, folder, read_training(folder).history)
             else:
-                history = _trained(inputs, work, settings)
+                history = _trained(inputs, work, settings.ray)
                 _keep(inputs, work / _MODEL, folder, history)
                 shutil.rmtree(work)
     except BlockingIOError:
@@ -250,7 +250,7 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
     return TrainedEncoder(name=folder.name, folder=folder)
 
 
-def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
+def _trained(inputs: TrainingInput, work: Path, settings: RaySettings) -> History:
     """Train by steps that the log and the Prefect UI show; the model lies in the work folder."""
     data, recipe, logger = inputs.data, inputs.recipe, get_run_logger()
     logger.info("%s", sizes_of(data))
@@ -259,7 +259,7 @@ def _trained(inputs: TrainingInput, work: Path, settings: Settings) -> History:
     model.mkdir(parents=True)
     job = TrainingJob(inputs.base, recipe, data.train, data.dev, work)
     steps = -(-len(data.train) // recipe.batch_size) * recipe.epochs
-    ensure_ray(settings.ray)
+    ensure_ray(settings)
     with progress(artifact_key("train", inputs.name), "training steps", steps) as bar:
         for told in train_on_ray(job, model):
             if isinstance(told, History):
@@ -321,7 +321,10 @@ def sizes_of(data: TrainingData) -> str:
 
 @stage("write-training", "report on {trained.name}")
 def write_training(
-    trained: TrainedEncoder, benchmark: OpenBenchmark, runs: list[Run], settings: Settings
+    trained: TrainedEncoder,
+    benchmark: OpenBenchmark,
+    runs: list[Run],
+    settings: EvaluationSettings,
 ) -> TrainingReport:
     """Write the report beside the encoder: what it was trained by, curves, gains with intervals.
 

@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import digest
 from infra.markdown import markdown_text
-from infra.settings import Settings
+from infra.settings import PublishSettings
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
 from tasks.benchmarks.folder import atomic_folder
@@ -39,7 +39,7 @@ def write_estimate(
     database: Database,
     inputs: EstimationInput,
     identities: Sequence[str],
-    settings: Settings,
+    settings: PublishSettings,
     benchmark: OpenBenchmark | None = None,
 ) -> Path:
     """Write page, Markdown and JSON; return their folder, which is replaced as a whole.
@@ -48,7 +48,7 @@ def write_estimate(
         database: The store.
         inputs: Queries and training pairs.
         identities: The methods' stored estimates.
-        settings: How it was estimated, and the output folder.
+        settings: The output folder.
         benchmark: The benchmark of the judged queries.
 
     Raises:
@@ -60,7 +60,10 @@ def write_estimate(
     report = _report(estimates, inputs, judged)
     document = estimation_document(report)
     text = markdown_page(document)
-    folder = estimate_folder(inputs, identities, settings)
+    # Other texts, methods, labels or options have another folder: no command shows what another
+    # one, which runs at the same time, has written.
+    name = f"{fit_name(inputs.name, 'queries')[:80]}-{digest(*identities)[:8]}"
+    folder = settings.folder.resolve() / "estimates" / name
     with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
         (partial / PAGE).write_text(html_page(document), encoding="utf-8")
         (partial / TABLES).write_text(text, encoding="utf-8")
@@ -68,16 +71,6 @@ def write_estimate(
     _add_artifacts(report, text)
     get_run_logger().info("estimate: %s", folder / PAGE)
     return folder
-
-
-def estimate_folder(inputs: EstimationInput, identities: Sequence[str], settings: Settings) -> Path:
-    """Return the folder of a report; other texts, methods, labels or options have another.
-
-    So no command shows what another one, which runs at the same time, has written.
-    """
-    name = fit_name(inputs.name, "queries")[:80]
-    folder = f"{name}-{digest(*identities)[:8]}"
-    return settings.publish.folder.resolve() / "estimates" / folder
 
 
 def read_report(folder: Path) -> EstimationReport:

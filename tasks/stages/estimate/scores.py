@@ -28,7 +28,9 @@ def estimation_id(
     """Return the digest of all that a method's estimate depends on."""
     texts = (inputs.training.fingerprint, inputs.queries.fingerprint)
     how = settings.estimation.model_dump_json()
-    judged = (benchmark.benchmark_id, method_key(method, settings)) if benchmark else ()
+    judged = (
+        (benchmark.benchmark_id, method_key(method, settings.evaluation.depth)) if benchmark else ()
+    )
     return digest(KIND, _VERSION, method, encoder_key(method), *texts, how, *judged)
 
 

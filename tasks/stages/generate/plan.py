@@ -45,7 +45,8 @@ def plan_generation(
     collection = source.main.name
     queries = queries_without_match(database, source)
     answers = answers_by_query(database, collection)
-    states = [state_of(answers.get(query, ()), settings) for query in queries]
+    model, tries = settings.llm.model, settings.generation.max_tries
+    states = [state_of(answers.get(query, ()), model, tries) for query in queries]
     to_write = states.count("open")
     return GenerationPlan(
         collection=collection,
@@ -90,18 +91,16 @@ def answers_by_query(
     return answers
 
 
-def state_of(answers: Sequence[GeneratedCode], settings: Settings) -> State:
-    """Return what became of a query with these answers, oldest first."""
+def state_of(answers: Sequence[GeneratedCode], model: str, max_tries: int) -> State:
+    """Return what became of a query with these answers, oldest first.
+
+    A model is given up after some answers that were refused; a person's refusal starts anew.
+    """
     standing = [item for item in answers if not item.is_refused]
     if standing:
         return "confirmed" if any(item.confirmed for item in standing) else "waiting"
-    return "open" if tries_left(answers, settings) > 0 else "given up"
-
-
-def tries_left(answers: Sequence[GeneratedCode], settings: Settings) -> int:
-    """Return how often an answer may be written still; a person's refusal starts anew."""
     tries = 0
     for item in answers:
-        by_model = item.status == "refused" and item.model == settings.llm.model
+        by_model = item.status == "refused" and item.model == model
         tries = 0 if item.confirmed is False else tries + by_model
-    return settings.generation.max_tries - tries
+    return "open" if tries < max_tries else "given up"

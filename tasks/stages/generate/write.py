@@ -120,7 +120,8 @@ def _work(database: Database, source: CollectedSource, settings: Settings) -> li
     wanted = [
         query
         for query in queries_without_match(database, source)
-        if state_of(answers.get(query, ()), settings) == "open"
+        if state_of(answers.get(query, ()), settings.llm.model, settings.generation.max_tries)
+        == "open"
     ]
     drawn = Draw(settings.generation.limit, settings.annotation.seed).of(wanted)
     return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
@@ -187,16 +188,17 @@ class Workshop:
         committee: Committee,
     ) -> None:
         """Write answers until one is verified or no try is left; count what came of them."""
+        asked, tries = self._settings.llm.model, self._settings.generation.max_tries
         try:
-            while state_of(answers, self._settings) == "open" and not self._stop:
+            while state_of(answers, asked, tries) == "open" and not self._stop:
                 # Why, in a person's words where there are any.
                 refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
-                recent = refused[-self._settings.generation.max_tries :]
+                recent = refused[-tries:]
                 written = await written_answer(
                     query, recent, model, committee, snippets=self._snippets
                 )
                 if written is None:
-                    raise ModelUnavailableError(f"{self._settings.llm.model} wrote no code")
+                    raise ModelUnavailableError(f"{asked} wrote no code")
                 answers.append(await self._stored(query, len(answers), written))
                 self._count(written.status)
         except (BudgetExhaustedError, ModelRefusedError) as error:

@@ -11,7 +11,7 @@ from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
@@ -92,9 +92,11 @@ def gather_evidence(
     current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
     agents = _of_agents(database, source, current, settings.annotation.draw)
-    methods = _of_methods(database, published, settings)
+    methods = _of_methods(database, published, settings.search, settings.evaluation)
     return Evidence(
-        conditions=_conditions(database, source, published, current, settings),
+        conditions=_conditions(
+            database, source, published, current, settings.search, settings.evaluation.depth
+        ),
         collection=CollectionFacts(
             queries=source.main.queries, codes=source.main.codes, dropped=dropped
         ),
@@ -128,7 +130,8 @@ def _conditions(
     source: CollectedSource,
     published: Published | None,
     labels: CurrentLabels | None,
-    settings: Settings,
+    search: SearchSettings,
+    depth: int,
 ) -> dict[str, str]:
     """Return the conditions of the figures, by the names that ``published.toml`` has.
 
@@ -141,8 +144,8 @@ def _conditions(
         "source": info.name,
         "queries": f"{source.main.queries:,}",
         "codes": f"{source.main.codes:,}",
-        "encoders": ", ".join(encoders.get(name).spec.name for name in settings.search.encoders),
-        "top k": str(settings.search.top_k),
+        "encoders": ", ".join(encoders.get(name).spec.name for name in search.encoders),
+        "top k": str(search.top_k),
         "model": _named(model_of(body) for body in bodies),
         "configuration": _named(str(body.get("configuration", "")) for body in bodies),
     }
@@ -152,7 +155,7 @@ def _conditions(
     return conditions | {
         "benchmark": published.name,
         "code base": f"{manifest.code_base}, {manifest.counts['codes']:,}",
-        "rankings": f"{settings.evaluation.depth:,}",
+        "rankings": f"{depth:,}",
     }
 
 
@@ -230,14 +233,17 @@ class _Methods(NamedTuple):
     by_matches: dict[str, dict[str, dict[int, Mean]]] | Missing
 
 
-def _of_methods(database: Database, published: Published | None, settings: Settings) -> _Methods:
+def _of_methods(
+    database: Database,
+    published: Published | None,
+    search: SearchSettings,
+    evaluation: EvaluationSettings,
+) -> _Methods:
     if published is None:
         return _Methods(_NO_BENCHMARK, _NO_BENCHMARK)
     benchmark, matches = published.benchmark_id, matches_of(Path(published.folder))
-    keys = [
-        method_key(method, settings)
-        for method in chosen_methods(settings.evaluation, settings.search)
-    ]
+    methods = chosen_methods(evaluation, search)
+    keys = [method_key(method, evaluation.depth) for method in methods]
     means = benchmarks.mean_scores(database, benchmark, keys, OF_METHODS)
     if not means:
         return _Methods(_NO_SCORES, _NO_SCORES)

@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of_set, mark
 from infra.records import Record
-from infra.settings import PublishSettings, Settings
+from infra.settings import EncoderSettings, PublishSettings, RaySettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import StoredEstimation
 from tasks.benchmarks.pair_splits import find_split, split_path
@@ -109,7 +109,7 @@ def _estimation_id(data: StudyData, method: str) -> str:
     retries=VECTORS_AWAY,
 )
 def study_method(
-    database: Database, data: StudyData, method: str, settings: Settings
+    database: Database, data: StudyData, method: str, encoder: EncoderSettings, ray: RaySettings
 ) -> StudyReference:
     """Compute and store all figures of an encoder on a data set, unless they are stored.
 
@@ -120,7 +120,7 @@ def study_method(
     """
     estimation_id = _estimation_id(data, method)
     if benchmarks.load_as(database, estimation_id, StudyFigures) is None:
-        figures = _computed(database, data, method, settings)
+        figures = _computed(TextVectors(data.name, database, encoder, ray), data, method)
         stored = StoredEstimation(
             estimation_id=estimation_id,
             kind=KIND,
@@ -155,8 +155,7 @@ def load_studied(
     return studied
 
 
-def _computed(database: Database, data: StudyData, method: str, settings: Settings) -> StudyFigures:
-    texts = TextVectors(data.name, database, settings.encoder, settings.ray)
+def _computed(texts: TextVectors, data: StudyData, method: str) -> StudyFigures:
     training, test = (texts.load_pairs(method, pairs) for pairs in (data.training, data.test))
     validation = texts.load_pairs(method, data.validation) if data.validation else None
     get_run_logger().info(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.settings import Settings
+from infra.settings import EvaluationSettings, PublishSettings, Settings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
@@ -30,7 +30,7 @@ PAGE, FIGURES, REPORT = "study.html", "figures.parquet", "study.json"
 
 
 def studied_benchmark(
-    database: Database, source: CollectedSource, settings: Settings
+    database: Database, source: CollectedSource, settings: PublishSettings
 ) -> Published | None:
     """Return the published benchmark under study: the agents', else the source's own first one.
 
@@ -40,18 +40,17 @@ def studied_benchmark(
     labels = label_sets(database, source)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: item.current is None) or labels
-    published = published_benchmarks(ordered, settings.publish)
+    published = published_benchmarks(ordered, settings)
     if not published:
         return None
     verify_export(Path(published[0].folder))
     return published[0]
 
 
-def with_study_metrics(settings: Settings) -> Settings:
+def with_study_metrics(evaluation: EvaluationSettings) -> EvaluationSettings:
     """Return the settings with the metrics that studies need beside their own."""
-    names = dict.fromkeys([*settings.evaluation.metrics, *OF_METHODS, *BY_MATCHES])
-    evaluation = settings.evaluation.model_copy(update={"metrics": tuple(names)})
-    return settings.model_copy(update={"evaluation": evaluation})
+    names = dict.fromkeys([*evaluation.metrics, *OF_METHODS, *BY_MATCHES])
+    return evaluation.model_copy(update={"metrics": tuple(names)})
 
 
 @stage("study", "report the study of {source.main.name}")

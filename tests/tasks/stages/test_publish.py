@@ -236,7 +236,7 @@ def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
     with pytest.raises(DiskFullError, match="--output"):
         score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings)
     assert [path for path in small_disk.glob("*/runs/*") if path.is_file()] == []
-    key = method_key("bm25", settings)
+    key = method_key("bm25", settings.evaluation.depth)
     assert benchmarks.find_evaluation(labels[0], export.benchmark_id, key) is None
     (small_disk / "filler").unlink()
     assert score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings).file.is_file()

@@ -50,7 +50,7 @@ def test_the_code_base_of_scores_is_that_of_the_export(
         benchmark_id=BenchmarkId(write_benchmark(benchmark, tmp_path / "out").fingerprint),
         name="c", collection="c", label_origin="people", folder=str(tmp_path / "out"),
     )  # fmt: skip
-    report = gather_report(database, source, [published], settings)
+    report = gather_report(database, source, [published], settings.search, settings.evaluation)
     assert [scores.codes for scores in report.benchmarks] == [searched]
     assert [counts.codes for counts in report.collections] == [5]
     # The page is written once, as long as it is what was written.

@@ -83,7 +83,7 @@ def test_a_method_is_ranked_once_whatever_metrics_follow(
     assert scored(database, export, settings_in(tmp_path)) == (run, 0)
     more = settings_in(tmp_path, 10, "bpref", "MAP@100")
     assert scored(database, export, more) == (run, 0)
-    key = method_key("bm25", more)
+    key = method_key("bm25", more.evaluation.depth)
     assert {"bpref", "MAP@100"} <= set(
         benchmarks.scored_metrics(database, export.benchmark_id, key)
     )
@@ -96,7 +96,7 @@ def test_a_run_of_another_depth_is_not_reused(
     for settings, lines in ((short, 10), (long, 20), (short, 10)):
         run, ranked = scored(database, export, settings)
         assert ranked == 1
-        assert run_tag(run.file) == f"bm25.{method_key('bm25', settings)[:8]}"
+        assert run_tag(run.file) == f"bm25.{method_key('bm25', lines)[:8]}"
         queries = [line.split()[0] for line in run.file.read_text().splitlines()]
         assert queries.count(queries[0]) == lines
 
