@@ -107,7 +107,7 @@ def test_a_sheet_of_answers_that_finds_no_room_is_not_there(
 ) -> None:
     database, _ = judged_store(tmp_path)
     generated.add_answers(database, [(answer(1), ())])
-    monkeypatch.setattr("tasks.stages.generate.confirm.write_sheet", full)
+    monkeypatch.setattr("tasks.stages.generate.confirm.write_answers", full)
     with pytest.raises(DiskFullError, match="--output"):
         write_waiting(database, "c", tmp_path)
 
