@@ -69,9 +69,10 @@ async def test_no_reply_is_paid_twice(bench: Bench, screen: Screen) -> None:
 async def test_with_little_room_kept_replies_are_found_and_no_other_is_paid(
     bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("agents.llm.ledger._LOOK_S", 0.0)
     server = bench.serve([rule("screener", CLEAR)])
     await screen(bench.model(), [])
-    monkeypatch.setattr("agents.llm.reply.free_bytes", lambda _: 2**20)
+    monkeypatch.setattr("agents.llm.ledger.free_bytes", lambda _: 2**20)
     assert await screen(bench.model(), []) == "clear_match"
     with pytest.raises(BudgetExhaustedError, match="nothing more is requested"):
         await screen(bench.model(labelling_round=2), [])
