@@ -41,7 +41,7 @@ _POLL_S = 0.25
 _SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 _SHARD_PAIRS = 64
 _PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
-_CORES_A_SHARD = 1.0
+_CORES_A_SHARD = 0.5  # it waits for replies and boxes more than it works
 
 
 def judge_round(
@@ -163,7 +163,7 @@ class Coordinator:
 
     def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         """Yield shards; the last ones are small, yet fill their places: all end together."""
-        most = max(_SHARD_PAIRS, 2 * self._places)
+        most = max(_SHARD_PAIRS, 4 * self._places)
         shard, left = list[Pair](), self._plan.pairs
         for _, group in groupby(pairs, key=lambda pair: pair.query.query_id):
             of_query = list(group)
