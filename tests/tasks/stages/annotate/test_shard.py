@@ -232,9 +232,11 @@ class Agents:
         return labelled.model_copy(update=failed) if error else labelled
 
     async def end(self, pair: Pair, error: Exception | None = None) -> None:
-        """Let a pair end."""
-        await asyncio.sleep(0.01)
-        self._ends[id(pair)].set_result(error)
+        """Let a pair end, once its judging has begun, and the shard go on."""
+        async with asyncio.timeout(60):
+            while id(pair) not in self._ends:
+                await asyncio.sleep(0.001)
+        self._ends.pop(id(pair)).set_result(error)
         await asyncio.sleep(0.01)
 
     async def statuses(self) -> list[str]:
