@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,7 @@ class Agents:
         self.judging: list[Pair] = []
         self.begun = 0
         self._ends: dict[int, asyncio.Future[Exception | None]] = {}
+        self._has_begun: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
         self._judging = Judging(self._annotate, asyncio.Semaphore(places), allowed)
         self.shard = asyncio.create_task(self._judging.judge(pairs, 1.0))
 
@@ -217,6 +219,7 @@ class Agents:
         self.judging.append(pair)
         self.begun += 1
         end = self._ends[id(pair)] = asyncio.get_running_loop().create_future()
+        self._has_begun[id(pair)].set()
         error = await end
         self.judging.remove(pair)
         if error and not isinstance(error, ModelUnavailableError | KeyError):
@@ -233,10 +236,9 @@ class Agents:
 
     async def end(self, pair: Pair, error: Exception | None = None) -> None:
         """Let a pair end, once its judging has begun, and the shard go on."""
-        async with asyncio.timeout(60):
-            while id(pair) not in self._ends:
-                await asyncio.sleep(0.001)
-        self._ends.pop(id(pair)).set_result(error)
+        await asyncio.wait_for(self._has_begun[id(pair)].wait(), 60)
+        self._has_begun[id(pair)].clear()
+        self._ends[id(pair)].set_result(error)
         await asyncio.sleep(0.01)
 
     async def statuses(self) -> list[str]:
