@@ -18,7 +18,7 @@ from tasks.statistics.rounds import PUBLISHED_ALPHAS
 
 _AGREEMENT = (
     "annotator", "decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha",
-    "alpha with people",
+    "alpha with people", "winning rate",
 )  # fmt: skip
 _EVIDENCE = (
     "annotator", "executable", "valid oracles", "mutation score", "tokens", "USD", "seconds"
@@ -31,6 +31,8 @@ precision, recall, kappa (Cohen), alpha (Krippendorff): over the decided pairs
 alpha with people: of all people and the annotator as coders; average human: of people alone
 executable: share of the test programs whose last version ran to its end
 valid oracles: share of those that passed the gates, as a valid test must
+winning rate: share of the people whom the annotator may stand in for, at least one half means yes
+  (alternative annotator test, Calderon et al. 2025, epsilon .2; from 3 people with 30 pairs each)
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
@@ -82,6 +84,7 @@ def _agreement(score: AnnotatorScore) -> list[str]:
         f"{_figure(figures.accuracy_low)} to {_figure(figures.accuracy_high)}",
         *map(_figure, (figures.precision, figures.recall, figures.kappa, figures.alpha)),
         _figure(score.alpha_with_people),
+        _figure(score.alternative.winning_rate if score.alternative else None, ".2f"),
     ]
 
 

@@ -19,6 +19,7 @@ from agents import journal_ledger, recipe_of
 from agents.evidence import was_executed
 from infra.batches import batched
 from infra.draws import Draw
+from infra.errors import EstimationError
 from infra.ids import RecipeId
 from infra.records import Annotation, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
@@ -29,7 +30,13 @@ from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.pending import refuse_others
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
+from tasks.statistics import Values
 from tasks.statistics.agreement import krippendorff_alpha
+from tasks.statistics.alternative_annotator import (
+    MIN_ITEMS,
+    AlternativeAnnotator,
+    alternative_annotator_test,
+)
 from tasks.statistics.annotator_scores import Agreement, agreement
 
 _GATED = ("valid_oracle", "overruled", "void_oracle")
@@ -46,6 +53,8 @@ class AnnotatorScore(Record):
         agreement: Agreement with the known labels, without failed pairs.
         alpha_with_people: Krippendorff's alpha, nominal, of the people and this annotator together;
             of the average human, of the people alone. None without two coders.
+        alternative: Whether it may stand in for a person. None for people, and where fewer than 3
+            of them share at least 30 pairs with others.
         failed: Number of pairs for which the model or the sandbox was unavailable.
         executable: Share of the pairs with a test program whose last program ran to its end.
         valid_oracles: Share of the pairs that reached the gates whose oracle is valid.
@@ -59,6 +68,7 @@ class AnnotatorScore(Record):
     model: str = ""
     agreement: Agreement
     alpha_with_people: float | None = None
+    alternative: AlternativeAnnotator | None = None
     failed: int = 0
     executable: float | None = None
     valid_oracles: float | None = None
@@ -151,8 +161,12 @@ def annotator_scores(
         annotated = annotations.load_annotations(database, annotator.recipe_id, keys)
         score = score_agents(annotator.name, truth, annotated)
         label_of = {item.key: item.label for item in annotated}
-        together = alpha_with_people(truth, [label_of.get(key) for key in keys])
-        update = {"model": annotator.model, "alpha_with_people": together}
+        labels = [label_of.get(key) for key in keys]
+        update = {
+            "model": annotator.model,
+            "alpha_with_people": alpha_with_people(truth, labels),
+            "alternative": alternative_to_people(truth, labels),
+        }
         yield score.model_copy(update=update)
 
 
@@ -203,15 +217,40 @@ def alpha_with_people(
         truth: The pairs with people's labels.
         labels: The annotator's labels of the pairs, None where undecided; none without annotator.
     """
-    names = sorted({name for item in truth for name in item.by_people})
-    coders: list[Sequence[int | None]] = [
-        [item.by_people.get(name) for item in truth] for name in names
-    ]
-    coders += [labels] if labels is not None else []
-    if not names or len(coders) < 2:
+    people = labels_of_people(truth)
+    coders = [*people.values(), *([np.array(labels, np.float64)] if labels is not None else [])]
+    if not people or len(coders) < 2:
         return None
-    alpha = krippendorff_alpha(np.array(coders, np.float64), "nominal")
+    alpha = krippendorff_alpha(np.array(coders), "nominal")
     return None if math.isnan(alpha) else alpha
+
+
+def alternative_to_people(
+    truth: Sequence[TruePair], labels: Sequence[int | None]
+) -> AlternativeAnnotator | None:
+    """Return whether an annotator may stand in for a person; None where people labelled too little.
+
+    Args:
+        truth: The pairs with people's labels.
+        labels: The annotator's labels of the pairs, None where undecided.
+    """
+    people = {
+        name: own
+        for name, own in labels_of_people(truth).items()
+        if np.count_nonzero(~np.isnan(own)) >= MIN_ITEMS
+    }
+    try:
+        return alternative_annotator_test(people, np.array(labels, np.float64))
+    except EstimationError:  # too few people, or pairs that two of them labelled
+        return None
+
+
+def labels_of_people(truth: Sequence[TruePair]) -> dict[str, Values]:
+    """Return person → (pairs,) labels, NaN where there is none."""
+    names = sorted({name for item in truth for name in item.by_people})
+    return {
+        name: np.array([item.by_people.get(name) for item in truth], np.float64) for name in names
+    }
 
 
 def score_agents(

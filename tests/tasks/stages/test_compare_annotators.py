@@ -26,6 +26,7 @@ from tasks.stages.compare_annotators import (
     AnnotatorScore,
     JudgedTruth,
     alpha_with_people,
+    alternative_to_people,
     annotate_in_process,
     annotator_scores,
     judge_truth,
@@ -153,6 +154,23 @@ def test_the_average_human_has_the_mean_accuracy_and_the_alpha_of_all_people() -
     assert score.alpha_with_people == pytest.approx(1 - 2 * 7 / 30)
     assert alpha_with_people(truth, [1, 1, 0, 0]) == pytest.approx(1 - 2 * 11 / (2 * 7 * 5))
     assert alpha_with_people(TRUTH, [1, 1, 0, 0]) is None
+
+
+def test_an_annotator_stands_in_for_people_who_labelled_enough() -> None:
+    truth = [
+        true_pair(number, number % 2, a=number % 2, b=number % 2, c=number % 2, once=1)
+        if number < 4
+        else true_pair(number, number % 2, a=number % 2, b=number % 2, c=number % 2)
+        for number in range(30)
+    ]
+    labels = [item.label for item in truth]
+    right = alternative_to_people(truth, labels)
+    assert right
+    assert (right.winning_rate, set(right.people)) == (1, {"a", "b", "c"})
+    wrong = alternative_to_people(truth, [1 - label for label in labels])
+    assert wrong
+    assert not wrong.is_alternative
+    assert alternative_to_people(truth[:29], labels[:29]) is None
 
 
 @pytest.fixture
