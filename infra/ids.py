@@ -17,6 +17,9 @@ RecipeId = NewType("RecipeId", str)
 BenchmarkId = NewType("BenchmarkId", str)
 
 
+SampleId = NewType("SampleId", str)
+
+
 class PairKey(NamedTuple):
     """Ids of a query and of a code that may answer it."""
 

@@ -29,6 +29,7 @@ __all__ = [
     "Candidate",
     "CaseResult",
     "Code",
+    "Difficulty",
     "Execution",
     "ExecutionResult",
     "GivenVote",
@@ -250,20 +251,35 @@ class Vote(OfPair):
     annotator: str = ""
 
 
+Difficulty = Literal["quality", "ambiguity", "project_specific", "direction_reversed"]
+"""What makes a pair hard to grade: the code's quality, an ambiguous query, code of one library or
+project, or the reverse of what was asked for (CodeSearchNet, arXiv 1909.09436v3, section 4)."""
+
+
 class GivenVote(Vote):
     """A vote that came from outside: a person's, or the known answer to a gold question.
 
     Attributes:
         origin: Of which votes it is one, such as ``people:jsonl``.
+        phase: ``blind``, or ``revised`` after the agents' evidence was seen; both are kept.
         relevance: From 0; None where the annotator was undecided.
         note: What the annotator wrote beside it.
+        notes: What made the pair hard to grade.
+        minutes: The time that it took; None where it was not told.
+        program: The annotator's test program; "" without one.
+        execution: How the program ended in a box; None where it was not run.
         place: Where it stands, as ``file:line``; not stored.
     """
 
     kind: Literal["gold", "person"] = "person"
     origin: str
+    phase: Literal["blind", "revised"] = "blind"
     relevance: float | None
     note: str = ""
+    notes: tuple[Difficulty, ...] = ()
+    minutes: float | None = Field(None, ge=0, allow_inf_nan=False)
+    program: str = ""
+    execution: ExecutionResult | None = None
     place: str = ""
 
 

@@ -2,10 +2,10 @@
 
 ``database`` opens the file for one transaction at a time. Each other file has the queries over the
 tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, ``recipes``,
-``generated``, ``benchmarks``), of people's ``votes``, or of several (``pending``, ``labels``,
-``evidence``, ``figures``), as functions that take a `Database` and take or return records or Arrow
-columns. ``labels.sql`` says once what the current label of a pair is. Vectors are in files, which
-``vectors`` reads and writes.
+``generated``, ``benchmarks``), of people's ``samples`` and ``votes``, or of several (``pending``,
+``labels``, ``evidence``, ``figures``), as functions that take a `Database` and take or return
+records or Arrow columns. ``labels.sql`` says once what the current label of a pair is. Vectors are
+in files, which ``vectors`` reads and writes.
 Only a flow's process writes; ``runs`` lets one flow at a time write labels. ``check`` and
 ``backup`` are what `cosqa store` does.
 """

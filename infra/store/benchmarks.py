@@ -13,6 +13,7 @@ from infra.identity import digest
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.store.database import Database
+from infra.store.generated import CONFIRMATIONS
 from infra.store.labels import CurrentLabels
 from infra.summaries import StageRun
 
@@ -76,11 +77,12 @@ def state_of_labels(
         " FROM generated_codes "
         " WHERE collection = $collection), "
         f"(SELECT {_rows('origin, query_id, code_id, annotator, relevance, note, voted_at')} "
-        " FROM votes WHERE collection = $collection AND annotator <> '')",
+        " FROM votes WHERE collection = $collection AND origin = $confirmations)",
         {
             "collection": collection,
             "searches": list(labels.search_ids if labels else ()),
             "recipes": sorted(labels.recipes if labels else ()),
+            "confirmations": CONFIRMATIONS,
         },
     )
     return digest(labels.model_dump_json() if labels else "", *map(str, row))

@@ -92,10 +92,15 @@ CREATE TABLE votes (                     -- people's, and known answers; agents'
     annotator  VARCHAR NOT NULL,         -- '': the origin names nobody
     query_id   VARCHAR NOT NULL,
     code_id    VARCHAR NOT NULL,
+    phase      VARCHAR NOT NULL CHECK (phase IN ('blind', 'revised')),  -- revised: saw evidence
     relevance  DOUBLE CHECK (relevance >= 0),  -- NULL: undecided
     note       VARCHAR NOT NULL,
+    notes      VARCHAR[] NOT NULL,       -- difficulties, as CodeSearchNet's annotators named them
+    minutes    DOUBLE CHECK (minutes >= 0),  -- NULL: not told
+    program    VARCHAR NOT NULL,         -- the annotator's test program; '': none
+    execution  JSON,                     -- how it ended; NULL: it was not run
     voted_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, origin, annotator, query_id, code_id)
+    PRIMARY KEY (collection, origin, annotator, query_id, code_id, phase)
 );
 
 -- embed: files of vectors, which themselves say whose vectors they have ----------------------------
@@ -219,6 +224,37 @@ CREATE TABLE plans (                     -- what each annotation run was to do
     recipe_id  VARCHAR NOT NULL,
     body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes
     planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+-- samples for people; their votes have the origin 'sample:' || sample_id ---------------------------
+
+CREATE TABLE samples (
+    sample_id  VARCHAR PRIMARY KEY,      -- hash of what was drawn
+    collection VARCHAR NOT NULL,         -- whose pairs they are; '': pairs of no collection
+    kind       VARCHAR NOT NULL CHECK (kind IN ('pairs', 'preference', 'answers')),
+    scale      VARCHAR NOT NULL CHECK (scale IN ('binary', 'graded')),  -- 0 and 1, or 0 to 3
+    seed       BIGINT NOT NULL,
+    body       JSON NOT NULL,            -- how it was drawn
+    drawn_at   TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE sample_items (
+    sample_id VARCHAR NOT NULL,
+    position  INTEGER NOT NULL CHECK (position >= 1),  -- at random: it tells no stratum
+    query_id  VARCHAR NOT NULL,
+    code_id   VARCHAR NOT NULL,
+    rival_id  VARCHAR NOT NULL,          -- of a preference, the code that is compared; else ''
+    swapped   BOOLEAN NOT NULL,          -- whether the rival is shown first
+    stratum   VARCHAR NOT NULL,
+    weight    DOUBLE NOT NULL CHECK (weight >= 1),  -- 1 / the pair's probability to be drawn
+    PRIMARY KEY (sample_id, query_id, code_id)
+);
+
+CREATE TABLE sample_annotators (         -- who was given which items
+    sample_id VARCHAR NOT NULL,
+    annotator VARCHAR NOT NULL,
+    positions INTEGER[] NOT NULL,
+    PRIMARY KEY (sample_id, annotator)
 );
 
 -- generate ----------------------------------------------------------------------------------------

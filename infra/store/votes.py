@@ -5,6 +5,7 @@ caller that hands these to `record_votes`; `infra.store.annotations.record_pairs
 stores pairs of no collection with them.
 """
 
+import json
 from collections.abc import Iterable
 
 import pyarrow as pa
@@ -14,18 +15,35 @@ from infra.records import GivenVote
 from infra.store.database import Database, Transaction
 
 _FAULTS_SHOWN = 10
-_TEXTS = ("place", "origin", "kind", "annotator", "query_id", "code_id", "note")
-_VOTES = pa.schema(dict.fromkeys(_TEXTS, pa.string()) | {"relevance": pa.float64()})
+_TEXTS = (
+    "place", "origin", "kind", "annotator", "query_id", "code_id", "phase", "note", "program",
+    "execution",
+)  # fmt: skip
+_NUMBERS = ("relevance", "minutes")
+_VOTES = pa.schema(
+    dict.fromkeys(_TEXTS, pa.string())
+    | dict.fromkeys(_NUMBERS, pa.float64())
+    | {"notes": pa.list_(pa.string())}
+)
 _INCOMING = """
     CREATE TEMP TABLE incoming_votes AS
     SELECT * REPLACE (coalesce(place, '') AS place, coalesce(kind, 'person') AS kind,
-        coalesce(annotator, '') AS annotator)
-    FROM (SELECT '' AS place, '' AS kind, '' AS annotator WHERE false
+        coalesce(annotator, '') AS annotator, coalesce(phase, 'blind') AS phase,
+        coalesce(notes, []) AS notes, coalesce(program, '') AS program)
+    FROM (SELECT '' AS place, '' AS kind, '' AS annotator, '' AS phase, []::VARCHAR[] AS notes,
+              NULL::DOUBLE AS minutes, '' AS program, NULL::JSON AS execution WHERE false
           UNION ALL BY NAME FROM incoming)
 """
 _FAULTS = """
+    WITH stored AS (
+        SELECT origin, annotator, query_id, code_id, count(*) FILTER (phase = 'blind') AS blind,
+            count(*) FILTER (phase = 'revised') AS revised,
+            any_value(relevance) FILTER (phase = 'blind') AS said
+        FROM votes WHERE collection = ? GROUP BY ALL
+    )
     SELECT if(place = '', fault, place || ': ' || fault) FROM (
-        SELECT rowid AS row, place, CASE
+        SELECT i.rowid AS row, place,
+            if(annotator = '', 'nobody', '''' || annotator || '''') AS voter, CASE
             WHEN query_id NOT IN (SELECT query_id FROM queries)
                 THEN 'the store holds no query ' || query_id
             WHEN code_id NOT IN (SELECT code_id FROM codes)
@@ -33,17 +51,22 @@ _FAULTS = """
             WHEN NOT (relevance >= 0 AND isfinite(relevance))
                 THEN 'relevance ' || relevance || ': it must be a number from 0'
             WHEN row_number() OVER (
-                PARTITION BY origin, annotator, query_id, code_id ORDER BY rowid) > 1
-                THEN if(annotator = '', 'nobody', '''' || annotator || '''') || ' votes twice on '
-                    || 'query ' || query_id || ' and code ' || code_id
+                PARTITION BY origin, annotator, query_id, code_id, phase ORDER BY i.rowid) > 1
+                THEN voter || ' votes twice on query ' || query_id || ' and code ' || code_id
+            WHEN phase = 'blind' AND revised > 0 AND said IS DISTINCT FROM relevance
+                THEN voter || ' has seen the evidence: the blind label stands, and another is a '
+                    || 'revised one'
+            WHEN phase = 'revised' AND coalesce(blind, 0) = 0 AND count(*) FILTER (phase = 'blind')
+                OVER (PARTITION BY origin, annotator, query_id, code_id) = 0
+                THEN voter || ' revises a label that was not given blind'
             END AS fault
-        FROM incoming_votes
+        FROM incoming_votes AS i LEFT JOIN stored USING (origin, annotator, query_id, code_id)
     ) WHERE fault IS NOT NULL ORDER BY row LIMIT ?
 """
 _OLDER = """
     DELETE FROM votes USING incoming_votes AS i
     WHERE votes.collection = ? AND votes.origin = i.origin AND votes.annotator = i.annotator
-    AND votes.query_id = i.query_id AND votes.code_id = i.code_id
+    AND votes.query_id = i.query_id AND votes.code_id = i.code_id AND votes.phase = i.phase
 """
 
 
@@ -51,6 +74,8 @@ def record_votes(
     tx: Transaction, collection: str, given: Iterable[GivenVote] | pa.RecordBatchReader
 ) -> None:
     """Store votes from outside, all of them or none; an annotator's later vote replaces.
+
+    A label that was given blind stays as it is once the annotator has revised it.
 
     The texts of their pairs are stored before.
 
@@ -61,14 +86,19 @@ def record_votes(
 
     Raises:
         SourceError: Votes are on pairs that the store does not hold, have no number from 0 as
-            their relevance, or are an annotator's second on a pair; each is named with its place.
+            their relevance, are an annotator's second on a pair, change a blind label that was
+            revised, or revise none; each is named with its place.
     """
     if not isinstance(given, pa.RecordBatchReader):
-        rows = [vote.model_dump(include=set(_VOTES.names)) for vote in given]
+        rows = [
+            vote.model_dump(include=set(_VOTES.names))
+            | {"execution": vote.execution and vote.execution.model_dump_json()}
+            for vote in given
+        ]
         given = pa.Table.from_pylist(rows, schema=_VOTES).to_reader()
     with tx.stream("incoming", given):
         tx.execute(_INCOMING)
-    if faults := tx.rows(_FAULTS, [_FAULTS_SHOWN]):
+    if faults := tx.rows(_FAULTS, [collection, _FAULTS_SHOWN]):
         raise SourceError("\n".join(fault for (fault,) in faults))
     tx.execute(_OLDER, [collection])
     tx.execute(
@@ -80,8 +110,12 @@ def record_votes(
 
 def load_votes(database: Database, origin: str) -> list[GivenVote]:
     """Return the votes of an origin, in the order in which they were stored."""
-    return database.records(
-        GivenVote,
-        "SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE origin = ? ORDER BY rowid",
-        [origin],
-    )
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE origin = ? ORDER BY rowid",
+            [origin],
+        )
+    return [
+        GivenVote.model_validate(row | {"execution": json.loads(row["execution"] or "null")})
+        for row in rows
+    ]

@@ -1,0 +1,256 @@
+"""Tables of samples that people label: what was drawn, and who was given which items.
+
+Labels are votes (`infra.store.votes`) whose origin names the sample.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from infra.errors import SourceError
+from infra.identity import digest_of, mark
+from infra.ids import CodeId, SampleId
+from infra.records import Code, GivenVote, OfPair, Query, Record
+from infra.store.corpus import insert_texts
+from infra.store.database import Database
+from infra.store.votes import load_votes
+
+Kind = Literal["pairs", "preference", "answers"]
+Scale = Literal["binary", "graded"]
+_HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
+
+
+class SampleItem(OfPair):
+    """A pair of a sample.
+
+    Attributes:
+        position: Its number in the sample, from 1, at random: it tells no stratum.
+        rival_id: Of a preference the code that is compared with the pair's, else "".
+        swapped: Whether the rival is the first of the two that an annotator sees.
+        stratum: Which of the disjoint sets that were drawn from it is of.
+        weight: 1 / the probability of a pair of this stratum to be drawn.
+    """
+
+    position: int = Field(ge=1)
+    rival_id: CodeId = CodeId("")
+    swapped: bool = False
+    stratum: str
+    weight: float = Field(1.0, ge=1, allow_inf_nan=False)
+
+
+class Sample(Record):
+    """Pairs for people to label.
+
+    Attributes:
+        collection: Whose pairs they are; "" where no collection has them.
+        kind: ``pairs`` of which each gets a grade, ``preference`` between two codes (relevance 1
+            prefers the pair's own code, 0 its rival), or ``answers`` of several methods.
+        scale: ``binary`` grades are 0 and 1, ``graded`` ones 0 to 3.
+        seed: Of the draw, and of each annotator's order.
+        body: How it was drawn.
+        items: The pairs, by position.
+    """
+
+    collection: str
+    kind: Kind = "pairs"
+    scale: Scale = "binary"
+    seed: int = 0
+    body: dict[str, object] = Field(default_factory=dict)
+    items: tuple[SampleItem, ...]
+
+    @property
+    def sample_id(self) -> SampleId:
+        """The hash of what was drawn."""
+        return SampleId(f"s{digest_of(self.model_dump(mode='json', exclude={'body'}), 20)}")
+
+    @property
+    def origin(self) -> str:
+        """The origin of the votes on its items."""
+        return f"sample:{self.sample_id}"
+
+    @property
+    def highest(self) -> int:
+        """The best grade; the worst is 0."""
+        return _HIGHEST[self.scale]
+
+
+class SampleProgress(Record):
+    """What an annotator of a sample has done: numbers of items.
+
+    Attributes:
+        annotator: The name.
+        positions: Those that the annotator was given.
+        blind: Items labelled blind.
+        revised: Items whose label was revised after the evidence was seen.
+    """
+
+    annotator: str
+    positions: tuple[int, ...]
+    blind: int
+    revised: int
+
+    @property
+    def is_done(self) -> bool:
+        """Whether each item that the annotator was given has a label."""
+        return self.blind >= len(self.positions)
+
+
+class StoredSample(Record):
+    """A sample in the list of all."""
+
+    sample_id: SampleId
+    collection: str
+    kind: Kind
+    scale: Scale
+    items: int
+    drawn_at: str
+
+
+class ShownItem(Record):
+    """An item as an annotator sees it: the texts, and nothing that others say of it.
+
+    Attributes:
+        position: Its number in the sample.
+        query: The query.
+        codes: The code; of a preference both, in the order in which they are shown.
+    """
+
+    position: int
+    query: Query
+    codes: tuple[Code, ...]
+
+
+def add_sample(
+    database: Database, sample: Sample, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
+) -> None:
+    """Store a sample once, with the texts that the store may not hold yet."""
+    sample_id = sample.sample_id
+    row = sample.model_dump(exclude={"items", "body"})
+    with database.transaction() as tx:
+        insert_texts(tx, queries, codes)
+        tx.insert(
+            "samples",
+            [row | {"sample_id": sample_id, "body": json.dumps(sample.body)}],
+            on_conflict="ignore",
+        )
+        items = [item.model_dump() | {"sample_id": sample_id} for item in sample.items]
+        tx.insert("sample_items", items, on_conflict="ignore")
+
+
+def samples_in(database: Database) -> list[StoredSample]:
+    """Return the samples of a store, newest first."""
+    return database.records(
+        StoredSample,
+        "SELECT sample_id, collection, kind, scale, drawn_at::VARCHAR AS drawn_at, "
+        "(SELECT count(*) FROM sample_items AS i WHERE i.sample_id = samples.sample_id) AS items "
+        "FROM samples ORDER BY samples.drawn_at DESC, sample_id",
+    )
+
+
+def load_sample(database: Database, sample_id: str) -> Sample:
+    """Return a sample.
+
+    Raises:
+        SourceError: The store does not hold it; the message names those that it holds.
+    """
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * EXCLUDE (sample_id, drawn_at) FROM samples WHERE sample_id = ?", [sample_id]
+        )
+        items = tx.records(
+            SampleItem,
+            "SELECT * EXCLUDE (sample_id) FROM sample_items WHERE sample_id = ? ORDER BY position",
+            [sample_id],
+        )
+    if not rows:
+        known = ", ".join(item.sample_id for item in samples_in(database))
+        raise SourceError(
+            f"the store holds no sample {sample_id!r}; it holds {known or 'none'}: draw one with "
+            "`cosqa label sample`, or name its store with --store"
+        )
+    [row] = rows
+    return Sample.model_validate({**row, "body": json.loads(row["body"]), "items": items})
+
+
+def assign(
+    database: Database, sample: Sample, annotator: str, positions: Collection[int] = ()
+) -> None:
+    """Give an annotator items of a sample, all if none are named, beside those given before."""
+    given = set(positions) or {item.position for item in sample.items}
+    with database.transaction() as tx:
+        for (before,) in tx.rows(
+            "DELETE FROM sample_annotators WHERE sample_id = ? AND annotator = ? "
+            "RETURNING positions",
+            [sample.sample_id, annotator],
+        ):
+            given.update(before)
+        row = {"sample_id": sample.sample_id, "annotator": annotator, "positions": sorted(given)}
+        tx.insert("sample_annotators", [row])
+
+
+def progress(database: Database, sample_id: SampleId) -> list[SampleProgress]:
+    """Return what each annotator was given and has done, by name."""
+    return database.records(
+        SampleProgress,
+        "SELECT given.annotator, positions, count(*) FILTER (phase = 'blind') AS blind, "
+        "count(*) FILTER (phase = 'revised') AS revised FROM sample_annotators AS given "
+        "LEFT JOIN (SELECT sample_id, annotator, phase, position "
+        "  FROM votes JOIN sample_items USING (query_id, code_id) "
+        "  WHERE origin = 'sample:' || sample_id) AS said "
+        "ON given.sample_id = said.sample_id AND given.annotator = said.annotator "
+        "AND list_contains(positions, position) "
+        "WHERE given.sample_id = ? GROUP BY ALL ORDER BY given.annotator",
+        [sample_id],
+    )
+
+
+def items_for(database: Database, sample: Sample, annotator: str) -> list[ShownItem]:
+    """Return the items that an annotator was given, in the annotator's own order."""
+    given = {
+        position
+        for item in progress(database, sample.sample_id)
+        if item.annotator == annotator
+        for position in item.positions
+    }
+    items = sorted(
+        (item for item in sample.items if item.position in given),
+        key=lambda item: mark(str(sample.seed), annotator, *item.key),
+    )
+    queries = _texts(database, "queries", "query_id", [item.query_id for item in items])
+    codes = _texts(database, "codes", "code_id", [name for item in items for name in _sides(item)])
+    return [
+        ShownItem(
+            position=item.position,
+            query=Query(query_id=item.query_id, text=queries[item.query_id]),
+            codes=tuple(Code(code_id=name, text=codes[name]) for name in _sides(item)),
+        )
+        for item in items
+    ]
+
+
+def _sides(item: SampleItem) -> list[CodeId]:
+    sides = [item.code_id, item.rival_id] if item.rival_id else [item.code_id]
+    return sides[::-1] if item.swapped else sides
+
+
+def _texts(database: Database, table: str, name: str, ids: Sequence[str]) -> dict[str, str]:
+    rows = database.rows(
+        f"SELECT {name}, text FROM {table} WHERE list_contains(?, {name})",  # noqa: S608 - literals
+        [sorted(set(ids))],
+    )
+    return dict(rows)
+
+
+def readable_votes(database: Database, sample: Sample, reader: str) -> list[GivenVote]:
+    """Return the votes that an annotator may read: the own ones, and others' once both are done.
+
+    Nobody else's are given to an annotator who has an item left, nor of one who has.
+    """
+    done = {one.annotator for one in progress(database, sample.sample_id) if one.is_done}
+    return [
+        vote
+        for vote in load_votes(database, sample.origin)
+        if vote.annotator == reader or {vote.annotator, reader} <= done
+    ]

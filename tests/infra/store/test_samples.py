@@ -1,0 +1,149 @@
+"""Laws of samples: what was drawn comes back, and nobody reads others' labels before the end.
+
+Covers `infra.store.samples`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.errors import SourceError
+from infra.records import Code, ExecutionResult, GivenVote
+from infra.store import Database, samples
+from infra.store.samples import Sample, SampleItem
+from infra.store.votes import record_votes
+from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store
+
+ITEMS = tuple(
+    SampleItem(
+        query_id=QUERIES[number].query_id,
+        code_id=CODES[0].code_id,
+        position=number + 1,
+        stratum="uniform",
+        weight=2,
+    )
+    for number in range(3)
+)
+SAMPLE = Sample(collection="c", seed=3, body={"strata": {"uniform": [3, 6]}}, items=ITEMS)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    database = judged_store(tmp_path)[0]
+    samples.add_sample(database, SAMPLE)
+    return database
+
+
+def vote(position: int, annotator: str, **fields: Any) -> GivenVote:
+    item = ITEMS[position - 1]
+    row = {"query_id": item.query_id, "code_id": item.code_id, "relevance": 1.0}
+    return GivenVote.model_validate(
+        {**row, "annotator": annotator, "origin": SAMPLE.origin, **fields}
+    )
+
+
+def say(database: Database, *votes: GivenVote) -> None:
+    with database.transaction() as tx:
+        record_votes(tx, SAMPLE.collection, votes)
+
+
+def test_a_sample_comes_back_and_is_stored_once(database: Database) -> None:
+    samples.add_sample(database, SAMPLE)
+    assert samples.load_sample(database, SAMPLE.sample_id) == SAMPLE
+    [listed] = samples.samples_in(database)
+    assert (listed.sample_id, listed.collection, listed.items) == (SAMPLE.sample_id, "c", 3)
+    with pytest.raises(SourceError, match=rf"holds no sample 's0'; it holds {SAMPLE.sample_id}"):
+        samples.load_sample(database, "s0")
+
+
+def test_an_id_changes_with_what_was_drawn_and_not_with_how_it_is_told() -> None:
+    told = SAMPLE.model_copy(update={"body": {}})
+    assert told.sample_id == SAMPLE.sample_id
+    for change in ({"seed": 4}, {"scale": "graded"}, {"items": ITEMS[:2]}):
+        assert SAMPLE.model_copy(update=change).sample_id != SAMPLE.sample_id
+
+
+def test_each_annotator_sees_the_given_items_in_an_own_order(database: Database) -> None:
+    samples.assign(database, SAMPLE, "ann")
+    orders = set()
+    for name in ("ann", "bob", "cam", "dan", "eve"):
+        samples.assign(database, SAMPLE, name)
+        shown = samples.items_for(database, SAMPLE, name)
+        assert {item.query.text for item in shown} == {query.text for query in QUERIES}
+        assert {item.codes for item in shown} == {
+            (Code(code_id=CODES[0].code_id, text=CODES[0].text),)
+        }
+        orders.add(tuple(item.position for item in shown))
+    assert len(orders) > 1
+    samples.assign(database, SAMPLE, "third", [2])
+    assert [item.position for item in samples.items_for(database, SAMPLE, "third")] == [2]
+    samples.assign(database, SAMPLE, "third", [3])
+    assert {item.position for item in samples.items_for(database, SAMPLE, "third")} == {2, 3}
+
+
+def test_a_preference_shows_the_rival_first_where_it_was_swapped(database: Database) -> None:
+    fields = {"rival_id": CODES[1].code_id, "swapped": True}
+    items = (
+        ITEMS[0].model_copy(update=fields),
+        ITEMS[1].model_copy(update={**fields, "swapped": False}),
+    )
+    sample = Sample(collection="", kind="preference", items=items)
+    samples.add_sample(database, sample, codes=[CODES[1]])
+    samples.assign(database, sample, "ann")
+    shown = {item.position: item for item in samples.items_for(database, sample, "ann")}
+    assert [code.text for code in shown[1].codes] == [CODES[1].text, CODES[0].text]
+    assert [code.text for code in shown[2].codes] == [CODES[0].text, CODES[1].text]
+
+
+def test_others_labels_are_readable_when_both_are_done_and_not_before(database: Database) -> None:
+    samples.assign(database, SAMPLE, "ann")
+    samples.assign(database, SAMPLE, "bob")
+    samples.assign(database, SAMPLE, "third", [2])
+    say(database, *(vote(number, "ann") for number in (1, 2, 3)), vote(1, "bob"), vote(2, "bob"))
+
+    def readers(name: str) -> set[str]:
+        return {item.annotator for item in samples.readable_votes(database, SAMPLE, name)}
+
+    assert [readers(name) for name in ("ann", "bob", "third")] == [{"ann"}, {"bob"}, set()]
+    done = {one.annotator: (one.blind, one.is_done) for one in _progress(database)}
+    assert done == {"ann": (3, True), "bob": (2, False), "third": (0, False)}
+    say(database, vote(3, "bob", relevance=None))
+    say(database, vote(1, "third"))  # which it was not given
+    assert [readers(name) for name in ("ann", "bob", "third")] == [
+        {"ann", "bob"}, {"ann", "bob"}, {"third"},
+    ]  # fmt: skip
+    say(database, vote(2, "third"), vote(2, "ann", phase="revised", relevance=0.0))
+    assert readers("third") == {"ann", "bob", "third"}
+    assert [(one.blind, one.revised) for one in _progress(database)] == [(3, 1), (3, 0), (1, 0)]
+
+
+def _progress(database: Database) -> list[samples.SampleProgress]:
+    return samples.progress(database, SAMPLE.sample_id)
+
+
+def test_what_was_said_blind_stays_beside_its_revision_and_is_not_changed(
+    database: Database,
+) -> None:
+    ran = ExecutionResult(outcome="passed", asserts_executed=2)
+    blind = vote(
+        1, "ann", notes=("quality", "ambiguity"), minutes=2.5, program="assert f(1)", execution=ran
+    )
+    revised = vote(1, "ann", phase="revised", relevance=0.0)
+    with pytest.raises(SourceError, match="'ann' revises a label that was not given blind"):
+        say(database, revised)
+    say(database, blind)
+    say(database, revised)
+    own = samples.readable_votes(database, SAMPLE, "ann")
+    assert own == [blind, revised]
+    say(database, blind.model_copy(update={"note": "typed again"}))
+    with pytest.raises(SourceError, match="'ann' has seen the evidence: the blind label stands"):
+        say(database, blind.model_copy(update={"relevance": 0.0}))
+    say(database, revised.model_copy(update={"relevance": None}))
+    assert {(item.phase, item.relevance) for item in _own(database)} == {
+        ("blind", 1.0), ("revised", None),
+    }  # fmt: skip
+
+
+def _own(database: Database) -> list[GivenVote]:
+    return samples.readable_votes(database, SAMPLE, "ann")
