@@ -1,0 +1,101 @@
+"""Laws of scores that are corrected by people's labels."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tasks.benchmarks.runs import Rankings, rankings_of
+from tasks.metrics import Qrels, evaluate
+from tasks.reports.corrected import PeopleLabels, corrected_scores, corrected_section
+from tasks.reports.document import Table, plain
+
+QUERIES, CODES = 300, 6
+NOBODY = PeopleLabels(queries={}, pairs={})
+
+
+def made_up(seed: int) -> tuple[dict[str, Rankings], Qrels, Qrels]:
+    """Return the rankings of two methods, the true labels, and labels that err.
+
+    The better method puts matches first more often; of matches the labels miss a tenth, and they
+    have one in twenty of the others.
+    """
+    generator = np.random.default_rng(seed)
+    true = generator.random((QUERIES, CODES)) < 0.25
+    errs = generator.random((QUERIES, CODES)) < np.where(true, 0.1, 0.05)
+    rankings = {}
+    for method, noise in (("good", 0.5), ("poor", 2.0)):
+        found = true + noise * generator.normal(size=true.shape)
+        rankings[method] = rankings_of(_by_query(found))
+    return rankings, _by_query(true * 1.0), _by_query((true ^ errs) * 1.0)
+
+
+def _by_query(values: npt.NDArray[np.floating[Any]]) -> dict[str, dict[str, float]]:
+    """Return query → code → value of (queries, codes) values."""
+    return {
+        f"q{query}": {f"c{query}-{code}": value for code, value in enumerate(row)}
+        for query, row in enumerate(values.tolist())
+    }
+
+
+def drawn(true: Qrels, seed: int, queries: int, pairs: int) -> PeopleLabels:
+    generator = np.random.default_rng([seed, 1])
+    chosen = generator.choice(QUERIES, queries, replace=False)
+    all_pairs = [(query, code) for query, of in true.items() for code in of]
+    some: dict[str, dict[str, float]] = {}
+    for place in generator.choice(len(all_pairs), pairs, replace=False):
+        query, code = all_pairs[place]
+        some.setdefault(query, {})[code] = true[query][code]
+    return PeopleLabels(queries={f"q{place}": true[f"q{place}"] for place in chosen}, pairs=some)
+
+
+def true_mean(rankings: Rankings, true: Qrels) -> float:
+    return sum(evaluate(rankings, true, ["MRR"])["MRR"].values()) / QUERIES
+
+
+def test_intervals_hold_the_scores_that_peoples_labels_of_all_pairs_give() -> None:
+    held, rounds = np.zeros(4), 100
+    for seed in range(rounds):
+        rankings, true, labels = made_up(seed)
+        found = corrected_scores(rankings, labels, drawn(true, seed, 60, 200), ["MRR"])
+        assert found
+        assert found.matches
+        good, poor = (true_mean(ranked, true) for ranked in rankings.values())
+        share = float(np.mean([value for of in true.values() for value in of.values()]))
+        figures = [*found.scores["MRR"], found.matches]
+        for place, value in enumerate((good, poor, good - poor, share)):
+            figure = figures[place]
+            held[place] += figure.low <= value <= figure.high
+            assert figure.high - figure.low <= figure.high_alone - figure.low_alone + 1e-9
+    assert (held >= 0.88 * rounds).all()
+
+
+def test_the_corrected_difference_keeps_its_names_and_the_labels_own_figures() -> None:
+    rankings, true, labels = made_up(0)
+    found = corrected_scores(rankings, labels, drawn(true, 0, 60, 200), ["MRR"])
+    assert found
+    assert [figure.name for figure in found.scores["MRR"]] == ["good", "poor", "good - poor"]
+    assert found.scores["MRR"][0].by_labels == pytest.approx(true_mean(rankings["good"], labels))
+    assert (found.queries, found.sampled_queries, found.sampled_pairs) == (QUERIES, 60, 200)
+    assert found.check
+    tables = [block for block in corrected_section(found).blocks if isinstance(block, Table)]
+    assert [plain(row[0]) for table in tables for row in table.rows] == [
+        "good", "poor", "good - poor", "share of matches",
+    ]  # fmt: skip
+
+
+def test_a_query_of_which_people_left_out_a_pair_is_no_sampled_query() -> None:
+    rankings, true, labels = made_up(0)
+    people = drawn(true, 0, 12, 200)
+    partly = {query: dict(list(of.items())[:-1]) for query, of in people.queries.items()}
+    found = corrected_scores(rankings, labels, PeopleLabels(partly, people.pairs), ["MRR"])
+    assert found
+    assert (found.sampled_queries, found.scores) == (0, {})
+
+
+def test_pairs_of_another_benchmark_count_for_nothing() -> None:
+    rankings, _, labels = made_up(0)
+    others = {f"x{place}": {"y": 1.0} for place in range(50)}
+    assert corrected_scores(rankings, labels, PeopleLabels(others, others), ["MRR"]) is None
+    assert corrected_scores(rankings, labels, NOBODY, ["MRR"]) is None
