@@ -926,6 +926,26 @@ class ShowPair(Store):
 # What looks after the store, the sandbox, sheets and names.
 
 
+class Browse(Store):
+    """What ``cosqa browse`` shows, and where."""
+
+    arguments = ("folder",)
+
+    folder: Path | None = ask(
+        "Exported folder, or one in BEIR's form, to show in place of the store.",
+        metavar="folder", unset="the store",
+    )  # fmt: skip
+    host: str = ask(
+        "Address to listen at. Beyond this machine a token is demanded, which is printed.",
+        default="127.0.0.1", metavar="HOST",
+    )  # fmt: skip
+    port: int = ask("Port to listen at.", default=4280, ge=1024, le=65535)
+    bundle: Path | None = ask(
+        "Write the pages as a static folder, which a browser opens without a server.",
+        metavar="FOLDER",
+    )  # fmt: skip
+
+
 class CheckStore(Store):
     """Which store ``cosqa store check`` checks."""
 

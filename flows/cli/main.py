@@ -280,6 +280,21 @@ COMMANDS: Mapping[str, Command | Group] = {
         ("show:pair",),
         examples=("cosqa pair 1f0c9a 77b2e4",),
     ),
+    "browse": Command(
+        "Browse pairs with their evidence on local pages, and label samples there.",
+        "Browse",
+        ("browse:browse",),
+        details="Pages show pairs by status, label, path, model and text; a pair with its code, "
+        "verdicts, programs, tests and mutants; a query with its candidates; methods by query. "
+        "They answer from a copy of the store, which is taken anew when that has changed. "
+        "Samples of `cosqa label sample` are labelled there by keyboard, blind first. "
+        "Programs that people write run in a box.",
+        examples=(
+            "cosqa browse",
+            "cosqa browse cosqa-benchmarks/cosqa-agents",
+            "cosqa browse --bundle pages",
+        ),
+    ),
     "store": Group("Check the store, back it up and restore it, keep it small.", _STORE),
     "sandbox": Group("Check and try out the sandbox that untrusted code runs in.", _SANDBOX),
     "settings": Command(

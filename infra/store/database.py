@@ -8,6 +8,7 @@ Damage of the file, which DuckDB finds by checksums when it opens the file and w
 block, is a `StoreError` that says what to do; a file of another schema is refused.
 """
 
+import fcntl
 import logging
 import random
 import threading
@@ -18,6 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from shutil import copyfileobj
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -75,6 +77,7 @@ _NAME = "cosqa"  # of the file as a catalog, the same for every reader
 _LOCK_MESSAGE = "Could not set lock on file"
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal
 _WARNING_S = 10.0
+_COPIED_AT_ONCE = 1 << 24
 _LOG_BEGINS = b"\x64\x00\x62"  # a write-ahead log: field 100, the kind of its first record, is 98
 # What damage is to DuckDB, besides errors without a class of their own. A statement that is wrong
 # or breaks a constraint raises others.
@@ -123,6 +126,41 @@ def copy_database(settings: StoreSettings, target: Path) -> None:
             connection.execute(f"COPY FROM DATABASE {_NAME} TO copy")
         finally:
             connection.execute("DETACH copy")
+
+
+def copy_files(settings: StoreSettings, target: Path) -> None:
+    """Copy the store's file and its log, byte by byte, while no process writes.
+
+    Writers wait meanwhile: 1 GB takes about a second.
+
+    Raises:
+        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+        OSError: It cannot be read, or the copy not written.
+    """
+    log = settings.database.with_name(f"{settings.database.name}.wal")
+    # Threads of this process have no file open meanwhile: closing one drops their locks, too.
+    with _turn_of_threads, settings.database.open("rb") as source:
+        _wait_for_shared_lock(source.fileno(), settings)
+        with target.open("wb") as copy:
+            copyfileobj(source, copy, _COPIED_AT_ONCE)
+        if log.exists():
+            target.with_name(f"{target.name}.wal").write_bytes(log.read_bytes())
+
+
+def _wait_for_shared_lock(file: int, settings: StoreSettings) -> None:
+    deadline = time.monotonic() + settings.lock_timeout_s
+    while True:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # DuckDB's kind; closing releases it
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                raise StoreLockedError(
+                    f"{settings.database} has been locked by another process for "
+                    f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again"
+                ) from error
+            time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
+        else:
+            return
 
 
 def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:

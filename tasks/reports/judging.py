@@ -9,6 +9,7 @@ from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import (
     Block,
     Code,
+    Details,
     Document,
     Facts,
     Listing,
@@ -18,7 +19,7 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.text import NONE, cost, count, duration, share, words
+from tasks.reports.text import NONE, cost, count, counted, duration, share, words
 
 _LONGEST_REASON = 200
 _STATUSES = ("labelled", "undecided", "failed")
@@ -220,6 +221,11 @@ def _call(call: LanguageModelCall) -> Iterator[Block]:
         yield Code(call.error, "error")
 
 
+def _case(name: str, outcome: str, message: str = "") -> Text:
+    badge = Span(words(outcome), "yes" if outcome == "passed" else "no")
+    return (Span(name, "code"), badge, message) if message else (Span(name, "code"), badge)
+
+
 def _run(run: Execution) -> Iterator[Block]:
     result = run.result
     counts = {
@@ -243,6 +249,15 @@ def _run(run: Execution) -> Iterator[Block]:
         yield "beside the function"
         yield Code(run.beside)
     yield Code(run.program)
+    if result.tests:
+        told = [_case(case.name, case.outcome, case.message) for case in result.tests]
+        yield Details(counted(len(told), "tests"), [Listing(told)])
+    if run.oracle:
+        faults = [(Span(words(gate)), fault) for gate, fault in run.oracle.faults.items()]
+        mutants = [_case(mutant.change, mutant.outcome) for mutant in run.oracle.trials]
+        killed = f"{run.oracle.killed} of {run.oracle.judged} mutants killed"
+        summary = "; ".join(filter(None, (counted(len(faults), "faults") * bool(faults), killed)))
+        yield Details(summary, [Listing([*faults, *mutants])])
     for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
         if stream:
             yield name

@@ -14,7 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from infra.markdown import markdown_code, markdown_text
 from tasks.reports.document import (
@@ -58,26 +59,37 @@ def markdown_page(document: Document) -> str:
 
 @cache
 def _template() -> Template:
-    lexer, formatter = PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True)
+    return environment().get_template("page.html.jinja")
 
-    def coloured(source: str) -> Markup:
-        shown = highlight(visible(source, _CODE), lexer, formatter)
-        return Markup(shown)  # noqa: S704 - the formatter escapes
 
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+def environment(*folders: Path) -> Environment:
+    """Return what makes pages of templates: those of this folder, and of others before them.
+
+    All text is escaped. Filters show a text with its marks made visible and its middle left out.
+    """
+    made = Environment(
+        loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "inline": _inline,
         "breakable": _breakable,
-        "coloured": coloured,
+        "coloured": _coloured,
         "cut": lambda text: visible(text, _CODE // 2),
     }
-    return environment.get_template("page.html.jinja")
+    return made
+
+
+def _coloured(source: str, language: str = "python") -> Markup:
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return escape(visible(source, _CODE))
+    shown = highlight(visible(source, _CODE), lexer, HtmlFormatter(nowrap=True))
+    return Markup(shown)  # noqa: S704 - the formatter escapes
 
 
 def _inline(text: Text, longest: int = _LINE) -> Markup:

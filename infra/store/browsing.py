@@ -1,0 +1,416 @@
+"""Queries of pages over a `Snapshot`: its pairs in one table, and the scores of methods.
+
+`index_pairs` makes the table ``pairs`` in the snapshot's memory, a row for each pair with what
+lists show, filter and sort by; pages read it in milliseconds.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+
+from infra.ids import PairKey, RecipeId
+from infra.records import Record
+from infra.store.database import Parameters, Transaction
+from infra.store.labels import CurrentLabels, define_macros
+from infra.store.snapshot import Snapshot
+
+FACETS = ("status", "label", "support", "path", "disagreement", "model", "recipe", "language")
+SORTS: Mapping[str, str] = {"query": "number", "slowest": "-seconds", "dearest": "-cost"}
+PAGE = 50
+_TITLE = 160  # characters of a code's first line
+
+_TABLES = """
+    CREATE TABLE memory.judged (
+        collection VARCHAR, query_id VARCHAR, code_id VARCHAR, status VARCHAR, label DOUBLE,
+        recipe_id VARCHAR, disagreement VARCHAR)
+"""
+_CURRENT = """
+    INSERT INTO memory.judged
+    SELECT $labels.collection, query_id, code_id, status, relevance, votes[1].recipe_id,
+        if(disagreement IS NULL, '', 'rounds')
+    FROM current_labels($labels) ANTI JOIN memory.judged USING (query_id, code_id)
+"""
+# By recipes that no collection's labels rest on, such as those of annotators that were compared;
+# labels that came with a source; and candidates that nobody has judged.
+_OTHERS = (
+    """
+    INSERT INTO memory.judged SELECT '', query_id, code_id, status, label, recipe_id, ''
+    FROM annotations ANTI JOIN memory.judged USING (query_id, code_id)
+    QUALIFY row_number() OVER (PARTITION BY query_id, code_id
+        ORDER BY status = 'failed', annotated_at DESC, recipe_id) = 1
+    """,
+    """
+    INSERT INTO memory.judged SELECT collection, query_id, code_id,
+        if(max(relevance) IS NULL, 'undecided', 'labelled'), max(relevance), '', ''
+    FROM votes ANTI JOIN memory.judged USING (query_id, code_id) WHERE annotator = ''
+    GROUP BY collection, query_id, code_id
+    QUALIFY row_number() OVER (PARTITION BY query_id, code_id ORDER BY collection) = 1
+    """,
+    """
+    INSERT INTO memory.judged
+    SELECT any_value(searches.collection), query_id, code_id, 'unjudged', NULL, '', ''
+    FROM candidates JOIN searches USING (search_id)
+    ANTI JOIN memory.judged USING (query_id, code_id) GROUP BY query_id, code_id
+    """,
+)
+_PAIRS = """
+    CREATE TABLE memory.pairs AS
+    WITH places AS (
+        SELECT query_id, min(position) AS position FROM collection_queries GROUP BY query_id
+    ), ranks AS (
+        SELECT query_id, code_id, min(rank) AS rank, max(similarity) AS similarity
+        FROM candidates GROUP BY query_id, code_id
+    ), costs AS (
+        SELECT query_id, code_id, recipe_id, sum(cost_usd) AS cost FROM llm_calls GROUP BY ALL
+    ), several AS (
+        SELECT query_id, code_id FROM annotations WHERE label IS NOT NULL
+        GROUP BY query_id, code_id HAVING count(DISTINCT label) > 1
+    ), models AS (
+        SELECT recipe_id, coalesce(body->>'$.model.model', '') AS model FROM recipes
+    ), languages AS (
+        SELECT code_id, max(language) AS language FROM collection_codes
+        WHERE language <> '' GROUP BY code_id
+    )
+    SELECT row_number() OVER (ORDER BY position, query_id, rank, code_id) AS number,
+        query_id, code_id, j.collection, j.status, j.label, j.recipe_id AS recipe, rank, similarity,
+        CASE WHEN several.query_id IS NULL THEN j.disagreement
+             WHEN j.disagreement = '' THEN 'recipes' ELSE j.disagreement END AS disagreement,
+        coalesce(a.support, '') AS support, coalesce(a.path, '') AS path, a.seconds, costs.cost,
+        coalesce(model, '') AS model, coalesce(language, 'unnamed') AS language,
+        queries.text AS query, left(split_part(codes.text, chr(10), 1), $title) AS title,
+        codes.rowid AS code_row
+    FROM memory.judged AS j
+    JOIN queries USING (query_id) JOIN codes USING (code_id)
+    LEFT JOIN places USING (query_id) LEFT JOIN ranks USING (query_id, code_id)
+    LEFT JOIN annotations AS a USING (query_id, code_id, recipe_id)
+    LEFT JOIN costs USING (query_id, code_id, recipe_id)
+    LEFT JOIN several USING (query_id, code_id)
+    LEFT JOIN models USING (recipe_id) LEFT JOIN languages USING (code_id)
+    ORDER BY number
+"""
+
+
+_EXPORTED = """
+    INSERT INTO queries SELECT query_id, text FROM given_queries;
+    INSERT INTO codes SELECT code_id, text FROM given_codes;
+    INSERT INTO collection_queries BY NAME
+        SELECT '' AS collection, query_id, origin, row_number() OVER () AS position
+        FROM given_queries;
+    INSERT INTO collection_codes BY NAME
+        SELECT '' AS collection, * EXCLUDE (text), row_number() OVER () AS position
+        FROM given_codes;
+    INSERT INTO recipes BY NAME SELECT recipe_id, body::JSON AS body FROM given_recipes;
+"""
+_EVIDENCE = """
+    INSERT INTO annotations BY NAME
+        SELECT * EXCLUDE (calls, executions), '' AS met, 1 AS tries FROM part;
+    INSERT INTO llm_calls BY NAME
+        SELECT query_id, code_id, recipe_id, unnest(range(len(calls))) AS ordinal,
+            unnest(calls, max_depth := 2)
+        FROM part;
+    INSERT INTO executions BY NAME
+        SELECT * EXCLUDE (tests, repairs, beside), json_object(
+            'tests', coalesce(tests, '[]')::JSON, 'repairs', coalesce(repairs, '[]')::JSON,
+            'beside', coalesce(beside, '')) AS details
+        FROM (SELECT query_id, code_id, recipe_id, unnest(range(len(executions))) AS ordinal,
+            unnest(executions, max_depth := 2) FROM part);
+"""
+_LABELLED = """
+    INSERT INTO memory.judged
+    SELECT $name, query_id, code_id, 'labelled', relevance,
+        regexp_extract(origin, '^agents:([^,]+)', 1), ''
+    FROM given_labels
+    UNION ALL SELECT $name, query_id, code_id, 'undecided', NULL, coalesce(
+        (SELECT max(recipe_id) FROM annotations AS a
+         WHERE a.query_id = u.query_id AND a.code_id = u.code_id), ''), ''
+    FROM given_undecided AS u
+"""
+
+
+def index_pairs(snapshot: Snapshot, labels: Sequence[CurrentLabels]) -> None:
+    """Make the table of all pairs: candidates, judged ones, and those that a source labels.
+
+    Args:
+        snapshot: The copy of a store.
+        labels: Which labels of each collection are current.
+    """
+    with snapshot.transaction() as tx:
+        define_macros(tx)
+        tx.execute(_TABLES)
+        for each in labels:
+            tx.execute(_CURRENT, {"labels": each.struct})
+        for statement in _OTHERS:
+            tx.execute(statement)
+        _index(tx)
+
+
+def index_exported(
+    snapshot: Snapshot,
+    name: str,
+    tables: Mapping[str, pa.Table],
+    recipes: Mapping[str, object],
+    evidence: Iterable[pa.RecordBatch],
+) -> None:
+    """Fill an empty snapshot with an exported benchmark, and make the table of its pairs.
+
+    Args:
+        snapshot: The empty snapshot.
+        name: The benchmark's.
+        tables: ``queries``, ``codes``, ``labels`` and ``undecided`` in their records' columns.
+        recipes: Recipe → its body.
+        evidence: The agents' annotations with lists of calls and executions.
+    """
+    bodies = [json.dumps(body) for body in recipes.values()]
+    given = {**tables, "recipes": pa.table({"recipe_id": list(recipes), "body": bodies})}
+    with snapshot.transaction() as tx, ExitStack() as stack:
+        for table, rows in given.items():
+            stack.enter_context(tx.stream(f"given_{table}", rows))
+        tx.execute(_EXPORTED + _TABLES)
+        for batch in evidence:
+            with tx.stream("part", pa.Table.from_batches([batch])):
+                tx.execute(_EVIDENCE)
+        tx.execute(_LABELLED, {"name": name})
+        tx.execute(_OTHERS[0])
+        _index(tx)
+
+
+def _index(tx: Transaction) -> None:
+    tx.execute(_PAIRS, {"title": _TITLE})
+    tx.execute("DROP TABLE memory.judged")
+    for facet in FACETS:
+        tx.execute(
+            f"CREATE TABLE memory.facet_{facet} AS SELECT {_text(facet)} AS value, "  # noqa: S608 - literals only
+            "count(*) AS pairs FROM memory.pairs GROUP BY value ORDER BY pairs DESC, value"
+        )
+
+
+class Wanted(Record):
+    """Which pairs a list shows.
+
+    Attributes:
+        facets: Facet → the value that pairs have.
+        query: A part of the query's text, capitals aside.
+        code: A part of the code's text, capitals aside.
+        sort: One of `SORTS`.
+        after: The last pair of the page before: its value in the order, and its number.
+    """
+
+    facets: Mapping[str, str] = {}
+    query: str = ""
+    code: str = ""
+    sort: str = "query"
+    after: tuple[float, int] | None = None
+
+
+class ListedPair(Record):
+    """A pair as lists show it; ``place`` is its value in the order."""
+
+    number: int
+    query_id: str
+    code_id: str
+    collection: str
+    status: str
+    label: float | None
+    recipe: str
+    rank: int | None
+    similarity: float | None
+    disagreement: str
+    support: str
+    path: str
+    seconds: float | None
+    cost: float | None
+    model: str
+    language: str
+    query: str
+    title: str
+    place: float
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query_id, self.code_id)  # type: ignore[arg-type]
+
+
+class Listed(NamedTuple):
+    """A page of a list: its pairs, how many there are in all, and whether more follow."""
+
+    pairs: list[ListedPair]
+    total: int
+    more: bool
+
+
+def find_pairs(snapshot: Snapshot, wanted: Wanted, limit: int = PAGE) -> Listed:
+    """Return a page of the pairs that are wanted."""
+    place = f"coalesce({SORTS[wanted.sort]}, 0)::DOUBLE"
+    where, parameters = _where(wanted)
+    with snapshot.transaction() as tx:
+        total = tx.count(f"SELECT count(*) FROM memory.pairs WHERE {where}", parameters)  # noqa: S608 - literals only
+        if wanted.after:
+            where += f" AND ({place} > $place OR {place} = $place AND number > $number)"
+            parameters |= {"place": wanted.after[0], "number": wanted.after[1]}
+        found = _listed(
+            tx,
+            f"WHERE {where} ORDER BY place, number LIMIT {limit + 1}",
+            parameters,
+            place,
+        )
+    return Listed(found[:limit], total, len(found) > limit)
+
+
+def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
+    conditions, parameters = ["true"], dict[str, object]()
+    for facet in FACETS:
+        if value := wanted.facets.get(facet):
+            conditions.append(f"{_text(facet)} = ${facet}_is")
+            parameters[f"{facet}_is"] = value
+    if wanted.query:
+        conditions.append("contains(lower(query), lower($query_has))")
+        parameters["query_has"] = wanted.query
+    if wanted.code:
+        conditions.append(
+            "code_row IN (SELECT rowid FROM codes WHERE contains(lower(text), lower($code_has)))"
+        )
+        parameters["code_has"] = wanted.code
+    return " AND ".join(conditions), parameters
+
+
+def _text(facet: str) -> str:
+    """Return a facet's value as text: labels are numbers, and pairs may have none."""
+    if facet == "label":
+        return "CASE WHEN label IS NULL THEN 'none' ELSE printf('%g', label) END"
+    return f"if({facet} = '', 'none', {facet})"
+
+
+def _listed(
+    tx: Transaction, rest: str, parameters: Parameters, place: str = "number::DOUBLE"
+) -> list[ListedPair]:
+    return tx.records(
+        ListedPair,
+        f"SELECT * EXCLUDE (code_row), {place} AS place FROM memory.pairs {rest}",  # noqa: S608 - literals only
+        parameters,
+    )
+
+
+def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
+    """Return facet → value → number of pairs, the most frequent values first."""
+    with snapshot.transaction() as tx:
+        return {
+            facet: dict(tx.rows(f"SELECT value, pairs FROM memory.facet_{facet} LIMIT 100"))  # noqa: S608 - literals only
+            for facet in FACETS
+        }
+
+
+def count_pairs(snapshot: Snapshot) -> int:
+    """Return the number of all pairs."""
+    return snapshot.count("SELECT count(*) FROM memory.pairs")
+
+
+def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
+    """Return a pair, None where there is none of these ids."""
+    with snapshot.transaction() as tx:
+        found = _listed(tx, "WHERE query_id = ? AND code_id = ?", [*key])
+    return found[0] if found else None
+
+
+def pairs_of_query(snapshot: Snapshot, query_id: str, limit: int = PAGE) -> list[ListedPair]:
+    """Return a query's pairs, the best candidates first."""
+    with snapshot.transaction() as tx:
+        return _listed(tx, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
+
+
+def texts_of(snapshot: Snapshot, pairs: Sequence[PairKey]) -> dict[str, str]:
+    """Return id → text of the codes and queries of pairs."""
+    ids = {"id": [item for key in pairs for item in key]}
+    with snapshot.transaction() as tx, tx.table("wanted", ids):
+        rows = tx.rows(
+            "SELECT code_id, text FROM codes SEMI JOIN wanted ON code_id = id UNION ALL "
+            "SELECT query_id, text FROM queries SEMI JOIN wanted ON query_id = id"
+        )
+    return dict(rows)
+
+
+def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
+    """Return the recipes that judged a pair, the newest annotation first."""
+    with snapshot.transaction() as tx:
+        rows = tx.rows(
+            "SELECT recipe_id FROM annotations WHERE query_id = ? AND code_id = ? "
+            "ORDER BY annotated_at DESC, recipe_id",
+            [*key],
+        )
+    return [recipe_id for (recipe_id,) in rows]
+
+
+class Scored(Record):
+    """A benchmark's method with its mean in a metric, over so many queries."""
+
+    benchmark_id: str
+    benchmark: str
+    method: str
+    method_key: str
+    metric: str
+    mean: float
+    queries: int
+
+
+def scored_methods(snapshot: Snapshot) -> list[Scored]:
+    """Return the mean scores of all methods, by benchmark, the metrics of each in their order."""
+    return snapshot.records(
+        Scored,
+        "SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, "
+        "metric, avg(value) AS mean, count(*) AS queries FROM scores "
+        "JOIN evaluations USING (benchmark_id, method_key) LEFT JOIN benchmarks "
+        "USING (benchmark_id) GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC",
+    )
+
+
+class QueryScore(Record):
+    """A query's score by a method, and by another one where two are compared.
+
+    ``has_pairs`` says whether there are candidates of it to be shown.
+    """
+
+    query_id: str
+    query: str
+    has_pairs: bool
+    value: float
+    other: float | None
+
+
+Order = Literal["best", "worst"]
+
+
+def scores_of_queries(
+    snapshot: Snapshot,
+    benchmark_id: str,
+    metric: str,
+    methods: tuple[str, str],
+    order: Order,
+    limit: int = PAGE,
+) -> list[QueryScore]:
+    """Return queries by what a method scores, or by what it gains on another.
+
+    Args:
+        snapshot: The copy.
+        benchmark_id: The benchmark.
+        metric: The metric.
+        methods: Keys of the method and of the one it is compared with, "" for none.
+        order: Which come first.
+        limit: How many at most.
+    """
+    direction = "DESC" if order == "best" else "ASC"
+    of_one = (
+        "SELECT query_id, value FROM scores WHERE benchmark_id = $benchmark AND metric = $metric"
+    )
+    return snapshot.records(
+        QueryScore,
+        f"SELECT query_id, coalesce(text, query_id) AS query, a.value, b.value AS other, "  # noqa: S608 - literals only
+        "query_id IN (SELECT query_id FROM memory.pairs) AS has_pairs "
+        f"FROM ({of_one} AND method_key = $method) AS a "
+        f"LEFT JOIN ({of_one} AND method_key = $other) AS b USING (query_id) "
+        "LEFT JOIN queries USING (query_id) "
+        f"ORDER BY a.value - coalesce(b.value, 0) {direction}, query_id LIMIT {limit}",
+        {"benchmark": benchmark_id, "metric": metric, "method": methods[0], "other": methods[1]},
+    )

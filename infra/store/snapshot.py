@@ -1,0 +1,98 @@
+"""A copy of the store's database, or of an exported folder, from which pages answer at once.
+
+A writer locks out all readers of a DuckDB file, so pages do not ask it. A `Snapshot` is a
+`Database` whose transactions read its own copy: all functions of this folder take it. The copy of a
+store has no name on the disk once it is open, so that it is gone with its process.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+import duckdb
+
+from infra.settings import StoreSettings
+from infra.store.database import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    Database,
+    Transaction,
+    copy_files,
+    quoted,
+    require_version,
+)
+
+_NAME = "cosqa"
+_MEMORY_MB = 2_000
+
+State = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Snapshot(Database):
+    """The database as it was at one moment; its transactions wait for nobody.
+
+    Attributes:
+        connection: The connection whose cursors read it.
+        state: That of the store's files when they were copied.
+        taken_at: The moment.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    state: State = ()
+    taken_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Yield a transaction of the copy; temporary tables end with it."""
+        with closing(self.connection.cursor()) as cursor:
+            cursor.execute(f"USE {_NAME}")
+            yield Transaction(cursor)
+
+
+def state_of(settings: StoreSettings) -> State:
+    """Return what changes with each commit: size and time of the file and of its log."""
+    files = (settings.database, settings.database.with_name(f"{settings.database.name}.wal"))
+    found = [file.stat() for file in files if file.exists()]
+    return tuple((each.st_size, each.st_mtime_ns) for each in found)
+
+
+def take_snapshot(settings: StoreSettings) -> Snapshot:
+    """Return a copy of a store's database; writers wait while its bytes are copied.
+
+    Raises:
+        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+        StoreError: The file is no store of this program.
+        StoreVersionError: It has another schema version.
+    """
+    with TemporaryDirectory(dir=settings.folder, prefix="browse-") as folder:
+        file = Path(folder) / settings.database.name
+        state = state_of(settings)
+        copy_files(settings, file)
+        connection = _connection(settings.folder)
+        connection.execute(f"ATTACH {quoted(file)} AS {_NAME} (TYPE duckdb, READ_ONLY)")
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(f"USE {_NAME}")
+            store_id = require_version(cursor, settings.database)
+    return Snapshot(settings, store_id, connection, state)
+
+
+def empty_snapshot(folder: Path) -> Snapshot:
+    """Return a database in memory without rows, to be filled from an exported folder."""
+    connection = _connection(Path(gettempdir()))
+    connection.execute(f"ATTACH ':memory:' AS {_NAME}")
+    connection.execute(f"USE {_NAME}")
+    connection.execute(SCHEMA.read_text(encoding="utf-8"))
+    connection.execute("INSERT INTO meta VALUES (?, '')", [SCHEMA_VERSION])
+    return Snapshot(StoreSettings(folder=folder), "", connection)
+
+
+def _connection(folder: Path) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{_MEMORY_MB}MB",
+        "temp_directory": str(folder / "browse.tmp"),
+    }
+    return duckdb.connect(":memory:", config=config)

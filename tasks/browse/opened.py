@@ -1,0 +1,115 @@
+"""What is browsed: a store, of which a newer copy is taken when it has changed, or a folder."""
+
+import logging
+import threading
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from infra.errors import CosqaError, PublishError, SettingsError
+from infra.settings import StoreSettings
+from infra.store import candidates
+from infra.store.browsing import index_exported, index_pairs
+from infra.store.snapshot import Snapshot, empty_snapshot, state_of, take_snapshot
+from tasks.benchmarks import Benchmark, columns_of, is_export, read_benchmark
+from tasks.benchmarks.beir import beir_split, read_beir
+from tasks.benchmarks.parquet import readable
+from tasks.stages.coverage import labels_by, last_recipe
+
+_PAUSE_S, _SHARE = 5.0, 10  # copies take a tenth of the time at most
+_MOST_MB, _MOST_JSON_MB = 8_000, 4_000  # of a stranger's folder, unpacked
+
+_TABLES = ("queries", "codes", "labels", "undecided")
+
+_log = logging.getLogger(__name__)
+
+
+class StoreCopies:
+    """The newest copy of a store; pages that ask for it never wait for a newer one."""
+
+    def __init__(self, settings: StoreSettings) -> None:
+        self._settings = settings
+        self._turn = threading.Lock()
+        self._current = self._take()
+
+    def current(self) -> Snapshot:
+        """Return the newest copy; where the store has changed since, begin to take another."""
+        is_due = time.monotonic() >= self._due and state_of(self._settings) != self._current.state
+        if is_due and self._turn.acquire(blocking=False):
+            threading.Thread(target=self._renew, name="browse", daemon=True).start()
+        return self._current
+
+    def _renew(self) -> None:
+        try:
+            self._current = self._take()
+        except (CosqaError, OSError) as error:
+            _log.warning("the pages show the store as it was: %s", error)
+            self._due = time.monotonic() + _PAUSE_S
+        finally:
+            self._turn.release()
+
+    def _take(self) -> Snapshot:
+        started = time.monotonic()
+        snapshot = take_snapshot(self._settings)
+        labels = []
+        for collection, searches in candidates.searches_by_collection(snapshot).items():
+            if recipe := last_recipe(snapshot, collection, searches):
+                labels.append(labels_by(snapshot, collection, searches, recipe.rounds))
+        index_pairs(snapshot, labels)
+        ended = time.monotonic()
+        self._due = ended + max(_PAUSE_S, _SHARE * (ended - started))
+        return snapshot
+
+
+class OneFolder:
+    """An exported folder, read once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._snapshot = _read(folder)
+
+    def current(self) -> Snapshot:
+        """Return what was read."""
+        return self._snapshot
+
+
+def _read(folder: Path) -> Snapshot:
+    """Return an exported folder, or one in BEIR's form, as a snapshot.
+
+    Raises:
+        SettingsError: The folder is neither.
+        PublishError: It is damaged, or larger than any that this program writes.
+        SourceError: A line of it is no query, code or judgement.
+    """
+    _refuse_large(folder)
+    if is_export(folder):
+        benchmark = read_benchmark(folder)
+    elif found := beir_split(folder, "test"):
+        benchmark = read_beir(*found)
+    else:
+        raise SettingsError(
+            f"{folder} is no exported folder: name one that `cosqa publish` has written, or one in "
+            "BEIR's form; a store is named by --store"
+        )
+    snapshot = empty_snapshot(folder)
+    _fill(snapshot, benchmark)
+    return snapshot
+
+
+def _fill(snapshot: Snapshot, benchmark: Benchmark) -> None:
+    columns = columns_of(benchmark)
+    tables = {name: getattr(columns, name).table for name in _TABLES}
+    recipes = {each.recipe_id: each.body for each in benchmark.recipes}
+    index_exported(snapshot, benchmark.name, tables, recipes, benchmark.evidence.batches())
+
+
+def _refuse_large(folder: Path) -> None:
+    """Refuse a folder whose files are too large to be read into memory."""
+    for file in sorted(folder.glob("*.parquet")):
+        with readable(file), pq.ParquetFile(file) as opened:
+            groups = [opened.metadata.row_group(n) for n in range(opened.num_row_groups)]
+            if sum(group.total_byte_size for group in groups) > _MOST_MB * 1_000_000:
+                raise PublishError(f"{file} has more than {_MOST_MB:,} MB unpacked: not read")
+    for file in sorted(folder.glob("*.jsonl*")):
+        if file.stat().st_size > _MOST_JSON_MB * 1_000_000:
+            raise PublishError(f"{file} has more than {_MOST_JSON_MB:,} MB: not read")

@@ -1,0 +1,153 @@
+"""What pages show of a snapshot: pairs, a pair, a query with its candidates, methods and queries.
+
+A page's parameters come from its address, so that they may be anything.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from infra.errors import CosqaError
+from infra.ids import CodeId, PairKey, QueryId
+from infra.records import Annotation
+from infra.store import annotations, recipes
+from infra.store.browsing import (
+    FACETS,
+    SORTS,
+    ListedPair,
+    Order,
+    Scored,
+    Wanted,
+    facet_values,
+    find_pair,
+    find_pairs,
+    pairs_of_query,
+    recipes_of_pair,
+    scored_methods,
+    scores_of_queries,
+    texts_of,
+)
+from infra.store.snapshot import Snapshot
+from tasks.reports.judging import judgement_blocks
+from tasks.stages.specifications import specified_part
+
+Parameters = Mapping[str, str]
+_MOST_RECIPES = 10  # of a pair's history, with all evidence
+
+
+class NoSuchPageError(CosqaError):
+    """An address names nothing that is there."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A template's name and what it shows."""
+
+    template: str
+    shown: Mapping[str, Any]
+
+
+def pairs_page(snapshot: Snapshot, asked: Parameters) -> Page:
+    """Return the list of pairs that filters leave, fifty a page."""
+    wanted = Wanted(
+        facets={facet: asked[facet] for facet in FACETS if asked.get(facet)},
+        query=asked.get("query", "").strip(),
+        code=asked.get("code", "").strip(),
+        sort=asked["sort"] if asked.get("sort") in SORTS else "query",
+        after=_place(asked.get("after", "")),
+    )
+    listed = find_pairs(snapshot, wanted)
+    kept = {name: value for name, value in asked.items() if name != "after" and value}
+    last = listed.pairs[-1] if listed.more else None
+    return Page(
+        "pairs",
+        {
+            "listed": listed,
+            "wanted": wanted,
+            "facets": facet_values(snapshot),
+            "sorts": tuple(SORTS),
+            "kept": kept,
+            "further": last and kept | {"after": f"{last.place!r},{last.number}"},
+        },
+    )
+
+
+def _place(text: str) -> tuple[float, int] | None:
+    place, _, number = text.partition(",")
+    try:
+        return float(place), int(number)
+    except ValueError:
+        return None
+
+
+def pair_page(snapshot: Snapshot, asked: Parameters) -> Page:
+    """Return a pair with all that is known of it, by each recipe that judged it."""
+    pair = _pair(snapshot, asked)
+    history = evidence_of(snapshot, pair)
+    return Page("pair", {"pair": pair, "texts": texts_of(snapshot, [pair.key]), "history": history})
+
+
+def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:
+    """Return how each recipe judged a pair, that of its label first, then the newest."""
+    found = []
+    ids = recipes_of_pair(snapshot, pair.key)
+    for recipe_id in sorted(ids[:_MOST_RECIPES], key=lambda recipe: recipe != pair.recipe):
+        for one in annotations.load_annotations(snapshot, recipe_id, [pair.key]):
+            model = recipes.model_of(recipes.load_bodies(snapshot).get(recipe_id, {}))
+            found.append({"one": one, "model": model, "blocks": _blocks(one)})
+    return found
+
+
+def _blocks(one: Annotation) -> list[Any]:
+    return [*judgement_blocks(one, specified_part(one))]
+
+
+def _pair(snapshot: Snapshot, asked: Parameters) -> ListedPair:
+    key = PairKey(QueryId(asked.get("query", "")), CodeId(asked.get("code", "")))
+    if found := find_pair(snapshot, key):
+        return found
+    raise NoSuchPageError(f"no pair has query {key.query_id} and code {key.code_id}")
+
+
+def query_page(snapshot: Snapshot, asked: Parameters) -> Page:
+    """Return a query with its candidates side by side."""
+    pairs = pairs_of_query(snapshot, asked.get("query", ""))
+    if not pairs:
+        raise NoSuchPageError(f"no query {asked.get('query', '')} has a candidate")
+    texts = texts_of(snapshot, [pair.key for pair in pairs])
+    return Page("query", {"pairs": pairs, "texts": texts})
+
+
+def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's
+    """Return all methods with their mean scores, by benchmark and metric."""
+    tables: dict[tuple[str, str], list[Scored]] = {}
+    for scored in scored_methods(snapshot):
+        tables.setdefault((scored.benchmark, scored.metric), []).append(scored)
+    return Page("methods", {"tables": tables})
+
+
+def method_page(snapshot: Snapshot, asked: Parameters) -> Page:
+    """Return a method's best and worst queries, alone or compared with another method."""
+    benchmark, metric = asked.get("benchmark", ""), asked.get("metric", "")
+    of_metric = [
+        each
+        for each in scored_methods(snapshot)
+        if each.benchmark_id == benchmark and each.metric == metric
+    ]
+    by_key = {each.method_key: each for each in of_metric}
+    method, other = (by_key.get(asked.get(name, "")) for name in ("method", "other"))
+    if method is None:
+        raise NoSuchPageError("no such method is scored on that benchmark by that metric")
+    keys = (method.method_key, other.method_key if other else "")
+    orders: tuple[Order, ...] = get_args(Order)
+    lists = {order: scores_of_queries(snapshot, benchmark, metric, keys, order) for order in orders}
+    return Page("method", {"method": method, "other": other, "others": of_metric, "lists": lists})
+
+
+PAGES: Mapping[str, Callable[[Snapshot, Parameters], Page]] = {
+    "pairs": pairs_page,
+    "pair": pair_page,
+    "query": query_page,
+    "methods": methods_page,
+    "method": method_page,
+}

@@ -1,0 +1,60 @@
+"""Laws of the guard: another host, no token, a form of another page are refused."""
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from tasks.browse.guard import Guard, is_loopback
+from tests.fakes.browsing import PORT, client_of, judged_store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("guarded") / "store"
+    judged_store(folder, ("a query",))
+    return folder
+
+
+def client(store: Path, guard: Guard | None = None) -> TestClient:
+    return client_of(judged_store(store, ("a query",)), guard)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (f"127.0.0.1:{PORT}", 200), (f"localhost:{PORT}", 200), (f"[::1]:{PORT}", 200),
+        ("127.0.0.1", 421), ("127.0.0.1:1", 421), (f"evil.example:{PORT}", 421),
+        (f"127.0.0.1.evil.example:{PORT}", 421), (f"10.0.0.1:{PORT}", 421), ("", 421),
+    ],
+)  # fmt: skip
+def test_a_name_of_another_host_is_refused(store: Path, host: str, status: int) -> None:
+    assert client(store).get("/pairs", headers={"Host": host}).status_code == status
+
+
+def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: Path) -> None:
+    browser = client(store, Guard("0.0.0.0", PORT, "secret"))
+    assert browser.get("/pairs").status_code == 401
+    assert browser.get("/pairs?token=wrong").status_code == 401
+    assert browser.get("/style.css").status_code == 401
+    answer = browser.get("/pairs?token=secret&status=labelled")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/pairs?status=labelled"
+    assert "HttpOnly; SameSite=Strict" in answer.headers["set-cookie"]
+    assert browser.get("/pairs").status_code == 200
+    evil = {"Host": f"evil.example:{PORT}"}
+    assert browser.get("/pairs?token=secret", headers=evil).status_code == 421
+
+
+def test_an_address_with_a_token_is_printed(store: Path) -> None:
+    assert Guard("192.0.2.7", 4280, "abc").address == "http://192.0.2.7:4280/?token=abc"
+    assert Guard("::1", 4280).address == "http://[::1]:4280/"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("127.8.8.8", True),
+     ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False)],
+)  # fmt: skip
+def test_loopback_is_known(host: str, *, expected: bool) -> None:
+    assert is_loopback(host) == expected
