@@ -116,3 +116,23 @@ class ProgramCounts(Record):
     programs: int
     tests: int
     executed: int
+
+
+class PeopleFigures(Record):
+    """What people did with samples.
+
+    Attributes:
+        preferences: Choices between a pair's code and its rival.
+        preferred: Those for the pair's code.
+        timed_without_program: Blind labels without a test program whose minutes were told.
+        minutes_without_program: Their mean; None without one.
+        timed_with_program: Those with a test program.
+        minutes_with_program: Their mean; None without one.
+    """
+
+    preferences: int
+    preferred: int
+    timed_without_program: int
+    minutes_without_program: float | None
+    timed_with_program: int
+    minutes_with_program: float | None

@@ -20,6 +20,7 @@ from tasks.benchmarks import Benchmark
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
 from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
+from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
 from tasks.statistics.agreement import average_variance, by_matches, cronbach_alpha
 from tasks.statistics.comparisons import compare
@@ -333,7 +334,10 @@ def per_query_table(scores: Sequence[MethodScores]) -> pa.Table:
 
 
 def leaderboard_document(
-    board: Leaderboard, unjudged: Sequence[Unjudged] = (), after: Leaderboard | None = None
+    board: Leaderboard,
+    unjudged: Sequence[Unjudged] = (),
+    after: Leaderboard | None = None,
+    corrected: CorrectedScores | None = None,
 ) -> Document:
     """Return the leaderboard as a document.
 
@@ -341,6 +345,7 @@ def leaderboard_document(
         board: The scores.
         unjudged: Results among the first 10 of a method that were never judged.
         after: The scores after those results were judged.
+        corrected: The scores corrected by people's labels.
     """
     told = (
         f"{board.scored:,} of {board.queries:,} queries have a relevant code · {board.codes:,} "
@@ -358,6 +363,7 @@ def leaderboard_document(
                 "Scores with intervals",
                 [_interval_chart(board, name) for name in board.metrics[:3] if board.rows],
             ),
+            *([corrected_section(corrected)] if corrected else []),
             Section("recall", "Recall by depth", [_recall_chart(board)] if board.rows else []),
             *_of_consistency(board.consistency),
             Section("hardest", "Hardest queries", [_hardest_table(board)]),

@@ -14,10 +14,12 @@ from infra.records import Record
 from infra.settings import EvaluationSettings, Settings
 from infra.store import Database
 from infra.store.evidence import decide_labels
+from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate
+from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
@@ -48,12 +50,14 @@ class WrittenLeaderboard(Record):
         before: The methods' scores.
         unjudged: Number of unjudged results among the methods' first 10.
         after: The scores after the agents annotated such results, if requested.
+        corrected: The scores corrected by people's labels, if the store has any of the benchmark.
     """
 
     folder: Path
     before: Leaderboard
     unjudged: int
     after: Leaderboard | None = None
+    corrected: CorrectedScores | None = None
 
 
 @stage("leaderboard", "compare all methods on {benchmark.name}")
@@ -92,10 +96,14 @@ def write_leaderboard(
         "per_query.parquet": per_query_table(scores),
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
-    document = leaderboard_document(board, unjudged, after)
+    ranked = {row.method: rankings[row.method] for row in board.rows}
+    corrected = corrected_scores(ranked, qrels, _people_labels(database), board.metrics)
+    document = leaderboard_document(board, unjudged, after, corrected)
     key = artifact_key("leaderboard", benchmark.name)
     write_pages(folder, "leaderboard", document, files, key=key, about=benchmark.name)
-    return WrittenLeaderboard(folder=folder, before=board, unjudged=len(unjudged), after=after)
+    return WrittenLeaderboard(
+        folder=folder, before=board, unjudged=len(unjudged), after=after, corrected=corrected
+    )
 
 
 def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:
@@ -153,6 +161,15 @@ def compared_methods(
     ]
     content, identity = benchmark.content, benchmark.benchmark_id
     return build_leaderboard(content, identity, scores, metrics, settings.depth), scores
+
+
+def _people_labels(database: Database) -> PeopleLabels:
+    """Return people's labels of the samples of a store that were drawn at random."""
+    drawn: dict[str, dict[str, dict[str, float]]] = {"queries": {}, "pairs": {}}
+    for label in final_labels(database):
+        if label.drawn in drawn:
+            drawn[label.drawn].setdefault(label.query_id, {})[label.code_id] = label.relevance
+    return PeopleLabels(**drawn)
 
 
 def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from infra.errors import StudyError
 from infra.records import Record
-from infra.summaries import PairEffort, ProgramCounts, RankCounts
+from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
 
 Part = TypeVar("Part")
 
@@ -104,6 +104,7 @@ class Evidence:
         group_scores: Method → metric → number of matches → mean.
         rounds: Alpha between consecutive rounds of labelling.
         annotators: Scores of annotators.
+        people: What people did with samples.
         annotation_store: CodeSearchNet's annotationStore.csv.
         score_sheet: Neural Code Search's score_sheet.csv.
     """
@@ -120,5 +121,6 @@ class Evidence:
     group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NOT_GIVEN
     rounds: Sequence[float | None] | Missing = _NOT_GIVEN
     annotators: Sequence[Annotator] | Missing = _NOT_GIVEN
+    people: PeopleFigures | Missing = _NOT_GIVEN
     annotation_store: Path | Missing = _NOT_GIVEN
     score_sheet: Path | Missing = _NOT_GIVEN

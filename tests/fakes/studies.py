@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.summaries import PairEffort, ProgramCounts, RankCounts
+from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
 from tasks.studies import (
     Annotator,
     BenchmarkFacts,
@@ -122,6 +122,14 @@ def full_evidence(folder: Path) -> Evidence:
             *_of_criterion("v1-half", 0.5, 0.75),
             *_of_criterion("v1-exact", 0.75, 1.0),
         ],
+        people=PeopleFigures(
+            preferences=200,
+            preferred=130,
+            timed_without_program=30,
+            minutes_without_program=6.5,
+            timed_with_program=20,
+            minutes_with_program=31.0,
+        ),
         annotation_store=csn_annotations(folder),
         score_sheet=ncs_sheet(folder),
     )

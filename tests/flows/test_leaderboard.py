@@ -10,8 +10,11 @@ import pytest
 
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
+from infra.records import GivenVote
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from infra.store import open_database
+from infra.store.samples import Sample, SampleItem, add_sample
+from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
 from tests.tasks.reports.leaderboard.cases import benchmark
 
@@ -51,6 +54,8 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     checksum = benchmark_fingerprint(benchmark())
     assert stored == dict.fromkeys(METHODS, (checksum, 40))
 
+    assert first.corrected is None
+    let_a_person_label(settings, queries=12)
     foreign = tmp_path / "foreign.trec"
     foreign.write_text(next(iter(files)).read_text())
     second = leaderboard(export, runs=[foreign], settings=settings)
@@ -64,6 +69,36 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     assert all(method in page for method in rows)
     lines = (second.folder / "unjudged.jsonl").read_text().splitlines()
     assert len(lines) == second.unjudged > 0
+    assert second.corrected
+    assert (second.corrected.sampled_queries, second.corrected.queries) == (12, 40)
+    best = second.before.rows[0]
+    assert second.corrected.scores["NDCG@10"][0].name == best.method
+    assert "Corrected by people" in page
+
+
+def let_a_person_label(settings: Settings, queries: int) -> None:
+    """Let a person label all judged pairs of some queries of the benchmark as it does itself."""
+    content = benchmark()
+    chosen = {query.query_id for query in content.queries[:queries]}
+    labels = [label for label in content.labels if label.query_id in chosen]
+    items = [
+        SampleItem(
+            query_id=label.query_id, code_id=label.code_id, position=place, stratum="all"
+        )
+        for place, label in enumerate(labels, 1)
+    ]  # fmt: skip
+    sample = Sample(collection="", body={"drawn": "queries"}, items=tuple(items))
+    database = open_database(settings.store)
+    add_sample(database, sample, content.queries, content.codes)
+    votes = [
+        GivenVote(
+            query_id=label.query_id, code_id=label.code_id, origin=sample.origin, annotator="a",
+            relevance=label.relevance,
+        )
+        for label in labels
+    ]  # fmt: skip
+    with database.transaction() as tx:
+        record_votes(tx, "", votes)
 
 
 @pytest.mark.usefixtures("prefect_server")

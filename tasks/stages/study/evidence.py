@@ -17,8 +17,9 @@ from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
 from infra.store.figures import GroupMean, recipes_behind
 from infra.store.labels import CurrentLabels
+from infra.store.people import people_figures
 from infra.store.recipes import model_of
-from infra.summaries import PairEffort, ProgramCounts, RankCounts
+from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
@@ -112,6 +113,7 @@ def gather_evidence(
         annotators=read_annotators(files.annotators)
         if files.annotators
         else Missing(reason="no file of compared annotators is given"),
+        people=_of_people(database),
         annotation_store=files.annotation_store or Missing(reason="the file is not given"),
         score_sheet=files.score_sheet or Missing(reason="the file is not given"),
     )
@@ -123,6 +125,15 @@ def _of_rounds(database: Database, current: CurrentLabels | None) -> list[float 
         return Missing(reason="the pairs of this store were labelled in one round")
     agreement = agreement_of_rounds(database, current)
     return [two.alpha for two in agreement.each_two if two.second == two.first + 1]
+
+
+def _of_people(database: Database) -> PeopleFigures | Missing:
+    found = people_figures(database)
+    if not (found.preferences or found.timed_with_program or found.timed_without_program):
+        return Missing(
+            reason="nobody has labelled a sample of this store with preferences or minutes"
+        )
+    return found
 
 
 def _conditions(

@@ -61,6 +61,11 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
         ("rounds 1 and 2", "Krippendorff's alpha"): (0.96, None),
         ("rounds 2 and 3", "Krippendorff's alpha"): (0.97, None),
     },
+    "people": {
+        ("preference", "share"): (0.65, 200),
+        ("expert", "minutes of a pair"): (6.5, 30),
+        ("expert with test program", "minutes of a pair"): (31.0, 20),
+    },
     "annotators": {
         ("human without test program", "accuracy"): (0.75, 400),
         ("average human", "accuracy, 50 %"): (0.625, 100),

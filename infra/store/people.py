@@ -1,0 +1,69 @@
+"""What people's votes on samples come to: final labels, preferences, and minutes."""
+
+from infra.ids import CodeId, QueryId, SampleId
+from infra.records import Record
+from infra.store.database import Database
+from infra.summaries import PeopleFigures
+
+# One row a person and sampled item: what the person said last.
+_LAST = """
+    SELECT sample_id, samples.kind, coalesce(body ->> 'drawn', '') AS drawn, query_id, code_id,
+        relevance
+    FROM votes JOIN samples ON origin = 'sample:' || sample_id
+    JOIN sample_items USING (sample_id, query_id, code_id)
+    QUALIFY row_number() OVER (
+        PARTITION BY sample_id, annotator, query_id, code_id ORDER BY phase = 'revised' DESC) = 1
+"""
+
+
+class FinalLabel(Record):
+    """What more than half of those people say who decided on a sampled pair.
+
+    Attributes:
+        drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
+        relevance: 0, or the mean grade of those who see a match.
+        people: How many decided.
+    """
+
+    sample_id: SampleId
+    drawn: str
+    query_id: QueryId
+    code_id: CodeId
+    relevance: float
+    people: int
+
+
+def final_labels(database: Database) -> list[FinalLabel]:
+    """Return people's labels of the sampled pairs; a pair on which as many say no has none."""
+    return database.records(
+        FinalLabel,
+        f"""
+        SELECT sample_id, drawn, query_id, code_id, count(*) AS people,
+            CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
+                THEN avg(relevance) FILTER (relevance > 0) ELSE 0 END AS relevance
+        FROM ({_LAST}) WHERE kind = 'pairs' AND relevance IS NOT NULL
+        GROUP BY ALL HAVING 2 * count(*) FILTER (relevance > 0) <> count(*)
+        ORDER BY sample_id, query_id, code_id
+        """,  # noqa: S608 - a literal
+    )
+
+
+def people_figures(database: Database) -> PeopleFigures:
+    """Return how often people prefer the pair's own code, and how long they take for a pair."""
+    [counts] = database.records(
+        PeopleFigures,
+        f"""
+        SELECT * FROM (
+            SELECT count(*) AS preferences, count(*) FILTER (relevance > 0) AS preferred
+            FROM ({_LAST}) WHERE kind = 'preference' AND relevance IS NOT NULL
+        ), (
+            SELECT count(*) FILTER (program = '') AS timed_without_program,
+                avg(minutes) FILTER (program = '') AS minutes_without_program,
+                count(*) FILTER (program <> '') AS timed_with_program,
+                avg(minutes) FILTER (program <> '') AS minutes_with_program
+            FROM votes WHERE starts_with(origin, 'sample:') AND phase = 'blind'
+                AND minutes IS NOT NULL
+        )
+        """,  # noqa: S608 - a literal
+    )
+    return counts
