@@ -102,8 +102,8 @@ class Story:
             loop.run_until_complete(asyncio.wait(tasks, timeout=await_s))
             assert end != "done" or all(task.done() for task in tasks), "every run ends"
             if end == "killed":
-                # It writes nothing more.
-                vars(ledger._journal)["write"] = lambda *_, **__: Future()
+                # It writes nothing more, and whoever waits for that ends with it.
+                vars(ledger._journal)["write"] = lambda *_, **__: cancelled_future()
             for task in tasks:
                 task.cancel()
             loop.run_until_complete(asyncio.wait(tasks))
@@ -150,6 +150,13 @@ class Story:
         for log in file.parent.glob(f"{file.name}-*"):
             log.unlink()
         file.write_bytes(whole)
+
+
+def cancelled_future() -> Future[None]:
+    """Return a future that nothing comes of."""
+    future: Future[None] = Future()
+    future.cancel()
+    return future
 
 
 def live(story: Story) -> None:
