@@ -5,6 +5,7 @@ import textwrap
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
 from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, StudyTraining, Train
 from flows.runtime.prefect_server import flow_result
+from tasks.reports.corrected import CorrectedScores
 from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
 from tasks.reports.diff import counted as counted_changes
 from tasks.reports.estimation import (
@@ -51,6 +52,8 @@ def leaderboard(options: Leaderboard) -> None:
     print_leaderboard(written.before, page)
     if written.after:
         print_leaderboard(written.after, page, ", with unjudged results judged")
+    if written.corrected:
+        print_corrected(written.corrected, page)
     say(f"among the first 10, never judged: {counted(written.unjudged, 'results')}")
     say(f"leaderboard: {page}")
 
@@ -67,6 +70,29 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
         [_cells(row, board.metrics) for row in board.rows],
         rest=page,
         note=_NOTE,
+    )
+
+
+def print_corrected(corrected: CorrectedScores, page: str) -> None:
+    """Print the figures that people's labels of random samples correct, with their intervals."""
+    named = [(metric, figure) for metric, of in corrected.scores.items() for figure in of]
+    if corrected.matches:
+        named.append(("all pairs", corrected.matches))
+    print_table(
+        f"Corrected by people's labels of {counted(corrected.sampled_queries, 'queries')} and "
+        f"{counted(corrected.sampled_pairs, 'pairs')} drawn at random",
+        ["   figure", "by labels", "corrected", "from", "to"],
+        [
+            [
+                f"{of}, {figure.name}",
+                *(
+                    f"{value:.3f}"
+                    for value in (figure.by_labels, figure.mean, figure.low, figure.high)
+                ),
+            ]
+            for of, figure in named
+        ],
+        rest=page,
     )
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import checks
 from flows.cli.evaluation import (
+    print_corrected,
     print_difference,
     print_kape,
     print_leaderboard,
@@ -21,6 +22,7 @@ from flows.options import Study, StudyKape
 from infra.errors import SettingsError, SourceError
 from infra.settings import StoreSettings
 from infra.store import open_database
+from tasks.reports.corrected import CorrectedFigure, CorrectedScores
 from tasks.reports.diff import ScoreChange, ScoreChanges, difference
 from tasks.reports.leaderboard import Leaderboard
 from tasks.reports.study import build_report
@@ -147,6 +149,26 @@ def test_without_a_terminal_all_columns_are_printed(
     out = capsys.readouterr().out
     assert all(name in out for name in (*shown.metrics, "judged@10"))
     assert "not shown" not in out
+
+
+def test_corrected_figures_are_printed_with_their_intervals(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    good = CorrectedFigure(
+        name="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45, low_alone=0.2, high_alone=0.6,
+        more=30,
+    )  # fmt: skip
+    share = good.model_copy(update={"name": "share of matches", "mean": 0.25})
+    corrected = CorrectedScores(
+        queries=100, sampled_queries=1, scores={"MRR": (good,)}, pairs=500, sampled_pairs=50,
+        matches=share, check=None,
+    )  # fmt: skip
+    print_corrected(corrected, PAGE)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "1 query and 50 pairs drawn at random" in out
+    assert "MRR, good 0.500 0.400 0.350 0.450" in out
+    assert "all pairs, share of matches 0.500 0.250 0.350 0.450" in out
 
 
 def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
