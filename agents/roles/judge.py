@@ -1,45 +1,89 @@
-"""The agents that judge pairs by reading alone."""
+"""The final arbiter, which sees test programs and their runs."""
 
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
-from agents.llm.prompt import pair_section
-from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.evidence import Attempt, RunEvidence
+from agents.gates.gates import reason_of
+from agents.llm.prompt import fence, pair_section, shorten
+from agents.roles.base import Agent, Judgement, beside_section
+from agents.roles.run_report import run_report
 from infra.records import Pair
 
-
-class StepwiseJudgement(Reply):
-    """What the query asks, how the code deviates from it, and then the verdict."""
-
-    asked: str
-    deviations: str
-    verdict: Literal["answers", "does_not_answer"]
-
-    @property
-    def reason(self) -> str:
-        """The first two steps as one text."""
-        return f"Asked: {self.asked}\nDeviations: {self.deviations}"
-
-
-class ExactJudge(Agent[StepwiseJudgement]):
-    """The single-LLM annotator, which reasons in three steps, by the exact-match criterion.
-
-    It is also the final arbiter where no test program is written (Table VI, "PS + FA").
-
-    Zero-shot chain of thought as both versions of CoSQA+ prompt for it (arXiv 2406.11589v1; the
-    row "Single LLM" of Table VI in the later version). Fields are replied in their order, so that
-    the verdict follows from the steps before it.
-    """
-
-    role = "exact_judge"
-    reply_type = StepwiseJudgement
-
-    async def read(self, pair: Pair) -> StepwiseJudgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails."""
-        return await self._ask(pair_section(pair, self._model.code_limit))
+_MEANING_OF = {
+    RunEvidence.PASSED: "The program ran to its end; every assertion that it reached held.",
+    RunEvidence.TESTED_NOTHING: (
+        "The program ran to its end but reached no assertion or called nothing of the code: "
+        "it is no evidence. Judge by reading the code."
+    ),
+    RunEvidence.FAILED_ASSERTION: "An assertion failed: the code is wrong, or the test is.",
+    RunEvidence.NOT_EXECUTED: (
+        "The program could not be run to its end: it is no evidence. Judge by reading the code."
+    ),
+}
+_NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
+_NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
+_VOID = "The program proves nothing, whatever it says, and is no evidence:"
+_CONFIRMED = (
+    "Two programs that were written independently, the second without sight of the code, both fail "
+    "an assertion: evidence against the code where the query demands what they assert."
+)
+_UNCONFIRMED = (
+    "An assertion failed, but no second, independent program agrees: it does not count against the "
+    "code. Judge by reading the code."
+)
+_LONGEST_REPORT = 8_000  # characters of its texts
 
 
-class HalfJudge(ExactJudge):
-    """The same by the 50% criterion: half of the demands are enough (arXiv 2406.11589v1, RQ2)."""
+class Arbiter(Agent[Judgement]):
+    """Judges pairs by test programs and the reports of their runs (CoSQA+, Algorithm 1)."""
 
-    role = "half_judge"
+    role = "arbiter"
+    reply_type = Judgement
+
+    async def judge(self, pair: Pair, attempts: Sequence[Attempt]) -> Judgement:
+        """Return the judgement; ``LanguageModelError`` when the model fails.
+
+        Args:
+            pair: The pair to judge.
+            attempts: The test programs, independent of one another.
+        """
+        parts = [pair_section(pair, self._model.code_limit)]
+        for attempt in attempts:
+            parts += self._sections(pair, attempt)
+        return await self._ask("\n".join((*parts, *self._meaning(attempts))))
+
+    def _meaning(self, attempts: Sequence[Attempt]) -> Iterator[str]:
+        """Yield what the reports mean; beside void programs that was written already."""
+        last = attempts[-1]
+        if not last.draft.program:
+            yield _NO_PROGRAM
+        elif last.result is None:
+            yield _NOT_RUN
+        elif is_confirmed(attempts):
+            yield _CONFIRMED
+        elif any(attempt.is_valid_failure for attempt in attempts):
+            yield _UNCONFIRMED
+        elif last.report is None or last.is_valid:
+            yield _MEANING_OF[last.evidence]
+
+    def _sections(
+        self,
+        pair: Pair,  # noqa: ARG002 - of arbiters who are told whose fault a failure was
+        attempt: Attempt,
+    ) -> Iterator[str]:
+        """Yield the program, its report and its faults; unknown counts are left out."""
+        limit = self._model.code_limit
+        yield fence("reading of the query that is tested", attempt.draft.reading)
+        if not attempt.draft.program:
+            return
+        yield fence("program", shorten(attempt.draft.program, limit))
+        yield from beside_section(attempt.draft.beside)
+        if attempt.result:
+            yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
+        if attempt.report and attempt.report.faults:
+            yield f"{_VOID}\n{fence('faults', shorten(reason_of(attempt.report), limit))}"
+
+
+def is_confirmed(attempts: Sequence[Attempt]) -> bool:
+    """Return whether two independent, valid programs both speak against the code."""
+    return sum(attempt.is_valid_failure for attempt in attempts) > 1

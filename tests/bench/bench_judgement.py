@@ -1,6 +1,7 @@
 """How often committees are right on pairs with proved labels, judged by a reader of known error.
 
     python -m tests.bench.bench_judgement [--set made|real|all] [--queries 20] [--candidates 20]
+        [--configurations spec] [--busy 6]
 
 It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store and
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the
@@ -9,6 +10,7 @@ as they stand; those of ``real`` lack names, or their class, and work on files o
 knows what they lack, and writes programs that are right by construction. A configuration may be
 named with what evidence it wants, as in ``spec:all``, which has a program written for every pair.
 
+- The reader misreads some pairs on purpose; wrong though read right are labels of others.
 - False passes are wrong codes labelled 1, false fails right codes labelled 0; near misses are wrong
   codes that many calls do not show.
 - A label is decided by execution where it rests on a valid oracle; where the gates are off, where
@@ -18,6 +20,8 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 - Claims run are those of a specification that a code held or failed, of those that it would have
   could all its calls be written down.
 - Pairs without example are those of a query whose specification has none that can be written down.
+- With ``--busy`` all is judged once more beside so many processes that never rest; the last line
+  says of how many pairs label, path or support is another one then.
 - Tokens are those of requests that were sent and their replies: a specification is asked for once a
   query. Seconds are those of the stage, with the start of its workers.
 """
@@ -25,10 +29,12 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 import argparse
 import asyncio
 import os
+import subprocess
+import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -152,11 +158,15 @@ def by_execution(item: Annotation) -> bool:
     return item.support == "valid_oracle"
 
 
-def first_program(item: Annotation, reader: FallibleReader) -> Execution | None:
-    """Return the last run of a pair's first program, None where that is not right for sure."""
+def first_program(pair: ProvedPair, item: Annotation, reader: FallibleReader) -> Execution | None:
+    """Return the last run of a pair's first program, None where that is not right for sure.
+
+    Nor is there one where a wrong code never ends.
+    """
     runs = [run for run in item.executions if not is_claims_program(run.program)]
     of_it = [run for run in runs if run.program == runs[0].program in reader.right]
-    return of_it[-1] if of_it else None
+    is_endless = bool(of_it) and pair.label == 0 and of_it[-1].result.outcome == "timeout"
+    return of_it[-1] if of_it and not is_endless else None
 
 
 def refusal_of(item: Annotation, run: Execution) -> str:
@@ -191,13 +201,15 @@ def figures(pairs: Sequence[ProvedPair], of_it: Judged, kinds: str) -> dict[str,
     wrong = [item.label for pair, item in both if pair.label == 0]
     near = [item.label for pair, item in both if pair.is_near_miss]
     right = [item for pair, item in both if pair.label == 1]
-    firsts = [(item, run) for item in items if (run := first_program(item, reader))]
+    firsts = [(item, run) for one, item in both if (run := first_program(one, item, reader))]
+    missed = sum(item.label != one.label and not reader.misreads(one) for one, item in both)
     wanted = [min(len(pair.demands), Habits.examples) for pair in pairs if reader.examples]
     ran = sum(claims_run(item, reader.examples.get(pair.query, 0)) for pair, item in both)
     calls = [call for item in items for call in item.calls if not call.cached]
     tokens = sum((call.prompt_tokens or 0) + (call.completion_tokens or 0) for call in calls)
     return {
         "accuracy": share(sum(item.label == pair.label for pair, item in both), len(both)),
+        "wrong though read right": share(missed, len(both)),
         "false passes": share(wrong.count(1), len(wrong)),
         "of near misses": share(near.count(1), len(near)),
         "false fails": share(sum(item.label == 0 for item in right), len(right)),
@@ -219,9 +231,35 @@ def refusals(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table
     table = Table("configuration", "kind", "query", "why", title="wrong refusals")
     for name, of_it in judged_by.items():
         for pair, item in zip(pairs, of_it.annotations, strict=True):
-            run = first_program(item, of_it.reader)
+            run = first_program(pair, item, of_it.reader)
             if run and (why := refusal_of(item, run)):
                 table.add_row(name, pair.kind, pair.query, escape(why[:_LONGEST_REASON]))
+    return table
+
+
+def mistakes(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table:
+    """Return each wrong label, and whether the reader errs on the pair on purpose."""
+    table = Table("configuration", "kind", "query", "path", "reader", title="wrong labels")
+    for name, (annotations_of_it, _, reader) in judged_by.items():
+        for pair, item in zip(pairs, annotations_of_it, strict=True):
+            if item.label != pair.label:
+                reading = "misreads" if reader.misreads(pair) else "reads right"
+                table.add_row(name, pair.kind, pair.query, item.path, reading)
+    return table
+
+
+def by_role(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table:
+    """Return requests and tokens by role, of a pair on average."""
+    table = Table("configuration", "role", "requests", "prompt", "reply", title="tokens a pair")
+    for name, of_it in judged_by.items():
+        calls = [call for item in of_it.annotations for call in item.calls if not call.cached]
+        for role in sorted({call.role for call in calls}):
+            of_role = [call for call in calls if call.role == role]
+            prompt, reply = (
+                sum(getattr(call, kind) or 0 for call in of_role) / len(pairs)
+                for kind in ("prompt_tokens", "completion_tokens")
+            )
+            table.add_row(name, role, str(len(of_role)), f"{prompt:.0f}", f"{reply:.0f}")
     return table
 
 
@@ -240,6 +278,24 @@ def by_kind(pairs: Sequence[ProvedPair], judged_by: dict[str, Judged]) -> Table:
         ]
         table.add_row(kind, str(len(those)), *cells)
     return table
+
+
+@contextmanager
+def busy(number: int) -> Iterator[None]:
+    """Have so many processes that never rest inside the ``with``."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def verdicts(of_it: Judged) -> list[tuple[object, ...]]:
+    """Return label, path and support of each pair."""
+    return [(item.label, item.path, item.support) for item in of_it.annotations]
 
 
 async def proved(options: argparse.Namespace) -> list[ProvedPair]:
@@ -262,6 +318,7 @@ def bench(options: argparse.Namespace) -> None:
 
     habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options))
     judged_by: dict[str, Judged] = {}
+    differing: dict[str, int] = {}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         os.environ["PREFECT_HOME"] = str(folder / "prefect")
@@ -270,6 +327,11 @@ def bench(options: argparse.Namespace) -> None:
         for name in options.configurations:
             with FallibleReader(pairs, habits, tokens_of) as reader:
                 judged_by[name] = judged(folder, pairs, reader, name)
+            if options.busy:
+                with busy(options.busy), FallibleReader(pairs, habits, tokens_of) as reader:
+                    again = judged(folder / "busy", pairs, reader, name)
+                both = zip(verdicts(judged_by[name]), verdicts(again), strict=True)
+                differing[name] = sum(one != other for one, other in both)
     kinds = ("made", "real") if options.set == "all" else (options.set,)
     columns = [(name, kind) for name in judged_by for kind in kinds]
     told = [figures(pairs, judged_by[name], kind) for name, kind in columns]
@@ -279,8 +341,12 @@ def bench(options: argparse.Namespace) -> None:
     for figure in told[0]:
         table.add_row(figure, *(of_it[figure] for of_it in told))
     console = Console(width=200)
-    for one in (table, by_kind(pairs, judged_by), refusals(pairs, judged_by)):
-        console.print(one)
+    console.print(table)
+    for made in (by_kind, by_role, mistakes, refusals):
+        console.print(made(pairs, judged_by))
+    for name, number in differing.items():
+        beside = f"beside {options.busy} busy processes"
+        console.print(f"{name}: {number} of {len(pairs)} pairs are judged otherwise {beside}")
 
 
 if __name__ == "__main__":
@@ -294,4 +360,5 @@ if __name__ == "__main__":
     parser.add_argument(
         "--near-miss-errors", type=float, default=0.15, help="share of near misses misread (0.15)"
     )
+    parser.add_argument("--busy", type=int, help="judge again beside so many processes (none)")
     bench(parser.parse_args())

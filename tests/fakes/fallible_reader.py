@@ -12,8 +12,9 @@ from typing import Any
 
 from infra.identity import digest
 from infra.languages.python.translation import translated
-from tests.bench.provable_pairs.case import name_in, names_bound_by
-from tests.bench.provable_pairs.made import HELPERS, PLAIN, ProvedPair
+from infra.records import Code, Query
+from tests.bench.provable_pairs.case import name_in, names_bound_by, parts_for
+from tests.bench.provable_pairs.made import HELPERS, ProvedPair
 from tests.fakes.llm_server import ScriptedServer, fenced
 
 _TOLD = {
@@ -86,6 +87,11 @@ class FallibleReader(ScriptedServer):
         self._makes_files = False
         self.right: set[str] = set()
         self.examples: dict[str, int] = {}
+
+    def misreads(self, pair: ProvedPair) -> bool:
+        """Return whether it takes a code for what it is not."""
+        shown = translated(Code.of(pair.code).text)
+        return self._belief(Query.of(pair.query).text, shown) != pair.label
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = dict(self._reply(call))
@@ -228,8 +234,8 @@ class FallibleReader(ScriptedServer):
                 effect, value = _parts_of(value)
                 given = f"{(effect or 'gives').replace(' ', '_')}(answer, {call})"
             tests.append(f"def test_{number}():\n    assert {given} == {value}\n")
-        lead = f"{HELPERS}{pair.adapter}\n" if pair.adapter else PLAIN
-        return f"{lead}\n" + "\n".join(tests), not wrong
+        program = "\n".join((pair.adapter, *tests)).strip()
+        return f"{parts_for(program, HELPERS)}\n\n{program}\n", not wrong
 
 
 def _sayable(demands: Mapping[str, str], *, makes_files: bool) -> Mapping[str, str]:
@@ -275,7 +281,7 @@ def _evidence(prompt: str) -> int | None:
         return 0
     if calls := fenced("calls", prompt):
         return _evidence_of_calls(calls)
-    passed = "every assertion that it reached held" in prompt
+    passed = re.search("every assertion that (it|was) reached held", prompt)
     return 1 if passed and "proves nothing" not in prompt else None
 
 

@@ -56,13 +56,7 @@ class Case(NamedTuple):
 
     def beside_of(self, code: str) -> str:
         """Return what a code of the case lacks of ``beside``, with what that needs in turn."""
-        lacking, kept = set(lacking_names(translated(code))), list[str]()
-        for statement in reversed(ast.parse(self.beside).body):
-            source = ast.unparse(statement)
-            if lacking.intersection(names_bound_by(source)):
-                kept.append(source)
-                lacking |= lacking_names(source)
-        return "\n".join(reversed(kept))
+        return parts_for(translated(code), self.beside)
 
     def adapter_of(self, code: str) -> str:
         """Return the function ``answer`` for a code of the case."""
@@ -85,6 +79,18 @@ def name_in(code: str) -> str:
     """Return the name of the function in a code."""
     body = ast.parse(translated(code)).body
     return next(node.name for node in body if isinstance(node, ast.FunctionDef))
+
+
+def parts_for(code: str, source: str) -> str:
+    """Return the statements of a source that bind what a code lacks, or what these lack in turn."""
+    statements = [ast.unparse(statement) for statement in ast.parse(source).body]
+    lacking, kept = set(lacking_names(code)), set[str]()
+    while more := {
+        text for text in statements if text not in kept and lacking & {*names_bound_by(text)}
+    }:
+        kept |= more
+        lacking = {name for text in more for name in lacking_names(text)}
+    return "\n".join(text for text in statements if text in kept)
 
 
 def names_bound_by(source: str) -> list[str]:
