@@ -6,10 +6,17 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
-from agents.claims.literals import UnknownValueError, expression, value_of
 from agents.claims.makers import shown
 from agents.claims.making import are_made_well, files_made_by, is_of_files, settings_in
-from agents.claims.spelling import MOST_JOINED, first_line, spelt, spelt_arguments
+from agents.claims.spelling import (
+    MOST_JOINED,
+    UnknownValueError,
+    expression,
+    first_line,
+    spelt,
+    spelt_arguments,
+    value_of,
+)
 from agents.claims.values import alike, plain
 from infra.languages.python.syntax import UNREADABLE
 from infra.records import Record

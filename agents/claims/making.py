@@ -3,12 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from agents.claims.literals import UnknownValueError, expression, value_of
-from agents.claims.makers import FILE_NAME, FOLDER_NAME
+from agents.claims.makers import FILE_NAME, FOLDER_NAME, MAKERS
+from agents.claims.spelling import UnknownValueError, expression, value_of
 
 _SETTERS = frozenset({"environ", "argv"})  # of what surrounds a call; no arguments of it
 _NAMES = {"file": FILE_NAME, "folder": FOLDER_NAME}  # by default
-MAKERS = _SETTERS | _NAMES.keys() | {"stream"}
 _LONGEST_NAME = 100  # characters of a path
 _MOST_FILES = 50
 

@@ -13,8 +13,8 @@ from typing import Literal
 from agents.claims import makers, values
 from agents.claims.adapter import MADE, constants_in, with_marks
 from agents.claims.claim import Claim
-from agents.claims.literals import expression
 from agents.claims.making import makes_something, settings_in
+from agents.claims.spelling import expression
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded

@@ -13,13 +13,10 @@ from agents.committee.configurations import (
 )
 from agents.llm.prompt import system_text
 from agents.llm.recorded import recipe_of_replies
-from agents.roles.screener import Screener
-from agents.roles.writer import Writer
+from agents.roles.read import Screener
+from agents.roles.write import Writer
 from infra.identity import mark, mark_of
-from infra.settings import GateSettings, Settings
-
-# Stored recipes have these names: others would make all labels stale.
-_STORED_NAMES = {"min_killed": "least_killed", "min_mutation_score": "least_score"}
+from infra.settings import Settings
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.
 _OF_PROGRAMS = {
@@ -66,7 +63,7 @@ def recipe_of(
         "algorithm": ALGORITHM,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
-        "gates": _stored_gates(settings.gates) if configuration.gates else None,
+        "gates": settings.gates.model_dump(mode="json") if configuration.gates else None,
         "model": settings.llm.model_dump(mode="json", include=labels),
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
@@ -137,11 +134,6 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
         **{f"prompt of {agent}": prompts[agent] for agent in agents},
         "agents": sorted(prompts if has_program else prompts.keys() & {Screener.role}),
     }
-
-
-def _stored_gates(gates: GateSettings) -> dict[str, object]:
-    fields = gates.model_dump(mode="json")
-    return {_STORED_NAMES.get(name, name): value for name, value in fields.items()}
 
 
 def _limits_of(settings: Settings, configuration: Configuration) -> dict[str, object]:

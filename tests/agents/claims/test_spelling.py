@@ -1,7 +1,4 @@
-"""Laws of values as source: what is known without running it, how far, and what is said alike.
-
-Covers `agents.claims.literals`, `agents.claims.spelling`.
-"""
+"""Laws of values as source: what is known without running it, how far, and what is said alike."""
 
 import ast
 import time
@@ -11,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.claims.claim import claims_in, is_said_as, same_value
-from agents.claims.literals import UnknownValueError, value_of
-from agents.claims.spelling import spelt
+from agents.claims.spelling import UnknownValueError, spelt, value_of
 from agents.claims.values import alike, plain
 from agents.roles.specify import DemandedValue
 from tests.agents.claims.test_claim import VALUES
