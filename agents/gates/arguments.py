@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from infra.languages.python.assertions import assertions_in, imported_assertions
+from infra.languages.python.assertions import assertions_in
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.syntax import parse_or_none
+from sandbox.inside.counting import imported_assertions
 
 Names = set[str]
 

@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from infra.languages.python.assertions import assertions_in, imported_assertions
+from infra.languages.python.assertions import assertions_in
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.syntax import FunctionNode
+from sandbox.inside.counting import imported_assertions
 
 _BROAD = {"AssertionError", "Exception", "BaseException"}
 _SUPPRESS = "suppress"

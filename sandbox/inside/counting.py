@@ -103,7 +103,7 @@ class ProgramCounter(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Find the test functions, then count everything."""
-        self._asserting = _imported_assertions(node)
+        self._asserting = imported_assertions(node)
         words = (word for part in ast.walk(node) for word in _words_of(part))
         self.shared = next((word for word in words if word in _SHARED), "")
         self._plain = [part.name for part in node.body if _is_plain_test(part)]
@@ -180,11 +180,11 @@ def _is_asserting(name: str) -> bool:
     return name.startswith("assert") or name == "raises"
 
 
-def _imported_assertions(tree: ast.AST) -> frozenset[str]:
+def imported_assertions(tree: ast.AST) -> frozenset[str]:
     """Return the names of the functions ``assert…`` and ``raises`` that a program imports.
 
     The code under test has none, nor is a function one that the program itself makes, or whose
-    name it binds to anything else. So does `infra.languages.python.assertions` before the run.
+    name it binds to anything else. Gates ask it before the run.
     """
     imported: dict[str, str] = {}
     bound: set[str] = set()

@@ -4,10 +4,8 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, variable_of
+from infra.languages.python.syntax import UNREADABLE, parse
 
-# Modules of which no function is an assertion: the code, the program, and what does nothing.
-_NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
 _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
 _WEAK_METHODS = {"assertIsNotNone", "assertIsInstance", "assert_type"}
 _COMPARING_METHODS = {
@@ -24,7 +22,7 @@ def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast
     Args:
         tree: A program, or a part of one.
         imported: The names of functions whose calls are assertions too, see
-            `imported_assertions`.
+            `sandbox.inside.counting`.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (
@@ -32,37 +30,6 @@ def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast
             and (_is_asserting(_method(node)) or _plain_name(node) in imported)
         ):
             yield node
-
-
-def imported_assertions(program: ast.AST) -> frozenset[str]:
-    """Return the names of the functions ``assert…`` and ``raises`` that a program imports.
-
-    The code under test has none, nor is a function one that the program itself makes, or whose
-    name it binds to anything else.
-    """
-    imported: dict[str, str] = {}
-    bound: set[str] = set()
-    for node in ast.walk(program):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            is_foreign = getattr(node, "module", None) not in _NO_ASSERTIONS
-            for alias in node.names:
-                if is_foreign and _is_asserting(alias.name):
-                    imported[alias.asname or alias.name] = alias.name
-                else:
-                    bound.add(alias.asname or alias.name)
-        else:
-            bound.update(_bound_by(node))
-    return frozenset(name for name, origin in imported.items() if bound.isdisjoint((name, origin)))
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node binds itself; imports aside."""
-    if isinstance(node, FunctionNode | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
-        yield node.id
-    elif name := variable_of(node):
-        yield name
 
 
 def assertions_of(program: str) -> Counter[str]:
