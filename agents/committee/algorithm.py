@@ -12,12 +12,9 @@ from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
 from agents.gates.beside import usable
 from agents.llm.client import ReportingModel
-from agents.roles.arbiter import is_confirmed
 from agents.roles.base import Judgement
-from agents.roles.gated_arbiter import QueryArbiter
-from agents.roles.judge import StepwiseJudgement
-from agents.roles.screener import Screener, Screening
-from agents.roles.simulator import Simulator
+from agents.roles.judge import QueryArbiter, is_confirmed
+from agents.roles.read import Screener, Screening, Simulator, StepwiseJudgement
 from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, SpecifiedScreening, Specifier
 from infra.errors import (
     ModelUnavailableError,

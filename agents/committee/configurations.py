@@ -3,16 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agents.roles.arbiter import Arbiter
 from agents.roles.base import Agent
-from agents.roles.command_fixer import CommandFixer
-from agents.roles.fixer import Fixer
-from agents.roles.gated_arbiter import GatedArbiter, QueryArbiter
-from agents.roles.judge import ExactJudge, HalfJudge
-from agents.roles.screener import Screener
-from agents.roles.simulator import Simulator
+from agents.roles.fix import CommandFixer, Fixer
+from agents.roles.judge import Arbiter, GatedArbiter, QueryArbiter
+from agents.roles.read import ExactJudge, HalfJudge, Screener, Simulator
 from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, Specifier, ValueReader
-from agents.roles.writer import BlindWriter, GatedWriter, Writer
+from agents.roles.write import BlindWriter, GatedWriter, Writer
 from infra.settings import AnnotationSettings, Evidence
 from infra.settings import Configuration as ConfigurationName
 

@@ -7,7 +7,7 @@ from typing import Literal
 from agents.committee.algorithm import Committee
 from agents.committee.trace import TracedModel
 from agents.llm.client import ReportingModel
-from agents.roles.code_writer import CodeWriter, RefusedCode
+from agents.roles.write import CodeWriter, RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.languages.python.syntax import parse_or_none
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Record

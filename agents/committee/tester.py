@@ -15,9 +15,8 @@ from agents.evidence import (
 from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.outcomes import outcome_of
 from agents.gates.validator import OracleValidator
-from agents.roles.command_fixer import CommandFixer, install_missing_module, run_commands
-from agents.roles.fixer import Fixer
-from agents.roles.writer import BlindWriter
+from agents.roles.fix import CommandFixer, Fixer, install_missing_module, run_commands
+from agents.roles.write import BlindWriter
 from infra.languages import Language
 from infra.records import Pair
 from sandbox.base import Box, Sandbox

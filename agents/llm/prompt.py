@@ -55,7 +55,7 @@ def fence(name: str, content: str) -> str:
     what comes of a run, addresses of objects are left out, so that the next one asks the same.
     """
     content = _ADDRESS.sub("0x…", content) if name in _OF_RUNS else content
-    marks = (digest("fence", content, str(number))[:8] for number in count())
+    marks = (digest("fence", content, str(number))[:4] for number in count())
     mark = next(mark for mark in marks if mark not in content)
     return f"<<<{name} {mark}\n{content}\n{mark}>>>"
 

@@ -1,15 +1,20 @@
-"""The final arbiter, which sees test programs and their runs."""
+"""The final arbiters, who see test programs and what came of their runs."""
 
 from collections.abc import Iterator, Sequence
 
-from agents.evidence import Attempt, RunEvidence
+from agents.evidence import Attempt, RunEvidence, RunOutcome
 from agents.gates.gates import reason_of
+from agents.gates.outcomes import catches_of, outcomes_of_tests
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.run_report import run_report
 from infra.records import Pair
 
-_MEANING_OF = {
+_LONGEST_REPORT = 8_000  # characters of its texts
+_LONGEST_LINE = 500  # characters on a test
+_NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
+_NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
+_MEANING_OF_RUN = {
     RunEvidence.PASSED: "The program ran to its end; every assertion that it reached held.",
     RunEvidence.TESTED_NOTHING: (
         "The program ran to its end but reached no assertion or called nothing of the code: "
@@ -20,18 +25,36 @@ _MEANING_OF = {
         "The program could not be run to its end: it is no evidence. Judge by reading the code."
     ),
 }
-_NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
-_NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
-_VOID = "The program proves nothing, whatever it says, and is no evidence:"
+_NAME_OF = {
+    RunOutcome.PASSED: "passed",
+    RunOutcome.FAILED_ASSERTION: "failed assertion",
+    RunOutcome.CODE_RAISED: "exception of the code's own logic",
+    RunOutcome.SURROUNDINGS_MISSING: "missing surroundings",
+    RunOutcome.STOPPED: "stopped",
+    RunOutcome.TEST_AT_FAULT: "the test's own fault",
+}
+_MEANING_OF = {
+    RunOutcome.PASSED: "every assertion that was reached held.",
+    RunOutcome.FAILED_ASSERTION: "the code gave another value than the test demands.",
+    RunOutcome.CODE_RAISED: "it lacked nothing; that counts as much as a failed assertion.",
+    RunOutcome.SURROUNDINGS_MISSING: "a module, a name, a file or the network was not there.",
+    RunOutcome.STOPPED: "a limit was met; that counts only where reading shows that it never ends.",
+    RunOutcome.TEST_AT_FAULT: "the test called the code wrongly or erred in its own lines.",
+}
 _CONFIRMED = (
     "Two programs that were written independently, the second without sight of the code, both fail "
-    "an assertion: evidence against the code where the query demands what they assert."
+    "by what the code does: evidence against the code where the query demands what they test."
 )
 _UNCONFIRMED = (
-    "An assertion failed, but no second, independent program agrees: it does not count against the "
-    "code. Judge by reading the code."
+    "A program fails by what the code does, but no second, independent one agrees: it does not "
+    "count against the code. Judge by reading the code."
 )
-_LONGEST_REPORT = 8_000  # characters of its texts
+_PASSED = "What the program tests, the code does: evidence for it as far as that covers the query."
+_NO_EVIDENCE = "No program is evidence. Judge by reading the code."
+_CATCHES = (
+    "The program catches what the code raises. There an exception may have become a failed "
+    "assertion, or have been passed over:"
+)
 
 
 class Arbiter(Agent[Judgement]):
@@ -50,28 +73,14 @@ class Arbiter(Agent[Judgement]):
         parts = [pair_section(pair, self._model.code_limit)]
         for attempt in attempts:
             parts += self._sections(pair, attempt)
-        return await self._ask("\n".join((*parts, *self._meaning(attempts))))
-
-    def _meaning(self, attempts: Sequence[Attempt]) -> Iterator[str]:
-        """Yield what the reports mean; beside void programs that was written already."""
-        last = attempts[-1]
-        if not last.draft.program:
-            yield _NO_PROGRAM
-        elif last.result is None:
-            yield _NOT_RUN
-        elif is_confirmed(attempts):
-            yield _CONFIRMED
-        elif any(attempt.is_valid_failure for attempt in attempts):
-            yield _UNCONFIRMED
-        elif last.report is None or last.is_valid:
-            yield _MEANING_OF[last.evidence]
+        return await self._ask("\n".join((*parts, self._meaning(attempts))))
 
     def _sections(
         self,
         pair: Pair,  # noqa: ARG002 - of arbiters who are told whose fault a failure was
         attempt: Attempt,
     ) -> Iterator[str]:
-        """Yield the program, its report and its faults; unknown counts are left out."""
+        """Yield the program and its report; unknown counts are left out."""
         limit = self._model.code_limit
         yield fence("reading of the query that is tested", attempt.draft.reading)
         if not attempt.draft.program:
@@ -80,10 +89,96 @@ class Arbiter(Agent[Judgement]):
         yield from beside_section(attempt.draft.beside)
         if attempt.result:
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
-        if attempt.report and attempt.report.faults:
-            yield f"{_VOID}\n{fence('faults', shorten(reason_of(attempt.report), limit))}"
+
+    def _meaning(self, attempts: Sequence[Attempt]) -> str:
+        """Return what the reports mean together."""
+        last = attempts[-1]
+        if not last.draft.program:
+            return _NO_PROGRAM
+        return _MEANING_OF_RUN[last.evidence] if last.result else _NOT_RUN
+
+
+class GatedArbiter(Arbiter):
+    """Judges by programs that the gates checked, with the weight of each and of each outcome.
+
+    Of one that is no evidence it is told why, and nothing else.
+    """
+
+    text = "gated_arbiter"
+
+    def _sections(self, pair: Pair, attempt: Attempt) -> Iterator[str]:
+        draft, limit, code = attempt.draft, self._model.code_limit, pair.code.text
+        if not draft.program:
+            yield fence("why no program was written", draft.reading)
+        elif attempt.is_valid:
+            yield fence("program", shorten(draft.program, limit))
+            yield from beside_section(draft.beside)
+            yield from _report_lines(attempt, code, limit)
+            yield from _weight_lines(attempt)
+            if caught := catches_of(draft.program, code):
+                places = shorten("\n".join(caught), limit)
+                yield f"{_CATCHES}\n{fence('places', places)}"
+        else:
+            yield fence("why a program is no evidence", shorten(_fault_of(attempt), limit))
+
+    def _meaning(self, attempts: Sequence[Attempt]) -> str:
+        last = attempts[-1]
+        if not last.draft.program:
+            return _NO_PROGRAM
+        if is_confirmed(attempts):
+            return _CONFIRMED
+        if any(attempt.is_valid_failure for attempt in attempts):
+            return _UNCONFIRMED
+        return _PASSED if last.is_valid else _NO_EVIDENCE
+
+
+class QueryArbiter(GatedArbiter):
+    """Judges where the query is in doubt: by its likeliest reading, and a program for that."""
+
+    role = text = "query_arbiter"
 
 
 def is_confirmed(attempts: Sequence[Attempt]) -> bool:
     """Return whether two independent, valid programs both speak against the code."""
     return sum(attempt.is_valid_failure for attempt in attempts) > 1
+
+
+def _fault_of(attempt: Attempt) -> str:
+    """Return why a program is no evidence: what the gates found, or how it ended."""
+    if attempt.report:
+        return reason_of(attempt.report)
+    result = attempt.result
+    return f"{result.outcome}: {result.error_type}: {result.message}" if result else "not run"
+
+
+def _report_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:
+    """Yield how each test ended, and what each kind of outcome means."""
+    result, draft = attempt.result, attempt.draft
+    assert result is not None  # noqa: S101 - a valid program has run
+    assert attempt.outcome is not None  # noqa: S101 - as above
+    failed = outcomes_of_tests(result, draft.program, code, draft.beside)
+    lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
+    lines += [
+        f"{one.name}: {_NAME_OF[failed[one.name]]}: {one.error_type}: {one.message}"
+        for one in result.tests
+        if one.name in failed
+    ]
+    whole = f"{_NAME_OF[attempt.outcome]}: {result.error_type}: {result.message}"
+    lines = [line[:_LONGEST_LINE] for line in lines] or [whole[:_LONGEST_LINE]]
+    yield fence("report", shorten("\n".join(lines), min(limit, _LONGEST_REPORT)))
+    kinds = {attempt.outcome: None, **dict.fromkeys(failed.values())}
+    yield from (f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}" for kind in kinds)
+
+
+def _weight_lines(attempt: Attempt) -> Iterator[str]:
+    """Yield how many broken versions a valid program has noticed, and how it was played."""
+    report = attempt.report
+    assert report is not None  # noqa: S101 - a valid program has one
+    if report.judged:
+        share = f"{report.killed} of {report.judged}"
+        yield f"{share} versions of the code with one mistake each failed the program."
+    if report.protection == "separate":
+        yield "The program passes too with the code in a process of its own."
+    elif report.protection == "shared":
+        why = fence("why", report.unprotected_because)
+        yield f"Code and program could only be run in one process:\n{why}"

@@ -47,14 +47,13 @@ class Specification(Reply):
         """Return the specification as a part of a prompt.
 
         Args:
-            limit: Most characters of a part.
+            limit: Most characters.
             examples: Whether the examples stand in it.
         """
-        parts = [fence("specification", shorten(self.text, limit))]
+        text = self.text
         if examples and self.claims:
-            lines = "\n".join(map(str, self.claims))
-            parts.append(fence("examples", shorten(lines, limit)))
-        return "\n".join(parts)
+            text = "\n".join((text, "Examples:", *map(str, self.claims)))
+        return fence("specification", shorten(text, limit))
 
 
 class Specifier(Agent[Specification]):

@@ -11,7 +11,7 @@ from agents import Committee, build_committee
 from agents.committee.trace import TracedModel
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
-from agents.roles.screener import Screener
+from agents.roles.read import Screener
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,

@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 
 from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
 from agents.llm.client import ReportingModel
-from agents.roles.code_writer import RefusedCode
+from agents.roles.write import RefusedCode
 from infra.draws import Draw
 from infra.errors import (
     BudgetExhaustedError,

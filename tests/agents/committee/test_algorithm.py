@@ -2,7 +2,7 @@
 
 The roles ``screener.py`` and ``writer.py`` are held here and by ``test_configurations.py``.
 
-Covers `agents.evidence`, `agents.roles.screener`, `agents.roles.writer`.
+Covers `agents.evidence`, `agents.roles.read`, `agents.roles.write`.
 """
 
 from typing import Any

@@ -211,7 +211,8 @@ async def test_an_oracle_that_stays_void_reaches_the_arbiter_marked_as_such(
     bench.serve([*IN_DOUBT, written(HOLLOW), FALLS_SHORT])
     annotation = await bench.committee(always(PASSED), configuration="spec").judge(pair)
     assert roles(annotation).count("writer") == 2
-    assert "proves nothing" in said_to_arbiter(bench)
+    assert "No program is evidence" in said_to_arbiter(bench)
+    assert "<<<program" not in said_to_arbiter(bench)
     assert "What the program tests, the code does" not in said_to_arbiter(bench)
     assert standing(annotation) == (0, "void_oracle", 1, 1)
 

@@ -19,8 +19,8 @@ from agents.committee.recipe import changed_parts, criterion_of, dependency_of
 from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
-from agents.roles.arbiter import Arbiter
-from agents.roles.fixer import Repair
+from agents.roles.fix import Repair
+from agents.roles.judge import Arbiter
 from agents.roles.specify import SpecifiedScreening
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of, mark_of

@@ -2,7 +2,7 @@
 
 The numbers are those of a list of faults that readers found once.
 
-Covers `agents.committee.tester`, `agents.roles.gated_arbiter`.
+Covers `agents.committee.tester`, `agents.roles.judge`.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -17,7 +17,7 @@ from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
 from agents.gates.gates import Gate
 from agents.gates.validator import OracleValidator
 from agents.llm.prompt import system_text
-from agents.roles.arbiter import is_confirmed
+from agents.roles.judge import is_confirmed
 from infra.languages.python import Python
 from infra.records import Code, ExecutionResult, Pair, Query
 from infra.settings import GateSettings, SandboxSettings

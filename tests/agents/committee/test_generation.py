@@ -1,6 +1,6 @@
 """Laws of written answers: parsed here, run in boxes alone, and refused with a reason.
 
-Covers `agents.roles.code_writer`.
+Covers `agents.roles.write`.
 """
 
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents.committee.generation import WrittenAnswer, written_answer
-from agents.roles.code_writer import RefusedCode
+from agents.roles.write import RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.records import ExecutionResult, Query
 from tests.agents.committee.test_configurations import GOOD, written

@@ -1,6 +1,6 @@
 """Algorithm 1's repairs, line by line, for all ways through them, with the number of rounds.
 
-Covers ``tester.py``, and `agents.roles.command_fixer` with it.
+Covers ``tester.py``, and `agents.roles.fix` with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from agents.committee import tester as testers
 from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
-from agents.roles.command_fixer import CommandFixer, run_commands
+from agents.roles.fix import CommandFixer, run_commands
 from infra.languages.python import Python
 from infra.records import ExecutionResult, Pair
 from sandbox.base import InstallResult, ShellResult

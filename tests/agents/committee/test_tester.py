@@ -9,7 +9,7 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
 from agents.gates.validator import OracleValidator
-from agents.roles.writer import BlindWriter
+from agents.roles.write import BlindWriter
 from infra.errors import BoxLostError, ModelRefusedError
 from infra.languages.python import Python
 from infra.records import ExecutionResult, Pair

@@ -2,7 +2,7 @@
 
 Covers what reads programs and code outside a box: `agents.gates.static_checks`,
 `agents.gates.beside`,
-`agents.committee.generation`, `agents.roles.fixer` and `infra.languages.python`.
+`agents.committee.generation`, `agents.roles.fix` and `infra.languages.python`.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from agents.evidence import Draft
 from agents.gates.beside import usable
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of, sets_on_target
-from agents.roles.code_writer import _FENCE
-from agents.roles.fixer import Repair, _apply
+from agents.roles.fix import Repair, _apply
+from agents.roles.write import _FENCE
 from infra.languages.python import Python
 from infra.languages.python.assertions import assertions_of
 from infra.languages.python.syntax import parse

@@ -17,7 +17,7 @@ from agents.gates.beside import beside_fault, functions_of, usable
 from agents.gates.outcomes import outcome_of
 from agents.gates.static_checks import faults_of, sets_on_target
 from agents.gates.validator import OracleValidator
-from agents.roles.writer import Composition
+from agents.roles.write import Composition
 from infra.languages.python import Python
 from infra.languages.python.scaffolding import with_beside
 from infra.records import Code, ExecutionResult, Pair, Query

@@ -10,7 +10,7 @@ import pytest
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.llm.question import TokenLimits
-from agents.roles.screener import Screener
+from agents.roles.read import Screener
 from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import LanguageModelSettings, StoreSettings

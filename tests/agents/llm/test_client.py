@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agents.roles.screener import Screener
+from agents.roles.read import Screener
 from infra.errors import (
     BudgetExhaustedError,
     LanguageModelError,

@@ -12,7 +12,7 @@ from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, response_format
-from agents.roles.screener import Screener
+from agents.roles.read import Screener
 from infra.errors import ModelUnavailableError
 from infra.records import LanguageModelCall, Pair
 from infra.settings import LanguageModelSettings

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.loading import loaded_litellm
 from agents.llm.prompt import fence, pair_section, shorten, system_text
-from agents.roles.code_writer import CodeWriter
+from agents.roles.write import CodeWriter
 from infra.records import Code, Pair, Query
 
 

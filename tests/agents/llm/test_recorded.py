@@ -4,7 +4,7 @@ import pytest
 
 from agents.llm.prompt import Prompt, fence, pair_section
 from agents.llm.recorded import RecordedReplies, key_of
-from agents.roles.screener import Screening
+from agents.roles.read import Screening
 from infra.errors import ModelRefusedError
 from infra.records import Code, Pair, Query
 from infra.settings import LanguageModelSettings

@@ -14,9 +14,9 @@ from agents.llm.structured_output import (
     response_format,
     schema_of,
 )
-from agents.roles.fixer import Repair
-from agents.roles.screener import Screening
-from agents.roles.writer import Composition
+from agents.roles.fix import Repair
+from agents.roles.read import Screening
+from agents.roles.write import Composition
 
 GOOD = {"reason": "it sorts", "verdict": "unclear"}
 

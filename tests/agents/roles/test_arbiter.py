@@ -1,4 +1,4 @@
-"""Laws of the arbiter, of ``simulator.py`` and ``base.py``, and of what ``evidence.py`` concludes.
+"""Laws of the arbiter, of ``read.py`` and ``base.py``, and of what ``evidence.py`` concludes.
 
 The other roles are held by ``tests/agents/committee/test_algorithm.py``.
 """
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from agents.evidence import Attempt, Draft, RunEvidence
-from agents.roles.arbiter import Arbiter
-from agents.roles.simulator import Simulator
+from agents.roles.judge import Arbiter
+from agents.roles.read import Simulator
 from infra.records import ExecutionResult, Pair
 from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, raised

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents.evidence import Draft, FailedFix
-from agents.roles.fixer import Fixer
+from agents.roles.fix import Fixer
 from infra.records import ExecutionResult, Pair
 from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import PASSED, FakeBox, lacks, raised

@@ -4,7 +4,7 @@ import pytest
 
 from agents.llm.prompt import system_text
 from agents.llm.structured_output import schema_of
-from agents.roles.judge import ExactJudge, HalfJudge
+from agents.roles.read import ExactJudge, HalfJudge
 from infra.records import Pair
 from tests.agents.conftest import Bench, rule
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.evidence import Draft
-from agents.roles.command_fixer import install_missing_module, run_commands
-from agents.roles.simulator import Simulator
+from agents.roles.fix import install_missing_module, run_commands
+from agents.roles.read import Simulator
 from infra.records import Pair
 from sandbox.base import InstallResult, ShellResult
 from tests.agents.conftest import Bench, rule

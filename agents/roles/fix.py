@@ -1,0 +1,282 @@
+"""The bug fixers: one answers an error by terminal commands, one by an action on the program."""
+
+import re
+from collections import Counter
+from typing import Literal
+
+from agents.evidence import Draft, FailedFix, FixAction, missing_requirement
+from agents.gates.beside import beside_fault
+from agents.gates.gates import Gate
+from agents.gates.outcomes import catches_of
+from agents.gates.static_checks import faults_of
+from agents.llm.prompt import fence, pair_section, shorten
+from agents.llm.structured_output import Reply
+from agents.roles.base import Agent, beside_section, lacking_section
+from infra.languages.python.assertions import assertions_of
+from infra.languages.python.imports import import_statements, joined, with_imports
+from infra.records import ExecutionResult, Pair, RepairStep
+from sandbox.base import Box, ShellResult
+
+_LONGEST_ERROR = 4_000  # characters of a program's error, from its end
+_LONGEST_LOG = 6_000
+_MOST_COMMANDS = 10  # in one round
+_LONGEST_OUTPUT = 4_000  # that a step holds, from its end
+_LONGEST_COMMAND = 2_000
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
+_LONGEST_TRACEBACK = 1_500  # characters of a traceback or of stderr, from its end
+
+
+class Commands(Reply):
+    """Terminal commands, proposed by the model."""
+
+    diagnosis: str
+    verdict: Literal["repairable", "irreparable"]
+    commands: str
+
+
+class CommandFixer(Agent[Commands]):
+    """Prepares the box for programs that end by an error (CoSQA+, Algorithm 1, in two stages).
+
+    It sees the program and its error, and neither the query nor the code. The program itself stays
+    as it is.
+    """
+
+    role = "command_fixer"
+    reply_type = Commands
+
+    async def propose(self, draft: Draft, result: ExecutionResult) -> tuple[str, ...]:
+        """Return the commands of one round; none where the model finds the error irreparable.
+
+        Raises:
+            LanguageModelError: The model failed.
+        """
+        limit = self._model.code_limit
+        parts = [
+            fence("program", shorten(draft.program, limit)),
+            *beside_section(draft.beside),
+            fence("error", _error_of(result)[-min(_LONGEST_ERROR, limit) :]),
+        ]
+        if draft.repairs:
+            parts.append(fence("commands so far", _log_of(draft)[-min(_LONGEST_LOG, limit) :]))
+        reply = await self._ask("\n".join(parts))
+        return () if reply.verdict == "irreparable" else _lines_of(reply.commands)
+
+
+async def install_missing_module(draft: Draft, result: ExecutionResult, box: Box) -> Draft | None:
+    """Return the draft after the direct installation of what a run lacked (stage 1).
+
+    None where nothing is missing, or its installation was tried before. The draft's repairs say
+    whether it succeeded.
+
+    Raises:
+        SandboxError: The box failed; a requirement that cannot be installed is no such error.
+    """
+    requirement = missing_requirement(draft, result)
+    if not requirement:
+        return None
+    line = f"pip install {requirement}"
+    if any(step.command == line for step in draft.repairs):
+        return None
+    outcome = await box.install([requirement])
+    installed = (requirement,) if outcome.ok else ()
+    text = " ".join(outcome.installed) if outcome.ok else outcome.message
+    done = ShellResult(
+        status=0 if outcome.ok else 1, output=text, installed=installed, seconds=outcome.seconds
+    )
+    return _after(draft, line, done)
+
+
+async def run_commands(draft: Draft, commands: tuple[str, ...], box: Box) -> Draft:
+    """Return the draft after commands were run in its box (stage 2), with their log.
+
+    Raises:
+        SandboxError: The box failed; a command that fails is no such error.
+    """
+    for command in commands[:_MOST_COMMANDS]:
+        draft = _after(draft, command, await box.shell(command))
+    for command in commands[_MOST_COMMANDS:]:
+        refused = ShellResult(status=2, output=f"more than {_MOST_COMMANDS} commands in a round")
+        draft = _after(draft, command, refused)
+    return draft
+
+
+def _lines_of(text: str) -> tuple[str, ...]:
+    """Return the commands of a reply: one a line, without prompts and marks of code blocks."""
+    lines = (line.strip().removeprefix("$ ") for line in text.replace("\\\n", " ").splitlines())
+    return tuple(line for line in lines if line and not line.startswith(("#", "```")))
+
+
+def _after(draft: Draft, command: str, result: ShellResult) -> Draft:
+    step = RepairStep(
+        command=command[:_LONGEST_COMMAND],
+        ok=result.ok,
+        output=result.output[-_LONGEST_OUTPUT:],
+        installed=result.installed,
+        seconds=result.seconds,
+    )
+    new = tuple(name for name in result.installed if name not in draft.requirements)
+    return draft.model_copy(
+        update={
+            "repairs": (*draft.repairs, step),
+            "requirements": (*draft.requirements, *new),
+        }
+    )
+
+
+def _error_of(result: ExecutionResult) -> str:
+    """Return the errors of a run: of each test that failed, and what it wrote to stderr."""
+    tests = [
+        f"{case.name}: {case.outcome}: {case.error_type} {case.message}"
+        for case in result.tests
+        if case.outcome != "passed"
+    ]
+    whole = f"{result.outcome}: {result.error_type} {result.message}"
+    return "\n".join((*tests, result.stderr, whole))
+
+
+def _log_of(draft: Draft) -> str:
+    return "\n".join(
+        f"$ {step.command}\n{step.output}\n[{'succeeded' if step.ok else 'failed'}]"
+        for step in draft.repairs
+    )
+
+
+class Repair(Reply):
+    """One action, proposed by the model."""
+
+    diagnosis: str
+    action: Literal["install", "add_import", "add_import_to_code", "replace_program", "give_up"]
+    content: str
+
+
+class Fixer(Agent[Repair]):
+    """Repairs what is missing around program and code, and the program's own faults.
+
+    It takes the place of the published fixer (CoSQA+, Algorithm 1: two stages). An earlier repair
+    that was done and did not help is told with the error that followed. A repaired program catches
+    no more of what the code raises than it did before.
+    """
+
+    role = "fixer"
+    reply_type = Repair
+
+    async def fix(
+        self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
+    ) -> Draft | None:
+        """Return the draft after one round of repair, None when nothing is left to try.
+
+        Raises:
+            LanguageModelError: The model failed.
+            SandboxError: The box failed; a requirement that cannot be installed is no such error.
+        """
+        draft = _with_last_fix(draft, result)
+        requirement = missing_requirement(draft, result)
+        if requirement:
+            installed = await _install(requirement, draft, box)
+            if not installed.runs_like(draft):
+                return installed
+            draft = installed
+        repair = await self._ask(self._user_message(pair, draft, result))
+        return await _apply(repair, draft, pair.code.text, box)
+
+    def _user_message(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
+        limit = self._model.code_limit
+        first = next((test for test in result.tests if test.traceback), None)
+        output = first.traceback if first else result.stderr
+        told = f"{result.outcome}: {result.error_type} {result.message[:limit]}"
+        report = f"{told}\n{output[-min(_LONGEST_TRACEBACK, limit) :]}"
+        parts = [
+            pair_section(pair, limit),
+            *lacking_section(pair.code.text, limit),
+            fence("program", draft.program),
+            *beside_section(draft.beside),
+            fence("report", report),
+        ]
+        if draft.failed_fixes:
+            tried = "\n".join(fix.description for fix in draft.failed_fixes)
+            parts.append(fence("tried in vain", tried))
+        return "\n".join(parts)
+
+
+def _with_last_fix(draft: Draft, result: ExecutionResult) -> Draft:
+    """Return the draft with its last repair among those in vain, if it was done all the same."""
+    if not draft.repairs or not draft.repairs[-1].ok:
+        return draft
+    action, _, content = draft.repairs[-1].command.partition(" ")
+    problem = f"done, but it ended by {result.error_type or result.outcome}: {result.message}"
+    fix = FailedFix.model_validate({"action": action, "content": content, "problem": problem})
+    return draft.model_copy(update={"failed_fixes": (*draft.failed_fixes, fix)})
+
+
+async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
+    if repair.action == "give_up":
+        return None
+    if repair.action == "install":
+        return await _install(repair.content.strip(), draft, box)
+    if repair.action == "add_import":
+        return _with_imports(repair.content, draft, code)
+    if repair.action == "add_import_to_code":
+        return _with_beside(repair.content.strip(), draft, code)
+    return _replaced(repair.content, draft, code)
+
+
+async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
+    if not _REQUIREMENT.fullmatch(requirement):
+        return failed(draft, "install", repr(requirement), "not the name of a distribution")
+    outcome = await box.install([requirement])
+    if not outcome.ok:
+        return failed(draft, "install", requirement, outcome.message)
+    update = {"requirements": (*draft.requirements, requirement)}
+    return draft.model_copy(update=update).with_repair(f"install {requirement}")
+
+
+def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
+    try:
+        import_statements(lines)
+        program = with_imports(draft.program, lines)
+    except (SyntaxError, ValueError) as error:
+        return failed(draft, "add_import", repr(lines), str(error))
+    fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
+    if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
+        return failed(draft, "add_import", repr(lines), fault)
+    added = draft.model_copy(update={"program": program})
+    return added.with_repair(f"add_import {lines.strip()}")
+
+
+def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
+    """Return the draft whose code has more beside it, of names that it lacks and no others."""
+    if fault := beside_fault(lines, code) or ("" if lines else "nothing is given"):
+        return failed(draft, "add_import_to_code", repr(lines), fault)
+    added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
+    return added.with_repair(f"add_import_to_code {lines}")
+
+
+def _replaced(program: str, draft: Draft, code: str) -> Draft:
+    """Return the draft with a repaired program that keeps its assertions and leaves the code alone.
+
+    One that does not is a failed fix.
+    """
+    faults = faults_of(program, code)
+    for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
+        if gate in faults:
+            return failed(draft, "replace_program", "", faults[gate])
+    more = catches_of(program, code)
+    if len(more) > len(catches_of(draft.program, code)):
+        problem = f"{more[-1]}, which would hide what the code does"
+        return failed(draft, "replace_program", "", problem)
+    if _assertions_of(draft.program) not in (None, _assertions_of(program)):
+        return failed(draft, "replace_program", "", "it changes what the assertions demand")
+    return draft.model_copy(update={"program": program}).with_repair("replace_program")
+
+
+def _assertions_of(program: str) -> Counter[str] | None:
+    """Return what a program asserts, None where it cannot be read."""
+    try:
+        return assertions_of(program)
+    except SyntaxError:
+        return None
+
+
+def failed(draft: Draft, action: FixAction, content: str, problem: str) -> Draft:
+    """Return the draft with a repair that was not done, see `FailedFix`."""
+    return draft.without_success(FailedFix(action=action, content=content, problem=problem))

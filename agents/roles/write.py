@@ -1,0 +1,170 @@
+"""The writers of test programs, whose runs show whether code answers a query, and of answers."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+from agents.evidence import Draft, FailedFix
+from agents.gates.beside import beside_fault, usable
+from agents.llm.client import Model
+from agents.llm.prompt import fence, pair_section, shorten
+from agents.llm.structured_output import Reply
+from agents.roles.base import Agent, beside_section, lacking_section
+from infra.languages import Language
+from infra.languages.python.imports import joined
+from infra.records import Pair, Query
+
+_NO_EVIDENCE = "Why no example of the specification is evidence:"
+_FENCE = re.compile(r"\A```[\w+-]*\n(.*?)\n?```\Z", re.DOTALL)
+
+
+class Composition(Reply):
+    """One reading of the query, the program that tests it, and what the code lacks for that."""
+
+    reading: str
+    beside: str = ""
+    program: str
+
+    def draft_for(self, pair: Pair) -> Draft:
+        """Return the program as it was written, without what may not stand beside the code."""
+        program = self.program if self.program.strip() else ""
+        draft = Draft(reading=self.reading, program=program)
+        draft = draft.model_copy(update={"beside": usable(self.beside, pair.code.text)})
+        if fault := beside_fault(self.beside, pair.code.text):
+            fix = FailedFix(action="add_import_to_code", content=repr(self.beside), problem=fault)
+            return draft.without_success(fix)
+        return draft
+
+
+class Writer(Agent[Composition]):
+    """Writes the test program of an unclear pair, scaffolding included (CoSQA+, Algorithm 1)."""
+
+    role = "writer"
+    reply_type = Composition
+    once_more: ClassVar[str] = "Write a better program."
+    scaffolding: ClassVar[bool] = False
+
+    async def write(self, pair: Pair, beside: str = "", problem: str = "") -> Draft:
+        """Return a first program; ``LanguageModelError`` when the model fails.
+
+        Args:
+            pair: The pair under test.
+            beside: What another agent put before the code, for names that it lacks.
+            problem: Why examples that were run on the code are no evidence.
+        """
+        why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
+        parts = (*self._parts(pair), *beside_section(beside), *(why if problem else ()))
+        draft = (await self._ask("\n".join(parts))).draft_for(pair)
+        return draft.model_copy(update={"beside": joined(beside, draft.beside)})
+
+    def _parts(self, pair: Pair) -> Iterator[str]:
+        """Yield what is the same for each program of a pair."""
+        limit = self._model.code_limit
+        yield pair_section(pair, limit)
+        yield from lacking_section(pair.code.text, limit, scaffolding=self.scaffolding)
+
+    async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
+        """Return another program in place of one that proves nothing.
+
+        Args:
+            pair: The pair under test.
+            draft: The program; what was installed for it stays installed.
+            reason: What is wrong with it, surviving mutants included.
+        """
+        limit = self._model.code_limit
+        parts = (
+            *self._parts(pair),
+            fence("program that proves nothing", shorten(draft.program, limit)),
+            *beside_section(draft.beside),
+            fence("why it proves nothing", shorten(reason, limit)),
+            self.once_more,
+        )
+        return (await self._ask("\n".join(parts))).draft_for(pair).in_the_box_of(draft)
+
+
+class GatedWriter(Writer):
+    """Writes programs that notice mistakes which break what the query demands, and no others."""
+
+    text = "gated_writer"
+    scaffolding = True
+    once_more = (
+        "Write a better program: one that notices mistakes which break what the query demands. "
+        "Mistakes that it does not forbid may pass; test nothing for their sake."
+    )
+
+
+class BlindWriter(Agent[Composition]):
+    """Writes a test program by the query and the code's signature alone.
+
+    It is also told by their names which attributes a method's object needs. A writer that has not
+    read the code cannot take its mistakes for what is wanted.
+
+    Args:
+        model: The language model.
+        language: The language of the code.
+    """
+
+    role = "blind_writer"
+    reply_type = Composition
+
+    def __init__(self, model: Model, language: Language) -> None:
+        super().__init__(model)
+        self._language = language
+
+    async def write(self, pair: Pair) -> Draft:
+        """Return a program; ``LanguageModelError`` when the model fails."""
+        return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
+
+    def _parts(self, pair: Pair) -> Iterator[str]:
+        signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
+        yield fence("query", pair.query.text)
+        yield fence("signature", signature)
+        yield from lacking_section(pair.code.text, self._model.code_limit)
+        if names := self._language.receiver_attributes(pair.code.text):
+            needed = shorten(", ".join(names), self._model.code_limit)
+            yield fence("attributes that the code reads of its object", needed)
+
+
+class WrittenCode(Reply):
+    """An answer to the query."""
+
+    code: str
+
+
+class RefusedCode(NamedTuple):
+    """An earlier answer, and what was wrong with it."""
+
+    code: str
+    reason: str
+
+
+class CodeWriter(Agent[WrittenCode]):
+    """Writes code that answers a query (arXiv 2406.11589v1, generation of missing code)."""
+
+    role = "code_writer"
+    reply_type = WrittenCode
+
+    async def write(
+        self, query: Query, refused: Sequence[RefusedCode] = (), *, snippets: bool = False
+    ) -> str:
+        """Return code that is to answer the query, without marks of Markdown around it.
+
+        Args:
+            query: The query.
+            refused: Answers that were written before, oldest first.
+            snippets: Say that it need be no function.
+
+        Raises:
+            LanguageModelError: The model failed.
+        """
+        limit = self._model.code_limit
+        parts = [fence("query", query.text)]
+        for earlier in refused:
+            parts.append(fence("answer that was refused", shorten(earlier.code, limit)))
+            parts.append(fence("why it was refused", shorten(earlier.reason, limit)))
+        if snippets:
+            parts.append("A snippet without a function will do too.")
+        if refused:
+            parts.append("Write a better answer.")
+        reply = await self._ask("\n".join(parts))
+        return _FENCE.sub(r"\1", reply.code.strip())
