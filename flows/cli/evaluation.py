@@ -32,10 +32,8 @@ from tasks.reports.training_study import study_tables
 from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate.report import read_report as read_estimate
 from tasks.stages.study.evidence import StudyFiles
-from tasks.stages.study.kape import FIGURES as KAPE_FIGURES
 from tasks.stages.study.kape import PAGE as KAPE_PAGE
 from tasks.stages.study.kape import read_kape_report
-from tasks.stages.study.report import FIGURES as STUDY_FIGURES
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
 from tasks.stages.study.training import read_training_study
@@ -178,7 +176,6 @@ def study(options: Study) -> None:
     )
     folder = flow_result("study", options, files=files)
     print_study(read_study(folder), str(folder / STUDY_PAGE))
-    say(f"all figures as a table: {folder / STUDY_FIGURES}")
     say(f"study: {folder / STUDY_PAGE}")
 
 
@@ -213,7 +210,6 @@ def study_kape(options: StudyKape) -> None:
     """Run the study's flow; print its tables."""
     folder = flow_result("study_kape", options)
     print_kape(read_kape_report(folder), str(folder / KAPE_PAGE))
-    say(f"all figures as a table: {folder / KAPE_FIGURES}")
     say(f"study: {folder / KAPE_PAGE}")
 
 
@@ -229,5 +225,4 @@ def study_training(options: StudyTraining) -> None:
     page = str(folder / STUDY_PAGE)
     for table in study_tables(read_training_study(folder)):
         print_block(table, rest=page)
-    say(f"all figures as a table: {folder / STUDY_FIGURES}")
     say(f"study: {page}")

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import pyarrow as pa
-
 from infra.errors import SourceError, StudyError
 from infra.records import Record
 from tasks.reports.charts import Bar, bars
@@ -36,20 +34,6 @@ from tasks.studies._published import (
     study_order,
 )
 
-SCHEMA = pa.schema(
-    {
-        "study": pa.string(),
-        "row": pa.string(),
-        "column": pa.string(),
-        "ours": pa.float64(),
-        "published": pa.float64(),
-        "difference": pa.float64(),
-        "n": pa.int64(),
-        "note": pa.string(),
-        "source": pa.string(),
-        "command": pa.string(),
-    }
-)
 _HEADER = ("figure", "ours", "published", "difference", "n", "published in")
 _SMALL = 0.01
 _MOST_LABELS = 24
@@ -332,21 +316,6 @@ def conditions_table(report: StudyReport) -> Table:
         for name, value in report.conditions.items()
     ]
     return Table(header, rows, text_columns=len(header))
-
-
-def figures_table(report: StudyReport) -> pa.Table:
-    """Return all lines as a table of `SCHEMA`.
-
-    The note of a line has what differed from its paper too.
-    """
-    rows = []
-    for section in report.sections:
-        for line in section.lines:
-            changes = section.differed.get(line.source.partition(",")[0], {})
-            note = _joined(_note_of(line), *changes.values(), section.problem)
-            more = {"study": section.study, "command": section.command, "note": note}
-            rows.append(line.model_dump() | more | {"difference": line.difference})
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def study_document(report: StudyReport) -> Document:

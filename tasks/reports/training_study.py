@@ -6,7 +6,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from infra.records import Record
 from tasks.reports.document import Document, Section, Table
@@ -192,18 +191,3 @@ def training_study_document(report: TrainingStudyReport) -> Document:
     )
     section = Section("scores", "Scores", [*study_tables(report), about])
     return Document(kind="Training study", title="What bases gain by training", sections=[section])
-
-
-def figures_table(report: TrainingStudyReport) -> pa.Table:
-    """Return all figures, ours and published, as a table; a row without a seed is of all seeds."""
-    rows: list[tuple[object, ...]] = []
-    for each in report.figures:
-        of, it = ("computed", *each.place, each.less, each.name), each.interval
-        rows.append((*of, None, it.mean, it.low, it.high))
-        if each.place.data != AS_IT_IS:
-            by_seed = zip(report.seeds, each.by_seed, strict=True)
-            rows += [(*of, seed, value, None, None) for seed, value in by_seed]
-    for (model, data, name), value, source in _published():
-        rows.append((source, None, model, data, "", name, None, value, None, None))
-    columns = ("origin", *Place._fields, "less", "figure", "seed", "value", "low", "high")
-    return pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tasks.reports.study import StudyReport
 from tests.fakes.checkpoints import make_checkpoint
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.published_files import (
@@ -124,11 +125,12 @@ def check_benchmark(exported: Path, functions: int) -> None:
 
 def check_study(folder: Path) -> None:
     """Check that each table of the second version has figures of ours beside the published ones."""
-    rows = pq.read_table(folder / "figures.parquet").to_pylist()
-    ours = {row["study"] for row in rows if row["ours"] is not None}
+    report = StudyReport.model_validate_json((folder / "study.json").read_text("utf-8"))
+    lines = [(section.study, line) for section in report.sections for line in section.lines]
+    ours = {study for study, line in lines if line.ours is not None}
     assert {
         "overlap", "matches-by-rank", "matches-of-queries", "queries-of-codes", "size", "effort",
         "retrieval",
     } <= ours  # fmt: skip
-    assert [row for row in rows if row["ours"] is not None and row["published"] is not None]
+    assert [line for _, line in lines if line.difference is not None]
     assert "<svg" in (folder / "study.html").read_text()

@@ -3,12 +3,12 @@
 Covers `flows.study`, `tasks.stages.study.evidence`, `tasks.stages.study.report`.
 """
 
-import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
+from tasks.reports.study import Line, StudySection
+from tasks.stages.study.report import read_report
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES
 from tests.flows.world import Case, World, environment, read
@@ -19,14 +19,20 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("clear_match", "clear_non_match", "unclear_passed")
 
 
-def figures(world: World) -> dict[tuple[str, str, str], dict[str, object]]:
-    rows = pq.read_table(world.output / "studies" / "jsonl" / "figures.parquet").to_pylist()
-    return {(row["study"], row["row"], row["column"]): row for row in rows}
+def sections(world: World) -> dict[str, StudySection]:
+    return {each.study: each for each in read_report(world.output / "studies" / "jsonl").sections}
+
+
+def figures(world: World) -> dict[tuple[str, str, str], Line]:
+    return {
+        (study, line.row, line.column): line
+        for study, section in sections(world).items()
+        for line in section.lines
+    }
 
 
 def problems(world: World) -> dict[str, str]:
-    report = json.loads((world.output / "studies" / "jsonl" / "study.json").read_text())
-    return {section["study"]: section["problem"] for section in report["sections"]}
+    return {study: section.problem for study, section in sections(world).items()}
 
 
 def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
@@ -51,17 +57,17 @@ def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     assert done.returncode == 0, done.stdout
     found = figures(world)
     # Queries 0 and 2 get label 1 for both of their candidates, query 1 none.
-    assert found["size", "pairs", "benchmark"]["ours"] == 6
-    assert found["matches-of-queries", "0 matches", "queries"]["ours"] == 1
-    assert found["matches-of-queries", "2 matches", "share"]["ours"] == pytest.approx(2 / 3)
-    assert found["matches-by-rank", "rank 2", "share"]["ours"] == pytest.approx(2 / 3)
-    assert found["effort", "all", "pairs"]["ours"] == 6
-    assert found["effort", "all", "dollars"]["ours"] is None
-    assert found["retrieval", "bm25", "MRR@10"]["n"] == 2
-    assert found["matches-and-scores", "bm25", "MMRR, 2 matches"]["n"] == 2
-    note = str(found["queries-of-codes", "2+ queries", "share"]["note"])
-    assert "queries: 3, published 20,604" in note
-    assert "model: openai/scripted, published DeepSeek-V3" in note
+    assert found["size", "pairs", "benchmark"].ours == 6
+    assert found["matches-of-queries", "0 matches", "queries"].ours == 1
+    assert found["matches-of-queries", "2 matches", "share"].ours == pytest.approx(2 / 3)
+    assert found["matches-by-rank", "rank 2", "share"].ours == pytest.approx(2 / 3)
+    assert found["effort", "all", "pairs"].ours == 6
+    assert found["effort", "all", "dollars"].ours is None
+    assert found["retrieval", "bm25", "MRR@10"].n == 2
+    assert found["matches-and-scores", "bm25", "MMRR, 2 matches"].n == 2
+    differed = sections(world)["queries-of-codes"].differed["v2"]
+    assert differed["queries"] == "queries: 3, published 20,604"
+    assert differed["model"] == "model: openai/scripted, published DeepSeek-V3"
     missing = problems(world)
     assert missing["annotators"] == "no file of compared annotators is given"
     assert "study.html" in done.stdout
@@ -85,4 +91,4 @@ def test_without_labels_some_tables_are_given_and_no_model_is_needed(
     assert "run `cosqa annotate`" in without.stdout
     computed = {name for name, problem in problems(world).items() if not problem}
     assert computed == {"corpus", "overlap"}
-    assert figures(world)["overlap", "minilm", "overlap"]["ours"] == 1.0
+    assert figures(world)["overlap", "minilm", "overlap"].ours == 1.0

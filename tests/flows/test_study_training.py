@@ -6,7 +6,6 @@ Covers `flows.study_training`, `tasks.stages.study.training`.
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -46,18 +45,13 @@ def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path
     trained = {folder.name: folder for folder in (world / "out" / "encoders").iterdir()}
     assert set(trained) == names
     before = {name: (trained[name] / "encoder.json").stat().st_mtime_ns for name in names}
-    rows = pq.read_table(written / "figures.parquet").to_pylist()
-    ours = [row for row in rows if row["origin"] == "computed"]
-    assert {row["seed"] for row in ours if row["data"] == "all"} == {None, 3, 4}
-    assert {row["base"] for row in ours if row["data"] == "none"} == {"bm25"}
-    assert {row["test"] for row in ours} == {"bench"}
-    (less,) = (
-        row
-        for row in ours
-        if (row["base"], row["less"], row["figure"]) == ("ncs", "all", "MRR")
-        and row["seed"] is None
-    )
-    assert less["data"] == "half"
+    report = read_training_study(written)
+    assert report.seeds == (3, 4)
+    assert {len(each.by_seed) for each in report.figures if each.place.data == "all"} == {2}
+    assert {each.place.base for each in report.figures if each.place.data == "none"} == {"bm25"}
+    assert {each.place.test for each in report.figures} == {"bench"}
+    less = [each.place for each in report.figures if (each.less, each.name) == ("all", "MRR")]
+    assert less == [("bench", "ncs", "half")]
     page = (written / "study.html").read_text()
     assert all(base in page for base in bases)
 

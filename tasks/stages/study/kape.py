@@ -22,14 +22,13 @@ from tasks.encoders import encoders
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.reports.kape import KapeReport, build_kape_report, kape_document
-from tasks.reports.kape_figures import figures_table
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.progress import progress
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
-PAGE, FIGURES, REPORT = "kape.html", "figures.parquet", "kape.json"
+PAGE, REPORT = "kape.html", "kape.json"
 KIND = "study kape"
 _LONGEST = 120  # of a folder's name
 _VERSION = "5"  # raised when the same pairs and vectors would give other figures
@@ -178,7 +177,7 @@ def write_kape_report(
 ) -> Path:
     """Write the report on methods that were studied, beside the paper's figures; return its folder.
 
-    It has the page, the Markdown, the table of figures, and the report as JSON.
+    It has the page, the Markdown, and all figures as JSON.
 
     Args:
         database: The store, which has the figures.
@@ -192,7 +191,7 @@ def write_kape_report(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(load_studied(database, data, references), now)
     folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)
-    files = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
+    files = {REPORT: report.model_dump_json(indent=1)}
     about = f"KAPE on {', '.join(report.names)}"
     key = artifact_key("study-kape", "-".join(report.names))
     write_pages(folder, "kape", kape_document(report), files, key=key, about=about)

@@ -1,4 +1,4 @@
-"""The task that writes a study: page, Markdown, and all figures as one table."""
+"""The task that writes a study: page, Markdown, and all figures as JSON."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,6 @@ from tasks.benchmarks import verify_export
 from tasks.reports.study import (
     StudyReport,
     build_report,
-    figures_table,
     study_document,
 )
 from tasks.runtime.caching import stage
@@ -26,7 +25,7 @@ from tasks.stages.study.overlap import Overlaps
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 from tasks.studies.retrieval import METRICS as OF_METHODS
 
-PAGE, FIGURES, REPORT = "study.html", "figures.parquet", "study.json"
+PAGE, REPORT = "study.html", "study.json"
 
 
 def studied_benchmark(
@@ -64,7 +63,7 @@ def write_study(
 ) -> Path:
     """Compute the figures, and write them beside the published ones; return their folder.
 
-    It has the page, the Markdown, the table of figures, and the report as JSON.
+    It has the page, the Markdown, and all figures as JSON.
 
     Args:
         database: The store.
@@ -84,7 +83,7 @@ def write_study(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
-    written = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
+    written = {REPORT: report.model_dump_json(indent=1)}
     key = artifact_key("study", source.main.name)
     write_pages(folder, "study", study_document(report), written, key=key, about=title)
     get_run_logger().info("study: %s", folder / PAGE)

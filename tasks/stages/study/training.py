@@ -15,7 +15,6 @@ from tasks.reports.training_study import (
     PAIRS,
     Place,
     TrainingStudyReport,
-    figures_table,
     study_figures,
     training_study_document,
 )
@@ -25,7 +24,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape import folder_name
-from tasks.stages.study.report import FIGURES, REPORT
+from tasks.stages.study.report import REPORT
 from tasks.stages.train import read_training
 
 
@@ -36,7 +35,7 @@ def write_training_study(
     benchmarks: Mapping[str, OpenBenchmark],
     settings: PublishSettings,
 ) -> Path:
-    """Write page, Markdown, all figures as a table, and the report as JSON; return their folder.
+    """Write page, Markdown, and all figures as JSON; return their folder.
 
     Args:
         places: What was tested on what.
@@ -71,7 +70,7 @@ def write_training_study(
     report = TrainingStudyReport(seeds=tuple(seeds), figures=study_figures(tested))
     names = list(dict.fromkeys(place.data for place in places if place.data != AS_IT_IS))
     written = folder / "training-studies" / folder_name(names)
-    files = {REPORT: report.model_dump_json(indent=1), FIGURES: figures_table(report)}
+    files = {REPORT: report.model_dump_json(indent=1)}
     document, about = training_study_document(report), f"Training on {', '.join(names)}"
     key = artifact_key("study-training", "-".join(names))
     write_pages(written, "study", document, files, key=key, about=about)

@@ -1,11 +1,6 @@
-"""Laws of the KAPE report: its tables, its drawings, its page.
-
-Covers `tasks.reports.kape_figures`.
-"""
+"""Laws of the KAPE report: its tables, its drawings, its page."""
 
 import re
-
-import pytest
 
 from tasks.estimation.study_figures import BUDGETS
 from tasks.estimators import MEASURES
@@ -16,7 +11,6 @@ from tasks.reports.kape import (
     kape_document,
     terminal_tables,
 )
-from tasks.reports.kape_figures import figures_table
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
 from tests.fakes.kape_study import kape_report, studied_method
@@ -108,23 +102,6 @@ def test_each_estimator_is_drawn_at_every_budget_in_a_style_of_its_own() -> None
     assert {len(line.split()) for line in re.findall(r'points="([^"]+)"></polyline', svg)} == {
         len(BUDGETS)
     }
-
-
-def test_the_long_table_has_ours_and_the_published_figures() -> None:
-    rows = figures_table(kape_report()).to_pylist()
-    theirs = [row for row in rows if row["origin"] == "KAPE"]
-    assert len(theirs) == 2 * 18 + 2 * (6 * 12 + 1) + 180 + 18 * 16 + 3 * 40
-    assert {row["metric"] for row in theirs if "neighbours" not in row["figure"]} == {"MRR"}
-    ours = [row for row in rows if row["origin"] == "computed"]
-    key = ("data", "method", "part", "figure", "estimator", "weighting", "k", "budget", "metric",
-           "similarity")  # fmt: skip
-    for some in (ours, theirs):
-        keys = [tuple(row[name] for name in key) for row in some]
-        assert len(set(keys)) == len(keys), "each figure once"
-    densities = [row["value"] for row in ours if row["figure"] == "density"]
-    assert sum(densities) == pytest.approx(50 * 4 * 3), "in bins of .02"
-    truth = {row["part"]: row["value"] for row in ours if row["figure"] == "truth"}
-    assert set(truth) == {"all", "similar", "different"}
 
 
 def test_the_report_survives_json_and_names_nothing_as_markup() -> None:

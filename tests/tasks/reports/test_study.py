@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from tasks.reports.document import Chart
@@ -19,7 +18,6 @@ from tasks.reports.study import (
     computed_table,
     conditions_table,
     differences,
-    figures_table,
     number,
     study_document,
 )
@@ -140,31 +138,6 @@ def test_counts_are_whole_and_other_figures_have_three_digits_or_five(
     line = Line(row="r", column="c", ours=ours, published=published)
     written = (number(line, ours), number(line, published))
     assert (*written, number(line, line.difference, sign=True)) == texts
-
-
-def test_the_table_has_a_row_for_each_line_with_what_differed(
-    report: StudyReport, tmp_path: Path
-) -> None:
-    pq.write_table(figures_table(report), tmp_path / "f.parquet")
-    rows = pq.read_table(tmp_path / "f.parquet").to_pylist()
-    assert len(rows) == sum(len(section.lines) for section in report.sections)
-    (row,) = (
-        row
-        for row in rows
-        if (row["study"], row["row"], row["column"]) == ("overlap", "codet5p", "overlap")
-    )
-    assert row == {
-        "study": "overlap",
-        "row": "codet5p",
-        "column": "overlap",
-        "ours": 0.125,
-        "published": 0.088,
-        "difference": pytest.approx(0.037),
-        "n": 40,
-        "note": "beside CodeT5+; white space kept, 512 tokens; codes: 15,228, published 653,994",
-        "source": "v2, Table I",
-        "command": "cosqa collect, then cosqa study",
-    }
 
 
 def test_the_report_survives_its_json(report: StudyReport) -> None:

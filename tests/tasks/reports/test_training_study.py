@@ -11,7 +11,6 @@ from tasks.reports.training_study import (
     Place,
     TrainingStudyReport,
     difference_table,
-    figures_table,
     published_table,
     score_tables,
     study_figures,
@@ -114,19 +113,6 @@ def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> No
     assert "those of one seed" in markdown_page(training_study_document(report(1)))
     saved = report().model_dump_json()
     assert TrainingStudyReport.model_validate_json(saved) == report()
-
-
-def test_the_long_table_has_all_figures_and_each_seed_s() -> None:
-    rows = figures_table(report()).to_pylist()
-    ours = [row for row in rows if row["origin"] == "computed"]
-    assert len(ours) == len(report().figures) + 3 * len(report().figures[2:])
-    own = [row for row in ours if (row["data"], row["figure"], row["less"]) == ("cosqa", "MRR", "")]
-    assert {row["seed"] for row in own} == {None, 0, 1, 2}
-    by_seed = [row["value"] for row in own if row["seed"] is not None]
-    assert by_seed == pytest.approx(means("cosqa"))
-    assert {row["origin"] for row in rows} == {
-        "computed", "v1, Table 2", "v2, Table III", "kape, Table 8", "kape, Table 2"
-    }  # fmt: skip
 
 
 def test_the_papers_tables_say_what_the_papers_conclude_of_them() -> None:
