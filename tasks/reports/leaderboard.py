@@ -5,33 +5,29 @@ method returns other codes, and counting them as not relevant may be unfair to i
 SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are named.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, log
+from math import log
 from string import ascii_lowercase
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from infra.records import Query, Record
+from infra.records import Record
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
 from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
 from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
-from tasks.statistics.agreement import average_variance, by_matches, cronbach_alpha
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
 METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 RECALL_DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 POOL_DEPTH = 10  # first results of a method that are to be judged
-MATCHES = (2, 3, 4, 5)
 _SIGNIFICANT = 0.05
-_HARDEST = 20
 _UNJUDGED = 20
 
 # Method → metric → query → value.
@@ -67,34 +63,6 @@ class MethodRow(Record):
     judged: float
 
 
-class HardQuery(Record):
-    """A query with low scores: the best and the mean value of the methods in the first metric."""
-
-    query_id: str
-    text: str
-    relevant: int
-    best: float
-    mean: float
-
-
-class Consistency(Record):
-    """A metric over groups of queries with 2, 3, 4 and 5 matches.
-
-    Research question 4 of the first CoSQA+ paper (arXiv 2406.11589v1) asks whether a metric is fair
-    to queries with many matches.
-
-    Attributes:
-        alpha: Cronbach's, with the groups of queries as subjects and the methods as items, which
-            gives the paper's .956 on its table of MMRR; NaN where undefined.
-        variance: Sample variance of a method's means over the groups, averaged over the methods;
-            see `average_variance`, which says what of this is our reading of the paper.
-    """
-
-    metric: str
-    alpha: float
-    variance: float
-
-
 class Leaderboard(Record):
     """Scores of methods on one benchmark, sorted by the first metric, best first.
 
@@ -103,7 +71,6 @@ class Leaderboard(Record):
         scored: Queries with a relevant code, over which means are taken.
         level: Level of the confidence intervals.
         depth: Length of the rankings.
-        consistency: How each metric treats queries with many relevant codes, where there are such.
         dropped: Reason → what was left out where the benchmark was read or made.
     """
 
@@ -118,8 +85,6 @@ class Leaderboard(Record):
     depth: int
     metrics: tuple[str, ...]
     rows: tuple[MethodRow, ...]
-    hardest: tuple[HardQuery, ...]
-    consistency: tuple[Consistency, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict)
 
 
@@ -183,10 +148,6 @@ def build_leaderboard(
             )
             for entry in ranked
         ),
-        hardest=_hardest(benchmark, ranked, first),
-        consistency=consistency(
-            {entry.method: entry.values for entry in ranked}, _matches(benchmark), metrics
-        ),
         dropped=benchmark.dropped,
     )
 
@@ -211,32 +172,6 @@ def _cells(
     return cells
 
 
-def _hardest(
-    benchmark: Benchmark, scores: Sequence[MethodScores], metric: str
-) -> tuple[HardQuery, ...]:
-    if not scores:
-        return ()
-    texts: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
-    relevant = _matches(benchmark)
-    queries = sorted(scores[0].values[metric])
-    table = np.array([[entry.values[metric][query] for query in queries] for entry in scores])
-    order = np.lexsort((queries, table.mean(axis=0), table.max(axis=0)))[:_HARDEST]
-    return tuple(
-        HardQuery(
-            query_id=queries[place],
-            text=texts[queries[place]].text,
-            relevant=relevant[queries[place]],
-            best=float(table[:, place].max()),
-            mean=float(table[:, place].mean()),
-        )
-        for place in order.tolist()
-    )
-
-
-def _matches(benchmark: Benchmark) -> Counter[str]:
-    return Counter(label.query_id for label in benchmark.labels if label.relevance > 0)
-
-
 def _array(values: Mapping[str, float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([values[query] for query in sorted(values)], np.float64)
 
@@ -245,26 +180,6 @@ def _letter(place: int) -> str:
     """Return a, b, ... z, aa, ab, ..."""
     before, last = divmod(place, len(ascii_lowercase))
     return (_letter(before - 1) if before else "") + ascii_lowercase[last]
-
-
-def consistency(
-    values: Values, matches: Mapping[str, int], metrics: Sequence[str]
-) -> tuple[Consistency, ...]:
-    """Return each metric's consistency; nothing for fewer than two methods or an empty group.
-
-    Args:
-        values: The methods' scores.
-        matches: Query → how many relevant codes it has.
-        metrics: The metrics.
-    """
-    if len(values) < 2 or not set(MATCHES) <= set(matches.values()):
-        return ()
-    found = []
-    for metric in metrics:
-        means = np.array([by_matches(of[metric], matches, MATCHES) for of in values.values()])
-        alpha, variance = cronbach_alpha(means.T), average_variance(means)
-        found.append(Consistency(metric=metric, alpha=alpha, variance=variance))
-    return tuple(found)
 
 
 def judged_share(rankings: Rankings, qrels: Qrels, depth: int = POOL_DEPTH) -> float:
@@ -365,8 +280,6 @@ def leaderboard_document(
             ),
             *([corrected_section(corrected)] if corrected else []),
             Section("recall", "Recall by depth", [_recall_chart(board)] if board.rows else []),
-            *_of_consistency(board.consistency),
-            Section("hardest", "Hardest queries", [_hardest_table(board)]),
             Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
         ],
     )
@@ -428,33 +341,6 @@ def _recall_chart(board: Leaderboard) -> Chart:
     depths = [(log(depth), str(depth)) for depth in RECALL_DEPTHS]
     svg = lines("Recall of each method by depth", drawn, depths, FIFTHS)
     return Chart("Recall", svg, about)
-
-
-def _of_consistency(found: Sequence[Consistency]) -> Iterator[Section]:
-    if not found:
-        return
-    rows = [
-        (row.metric, "undefined" if isnan(row.alpha) else f"{row.alpha:.3f}", f"{row.variance:.5f}")
-        for row in found
-    ]
-    told = (
-        "Over groups of queries with 2, 3, 4 and 5 relevant codes: how alike the methods' scores "
-        "change from group to group (Cronbach's alpha, groups as subjects and methods as items), "
-        "and the variance of a method's four mean scores, averaged over the methods. A metric that "
-        "is fair to queries with many matches varies little."
-    )
-    table = Table(("metric", "Cronbach's alpha", "average variance"), rows)
-    blocks: list[Block] = [table, told]
-    yield Section("consistency", "Queries with two to five matches", blocks)
-
-
-def _hardest_table(board: Leaderboard) -> Table:
-    header = ("query", "relevant codes", f"best {board.metrics[0]}", "mean")
-    rows = [
-        (query.text, f"{query.relevant:,}", f"{query.best:.3f}", f"{query.mean:.3f}")
-        for query in board.hardest
-    ]
-    return Table(header, rows, empty="No query was scored.")
 
 
 def _of_unjudged(

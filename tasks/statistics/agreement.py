@@ -1,7 +1,7 @@
 """Agreement of annotators beyond chance and of two orders, and consistency of a metric."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import krippendorff
@@ -63,14 +63,6 @@ def cronbach_alpha(scores: Values) -> float:
     return float(items / (items - 1) * (1 - apart / total))
 
 
-def by_matches(
-    values: Mapping[str, float], matches: Mapping[str, int], numbers: Sequence[int] = (2, 3, 4, 5)
-) -> Values:
-    """Return (numbers,) the mean over queries with so many relevant codes, NaN where none has."""
-    groups = [[value for query, value in values.items() if matches[query] == n] for n in numbers]
-    return np.array([np.mean(group) if group else np.nan for group in groups])
-
-
 def average_variance(scores: Values, *, ddof: int = 1) -> float:
     """Return how much a metric depends on the number of matches, as the first CoSQA+ paper asks.
 
@@ -83,7 +75,7 @@ def average_variance(scores: Values, *, ddof: int = 1) -> float:
     result. Cronbach's alpha beside it has the groups as subjects and the methods as items.
 
     Args:
-        scores: (methods, groups) see `by_matches`.
+        scores: (methods, groups) mean scores.
         ddof: 1 for sample variances, 0 for those of a population; the paper does not say which.
     """
     return float(scores.var(axis=1, ddof=ddof).mean())
