@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from infra.records import Annotation, Execution, Record
+from infra.records import Annotation, Record
 from tasks.benchmarks import Benchmark
 from tasks.reports.document import Block, Code, Document, Listing, Paragraph, Section, Table
 from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
@@ -19,36 +19,12 @@ _SHOWN = 50
 _LINES = 12
 
 
-class ProgramRun(Record):
-    """A test program, how its run ended, and the error message of a run that did not pass."""
-
-    program: str
-    outcome: str
-    message: str
-
-
-class LabelEvidence(Record):
-    """What a label rests on, in one version; empty where the export does not say.
-
-    Attributes:
-        recipe_id: Everything that could change the label.
-        decided_by: The agent whose verdict it is.
-        path: The path through Algorithm 1.
-        reason: The agent's reason.
-        runs: The test programs in the order in which they ran.
-    """
-
-    recipe_id: str = ""
-    decided_by: str = ""
-    path: str = ""
-    reason: str = ""
-    runs: tuple[ProgramRun, ...] = ()
-
-
 class Flip(Record):
     """A pair that the two versions label differently.
 
     Attributes:
+        evidence_before: What the first label rests on; None where the export does not say.
+        evidence_after: Likewise of the second.
         changed: The settings in which the recipes differ that gave the two labels; none where one
             recipe judged the pair anew, or where an export does not say.
     """
@@ -59,8 +35,8 @@ class Flip(Record):
     code: str
     before: float
     after: float
-    evidence_before: LabelEvidence
-    evidence_after: LabelEvidence
+    evidence_before: Annotation | None
+    evidence_after: Annotation | None
     changed: tuple[str, ...] = ()
 
 
@@ -141,7 +117,8 @@ def _flips(
         for code in chain(before.codes, after.codes)
         if code.code_id in answers
     }
-    first, second = _evidence(before, turned), _evidence(after, turned)
+    first: dict[Pair, Annotation] = {item.key: item for item in before.evidence.of_pairs(turned)}
+    second: dict[Pair, Annotation] = {item.key: item for item in after.evidence.of_pairs(turned)}
     old_recipes, new_recipes = _recipes(before, turned), _recipes(after, turned)
     return tuple(
         Flip(
@@ -151,8 +128,8 @@ def _flips(
             code=codes[pair[1]],
             before=old[pair],
             after=new[pair],
-            evidence_before=first.get(pair, LabelEvidence()),
-            evidence_after=second.get(pair, LabelEvidence()),
+            evidence_before=first.get(pair),
+            evidence_after=second.get(pair),
             changed=tuple(_changed(old_recipes[pair], new_recipes[pair])),
         )
         for pair in turned
@@ -171,28 +148,6 @@ def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[
         for label in benchmark.labels
         if (label.query_id, label.code_id) in wanted
     }
-
-
-def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:
-    return {item.key: _evidence_of(item) for item in benchmark.evidence.of_pairs(pairs)}
-
-
-def _evidence_of(annotation: Annotation) -> LabelEvidence:
-    return LabelEvidence(
-        recipe_id=annotation.recipe_id,
-        decided_by=annotation.decided_by or "",
-        path=annotation.path,
-        reason=annotation.reason[:_LONGEST_REASON],
-        runs=tuple(
-            ProgramRun(program=run.program, outcome=run.result.outcome, message=_error_message(run))
-            for run in annotation.executions
-        ),
-    )
-
-
-def _error_message(run: Execution) -> str:
-    kind, message = run.result.error_type, run.result.message
-    return (message if message.startswith(kind) else f"{kind}: {message}")[:_LONGEST_REASON]
 
 
 def _changed(
@@ -329,7 +284,10 @@ def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
         lines = flip.code.splitlines()
         cut = ["..."] if len(lines) > _LINES else []
         yield Code("\n".join(lines[:_LINES] + cut))
-        before, after = map(_described, (flip.evidence_before, flip.evidence_after))
+        before, after = (
+            "; ".join(_parts(one)) if one else "no evidence in the export"
+            for one in (flip.evidence_before, flip.evidence_after)
+        )
         recipe = [f"another recipe: {', '.join(flip.changed)}"] if flip.changed else []
         ids = f"query {flip.query_id}, code {flip.code_id}"
         yield Listing([f"before: {before}", f"after: {after}", *recipe, ids])
@@ -357,19 +315,16 @@ def score_changes_table(changes: ScoreChanges) -> Table:
     return Table(header, rows, text_columns=2)
 
 
-def _described(evidence: LabelEvidence) -> str:
-    """Return on one line who gave a label, by which path, why, and how test programs ended."""
-    if not evidence.path:
-        return "no evidence in the export"
-    return "; ".join(_parts(evidence))
-
-
-def _parts(evidence: LabelEvidence) -> Iterator[str]:
+def _parts(evidence: Annotation) -> Iterator[str]:
+    """Yield who gave a label, by which path and why, and how each test program ended."""
     path = f"{evidence.decided_by}, {words(evidence.path)}"
-    yield f"{path}: {evidence.reason}" if evidence.reason else path
-    for number, run in enumerate(evidence.runs, 1):
-        outcome = f"program {number} {words(run.outcome)}"
-        yield f"{outcome} ({run.message})" if run.message else outcome
+    reason = evidence.reason[:_LONGEST_REASON]
+    yield f"{path}: {reason}" if reason else path
+    for number, result in enumerate((run.result for run in evidence.executions), 1):
+        outcome, message = f"program {number} {words(result.outcome)}", result.message
+        if not message.startswith(result.error_type):
+            message = f"{result.error_type}: {message}"
+        yield f"{outcome} ({message[:_LONGEST_REASON]})" if message else outcome
 
 
 def _value(value: object) -> str:

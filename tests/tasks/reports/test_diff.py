@@ -34,8 +34,10 @@ def test_turned_labels_have_the_evidence_of_both_versions() -> None:
     for flip in change.flips:
         assert flip.before == 1 - flip.after
         first, second = flip.evidence_before, flip.evidence_after
+        assert first
+        assert second
         assert (first.recipe_id, second.recipe_id) == ("r1", "r2")
-        assert [run.outcome for run in first.runs] == [
+        assert [run.result.outcome for run in first.executions] == [
             "passed" if flip.before else "assertion_failed"
         ]
         assert flip.code.startswith("def number_")

@@ -89,8 +89,10 @@ def test_a_label_turns_by_a_program_and_only_where_one_ran(
     turned = {(flip.query, flip.before, flip.after) for flip in change.flips}
     assert turned == {(HALF_FOUND[0], 0, 1), (HALF_FOUND[1], 1, 0)}
     for flip in change.flips:
+        assert flip.evidence_before
+        assert flip.evidence_after
         assert flip.evidence_before.path == "read_alone"
-        assert not flip.evidence_before.runs
-        (run,) = flip.evidence_after.runs
-        assert run.outcome == ("passed" if flip.after else "assertion_failed")
+        assert not flip.evidence_before.executions
+        (run,) = flip.evidence_after.executions
+        assert run.result.outcome == ("passed" if flip.after else "assertion_failed")
         assert "from target import" in run.program
