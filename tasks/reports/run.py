@@ -1,21 +1,15 @@
 """The report of a run: scores, counts, the agents' labels and the evidence of some pairs."""
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Self
+from collections.abc import Iterator, Mapping
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from infra.records import Annotation, Record, SourceInfo
 from infra.summaries import CanaryCounts, Effort, LabelFigures, StageRun
-from tasks.reports.charts import Bar, bars, steps
 from tasks.reports.document import (
     Beside,
     Block,
-    Chart,
     Code,
     Details,
     Document,
@@ -32,8 +26,6 @@ from tasks.reports.text import NONE, cost, count, counted, duration, rate, share
 from tasks.statistics.rounds import RoundsAgreement
 
 PAIRS_SHOWN = 20
-_BINS = 20  # of a histogram
-_EDGE_STEP = 0.05  # edges of histograms are round numbers
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
@@ -73,55 +65,6 @@ class CollectionCounts(Record):
     codes: int
     labels: int = 0
     dropped: dict[str, int] = Field(default_factory=dict)
-
-
-class Histogram(Record):
-    """Number of values in each bin (the last bin includes its right edge)."""
-
-    name: str
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        values: Iterable[float] | npt.NDArray[np.float64],
-        *,
-        low: float | None = None,
-        high: float | None = None,
-    ) -> Self:
-        """Count values in 20 bins of equal width.
-
-        Args:
-            name: What the values are.
-            values: The numbers; those outside ``low`` and ``high`` are not counted.
-            low: The first edge; the smallest value rounded down to 0.05 when not given.
-            high: The last edge; the largest value rounded up to 0.05 when not given.
-        """
-        array = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=float)
-        first = math.floor(array.min(initial=1.0) / _EDGE_STEP) * _EDGE_STEP if low is None else low
-        last = (
-            math.ceil(array.max(initial=first) / _EDGE_STEP) * _EDGE_STEP if high is None else high
-        )
-        ends = (first, max(last, first + _EDGE_STEP))
-        counts, edges = np.histogram(array, bins=_BINS, range=ends)
-        return cls(name=name, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
-
-    @property
-    def bins(self) -> list[tuple[float, float, int]]:
-        """The bins: left edge, right edge, number of values."""
-        return list(zip(self.edges, self.edges[1:], self.counts, strict=False))
-
-    @property
-    def median(self) -> float:
-        """The median, by a straight line within its bin."""
-        half, seen = sum(self.counts) / 2, 0
-        for left, right, number in self.bins:
-            if number and seen + number >= half:
-                return left + (right - left) * (half - seen) / number
-            seen += number
-        return self.edges[0]
 
 
 class AgentsPart(Record):
@@ -167,7 +110,6 @@ class ReportData(Record):
 
     Attributes:
         vectors: Encoder → vectors that are stored.
-        similarities: The candidates' similarities: the average, and each encoder's own.
         agents: None when nothing was annotated.
         stages: The last run of each stage that did new work.
         pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
@@ -180,7 +122,6 @@ class ReportData(Record):
     collections: tuple[CollectionCounts, ...] = ()
     vectors: dict[str, int] = Field(default_factory=dict)
     candidates: int = 0
-    similarities: tuple[Histogram, ...] = ()
     agents: AgentsPart | None = None
     stages: tuple[StageRun, ...] = ()
     pairs: tuple[PairEvidence, ...] = ()
@@ -201,7 +142,6 @@ def report_document(data: ReportData) -> Document:
         sections=(
             Section("scores", "Retrieval scores", list(_all_scores(data))),
             Section("counts", "From input to candidates", list(_counts(data))),
-            Section("similarity", "Similarity of candidates", _similarities(data)),
             Section("agents", "The agents' labels", list(_agents(data.agents))),
             Section("cost", "Cost and time", list(_cost(data))),
             Section("pairs", "Pairs and their evidence", list(_pairs(data))),
@@ -267,27 +207,6 @@ def _counts(data: ReportData) -> Iterator[Block]:
     ]
     yield Paragraph("Vectors and candidates", "h3")
     yield Table(("what", "stored"), [*stored, ("candidate pairs", count(data.candidates))])
-
-
-def _similarities(data: ReportData) -> list[Block]:
-    """Return a chart for each histogram that repeats no other, as a lone encoder's the average."""
-    shapes: dict[tuple[object, ...], Histogram] = {}
-    for histogram in data.similarities:
-        shapes.setdefault((histogram.edges, histogram.counts), histogram)
-    none = "There are no candidates yet."
-    return [_histogram(each) for each in shapes.values()] or [none]
-
-
-def _histogram(histogram: Histogram) -> Chart:
-    low, high = histogram.edges[0], histogram.edges[-1]
-    about = f"{sum(histogram.counts):,} pairs; half of them below {histogram.median:.2f}"
-    drawn = [
-        Bar(left, right, number, f"{left:.3f} to {right:.3f}: {number:,} pairs")
-        for left, right, number in histogram.bins
-    ]
-    ticks = [(tick, f"{tick:.2f}") for tick in steps(low, high, 8) if low <= tick <= high]
-    alt = f"Histogram of the candidates' similarity, {histogram.name}: {about}"
-    return Chart(f"Similarity, {histogram.name}", bars(alt, drawn, ticks), about)
 
 
 def _agents(part: AgentsPart | None) -> Iterator[Block]:

@@ -1,6 +1,6 @@
 """The report of a run: one page of figures and examples from the store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.store import Database, annotations, benchmarks, corpus, figures, vectors
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from infra.store.figures import Values, label_figures
+from infra.store.figures import label_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
 from tasks.benchmarks import read_manifest
@@ -27,7 +27,6 @@ from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
     CollectionCounts,
-    Histogram,
     PairEvidence,
     ReportData,
     report_document,
@@ -94,18 +93,16 @@ def gather_report(
     evaluation: EvaluationSettings,
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
-    main, search = source.main, source.search
+    search = source.search
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
-    similarities = figures.similarities(database, search.search_id, main.name, searched.encoders)
     return ReportData(
-        title=f"{main.name}: benchmark report",
+        title=f"{source.main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         benchmarks=tuple(_scores(database, item, searched, evaluation) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         vectors=_vectors(database, source.collections, searched.encoders),
-        candidates=len(similarities[0]),
-        similarities=_histograms(*similarities),
+        candidates=search.candidates,
         agents=_agents(database, current) if current else None,
         stages=tuple(
             run
@@ -157,19 +154,6 @@ def _vectors(
         )
         for encoder in encoders
     }
-
-
-def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Histogram, ...]:
-    if not len(average):
-        return ()
-    if len(by_encoder) == 1:
-        return (Histogram.of(next(iter(by_encoder)), average),)
-    low = min(float(values.min()) for values in by_encoder.values())
-    high = max(float(values.max()) for values in by_encoder.values())
-    return tuple(
-        Histogram.of(name, values, low=low, high=high)
-        for name, values in {"average": average, **by_encoder}.items()
-    )
 
 
 def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:

@@ -14,7 +14,6 @@ from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
     CollectionCounts,
-    Histogram,
     PairEvidence,
     ReportData,
 )
@@ -88,7 +87,6 @@ def realistic_report() -> ReportData:
         collections=_collections(),
         vectors={"minilm": 7_489},
         candidates=200,
-        similarities=_similarities(),
         agents=_agents(),
         stages=tuple(
             StageRun(collection="python-source", stage=stage, items=items, seconds=seconds)
@@ -158,7 +156,6 @@ def hostile_report(text: str) -> ReportData:
         benchmarks=(scores,),
         collections=(collection,),
         vectors={text: 1},
-        similarities=(Histogram(name=text, edges=(0.0, 1.0), counts=(1,)),),
         agents=agents.model_copy(update={"model": text, "figures": figures}),
         pairs=(pair,),
         links={text: "javascript:alert(1)"},
@@ -233,16 +230,6 @@ def _collections() -> tuple[CollectionCounts, ...]:
         CollectionCounts(
             name="python-source-documentation", source=source, queries=500, codes=7_449, labels=500
         ),
-    )
-
-
-def _similarities() -> tuple[Histogram, ...]:
-    counts = (2, 3, 9, 14, 21, 30, 34, 28, 22, 15, 11, 6, 3, 2)
-    edges = tuple(round(0.15 + 0.05 * place, 2) for place in range(len(counts) + 1))
-    shifted = (0, 1, 4, 9, 15, 24, 33, 36, 29, 20, 14, 8, 5, 2)
-    return (
-        Histogram(name="average", edges=edges, counts=counts),
-        Histogram(name="minilm", edges=edges, counts=shifted),
     )
 
 

@@ -4,13 +4,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from infra.records import Annotation
 from tasks.reports.render import html_page, markdown_page
-from tasks.reports.run import Histogram, ReportData, report_document
+from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import NONE
 from tests.fakes.reports import METRICS, MODEL, hostile_report, realistic_report
 
@@ -112,7 +110,7 @@ def test_the_page_has_no_scripts_and_fetches_nothing() -> None:
 def test_every_entry_of_the_contents_leads_to_a_section() -> None:
     page = page_of(realistic_report())
     targets = re.findall(r'href="#([a-z]+)"', page)
-    assert len(set(targets)) == 7
+    assert len(set(targets)) == 6
     assert set(targets) <= set(re.findall(r'<section id="([a-z]+)"', page))
 
 
@@ -192,14 +190,6 @@ def test_a_pair_without_a_label_shows_its_status_instead(status: str) -> None:
     assert "answers" not in summary
 
 
-def test_a_histogram_that_repeats_another_is_drawn_once() -> None:
-    report = realistic_report()
-    average = report.similarities[0]
-    twins = (average, average.model_copy(update={"name": "minilm"}))
-    assert page_of(report).count("<svg") == 2
-    assert page_of(report.model_copy(update={"similarities": twins})).count("<svg") == 1
-
-
 def test_a_report_of_nothing_says_so() -> None:
     nothing = ReportData(title="Nothing", generated_at="today", benchmarks=())
     structure = _Structure(page_of(nothing))
@@ -272,26 +262,3 @@ def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
 def test_a_report_of_nothing_is_a_report() -> None:
     text = text_of(ReportData(title="Nothing", generated_at="today", benchmarks=()))
     assert text.startswith("# Nothing\n\ntoday\n")
-
-
-_values = st.lists(st.floats(-1, 1), max_size=60)
-
-
-@given(_values)
-def test_every_value_is_counted_once(values: list[float]) -> None:
-    histogram = Histogram.of("h", values)
-    assert sum(histogram.counts) == len(values)
-    assert histogram.edges[0] <= min(values, default=1) + 1e-9
-    assert histogram.edges[-1] >= max(values, default=0) - 1e-9
-
-
-def test_values_fall_into_the_bins_they_belong_to() -> None:
-    histogram = Histogram.of("h", [0, 1, 10, 19, 20], low=0, high=20)
-    assert histogram.edges == tuple(range(21))
-    assert histogram.counts == (1, 1, *[0] * 8, 1, *[0] * 8, 2)
-
-
-def test_the_median_is_read_off_the_bins() -> None:
-    histogram = Histogram(name="h", edges=(0.0, 0.2, 0.4), counts=(1, 3))
-    page = page_of(realistic_report().model_copy(update={"similarities": (histogram,)}))
-    assert "4 pairs; half of them below 0.27" in page
