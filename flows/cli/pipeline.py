@@ -3,16 +3,13 @@
 import os
 from pathlib import Path
 
-from flows.cli.annotators import print_rounds
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Generate, Pipeline
 from flows.runtime.prefect_server import flow_result, flow_state
-from infra.errors import CosqaError
 from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
-from infra.store.benchmarks import count_stage_runs
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.reports.text import counted
@@ -76,16 +73,10 @@ def run_flow(options: Pipeline) -> None:
     name, settings = options.command, options.settings
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
-    database = open_database(settings.store)
-    before = count_stage_runs(database)
     ended = flow_state(name, options)
     result = ended.result()
     if ended.message:
         say(ended.message)
-    if count_stage_runs(database) == before and name != "publish":  # which has said it
-        say(_nothing_left(name, settings))
-    if name in _ANNOTATE and settings.annotation.rounds > 1:
-        print_rounds(options)
     if name in _WRITE_REPORTS:
         print_report(result)
 
@@ -94,9 +85,12 @@ def _is_done(name: str, settings: Settings) -> bool:
     """Say that nothing is left to do, if so; else check input, model and engine."""
     ready = check_ready(settings)
     if done := found_done(name, ready):
-        say(_nothing_left(name, settings))
+        what, left = settings.source.title, left_over(done.waiting, done.pending)
+        why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
+        say(f"Nothing was left to do {why}.")
         if name in _WRITE_REPORTS:
-            print_places(write_page(ready.database, *done, ready.settings)[0])
+            written, _ = write_page(ready.database, done.source, done.published, ready.settings)
+            print_places(written)
         return True
     if name in _COLLECT:
         look_at(ready.database, ready.settings.source, ready.fingerprint)
@@ -105,12 +99,15 @@ def _is_done(name: str, settings: Settings) -> bool:
     return False
 
 
-def _nothing_left(name: str, settings: Settings) -> str:
-    """Return why a run found nothing to do: all is done, or what is left is not to be taken."""
-    what = settings.source.title
-    if name in _ANNOTATE and settings.annotation.agents and (why := left_over(settings)):
-        return f"Nothing was left to do now for {what}: {why}."
-    return f"Nothing was left to do for {what}: everything is up to date."
+def left_over(waiting: int, pending: int) -> str:
+    """Return which pairs a run that found nothing to do has left, "" where none are."""
+    parts = [
+        f"waiting for another try: {counted(waiting, 'failed pairs')} (`--reason failed` takes "
+        "them now)" * bool(waiting),
+        f"pending for reasons that are not taken: {counted(pending, 'pairs')} (`--plan` shows "
+        "them)" * bool(pending),
+    ]
+    return " and ".join(filter(None, parts))
 
 
 def print_report(report: WrittenReport) -> None:
@@ -144,22 +141,6 @@ def _summary(result: Replay) -> str:
         f"{counted(result.pairs, 'labels')} made again from kept replies, all equal to the "
         f"stored ones{left_out}"
     )
-
-
-def left_over(settings: Settings) -> str:
-    """Return which pairs a run that found nothing to do has left pending, "" where none are."""
-    try:
-        plan = annotation_plan(settings)
-    except CosqaError:  # the run has said what there was to say
-        return ""
-    waiting = sum(item.not_due for item in plan.reasons)
-    parts = [
-        f"waiting for another try: {counted(waiting, 'failed pairs')} (`--reason failed` takes "
-        "them now)" * bool(waiting),
-        f"pending for reasons that are not taken: {counted(plan.pending, 'pairs')} (`--plan` shows "
-        "them)" * bool(plan.pending),
-    ]
-    return " and ".join(filter(None, parts))
 
 
 def print_plan(settings: Settings) -> None:

@@ -1,5 +1,8 @@
 """Whether a command has anything to do, by the store alone: before a server is started for it."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from infra.errors import StoreError
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
@@ -16,8 +19,24 @@ from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, score_method
 
 
-def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Published]] | None:
-    """Return the collections and the exports of a command, None where it may have work to do.
+class Done(NamedTuple):
+    """What a command with nothing to do has found.
+
+    Attributes:
+        source: The collections.
+        published: The exports of a command that exports or scores.
+        waiting: Failed pairs that are not due for another try.
+        pending: Pairs that are pending for reasons that are not taken.
+    """
+
+    source: CollectedSource
+    published: Sequence[Published] = ()
+    waiting: int = 0
+    pending: int = 0
+
+
+def found_done(command: str, ready: Ready) -> Done | None:
+    """Return what a command with nothing to do has found, None where it may have work to do.
 
     Args:
         command: The flow's name.
@@ -38,11 +57,11 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
         all(embedded) and is_done(collect_source, **inputs) and is_done(find_candidates, **inputs)
     ):
         return None
-    judges = command == "annotate" or (command == "benchmark" and settings.annotation.agents)
-    if judges and not _is_judged(source, ready):
-        return None
-    if command in ("collect", "annotate"):
-        return source, []
+    done: Done | None = Done(source)
+    if command == "annotate" or (command == "benchmark" and settings.annotation.agents):
+        done = _judged(source, ready)
+    if done is None or command in ("collect", "annotate"):
+        return done
     sets = label_sets(database, source)
     inputs["settings"] = settings.publish
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
@@ -56,14 +75,18 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
         for method in methods
     )
     # A run says why nothing is exported.
-    return (source, published) if published and is_scored else None
+    return done._replace(published=published) if published and is_scored else None
 
 
-def _is_judged(source: CollectedSource, ready: Ready) -> bool:
-    """Return whether the agents' recipe is in use, and takes no pair."""
+def _judged(source: CollectedSource, ready: Ready) -> Done | None:
+    """Return what is left where the agents' recipe is in use, and takes no pair; else None."""
     recipe = check_agents(ready.settings, to_run=False)
     run = AnnotationRun(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
-        return False
-    return not any(counted(ready.database, run).taken)
+        return None
+    left = counted(ready.database, run)
+    if any(left.taken):
+        return None
+    waiting = sum(each.not_due for each in left.pending)
+    return Done(source, (), waiting, sum(sum(each.pending.values()) for each in left.pending))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from flows.cli import pipeline
 from flows.cli.main import app
-from flows.cli.pipeline import _nothing_left, _summary, print_plan, print_scores
+from flows.cli.pipeline import _summary, print_plan, print_scores
 from flows.options import Annotate
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
@@ -194,10 +194,6 @@ def settings(tmp_path: Path) -> Settings:
             "annotation": {"configuration": "single"},
         }
     )
-
-
-def test_what_is_pending_is_said_of_no_run_that_judges_nothing(settings: Settings) -> None:
-    assert "everything is up to date" in _nothing_left("collect", settings)
 
 
 def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:

@@ -103,18 +103,11 @@ def test_options_say_which_reasons_are_taken(
     assert given.get("reannotation", {}) == expected
 
 
-def test_a_run_that_did_nothing_says_what_is_pending_for_reasons_that_it_does_not_take(
-    options: list[str], tmp_path: Path
-) -> None:
-    given = {"name": "jsonl", "path": tmp_path}
-    settings = load_settings(
-        {
-            "source": given,
-            "store": {"folder": tmp_path / "store"},
-            "llm": {"model": "openai/m"},
-            "reannotation": {"take": ["stale"]},
-        }
+def test_a_run_that_did_nothing_says_which_pairs_it_has_left() -> None:
+    assert left_over(0, 0) == ""
+    assert left_over(1, 0) == (
+        "waiting for another try: 1 failed pair (`--reason failed` takes them now)"
     )
-    assert left_over(settings) == (
+    assert left_over(0, 3) == (
         "pending for reasons that are not taken: 3 pairs (`--plan` shows them)"
     )
