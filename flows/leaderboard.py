@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prefect import flow
+from prefect.runtime import flow_run
 
 from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
+from infra.store.benchmarks import only_benchmark
 from tasks.runtime.input_checks import ComparisonNeeds
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
@@ -18,9 +20,14 @@ from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.scoring import Run, open_benchmark
 
 
-@flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}", task_runner=SIDE_BY_SIDE)
+def _run_name() -> str:
+    folder: Path | None = flow_run.parameters.get("benchmark")
+    return f"leaderboard-{folder.name}" if folder else "leaderboard"
+
+
+@flow(name="leaderboard", flow_run_name=_run_name, task_runner=SIDE_BY_SIDE)
 def leaderboard(
-    benchmark: Path,
+    benchmark: Path | None = None,
     runs: Sequence[Path] = (),
     settings: FlowSettings = None,
     *,
@@ -29,14 +36,15 @@ def leaderboard(
     """Rank a benchmark's codes by every method and compare their scores.
 
     Args:
-        benchmark: Folder of an export, or a BEIR folder.
+        benchmark: Folder of an export, or a BEIR folder; None takes the store's only export.
         runs: TREC runs of other methods; a file's stem names the method.
         settings: The settings; None reads them from file and environment.
         unjudged_to_annotate: Number of unjudged results that the agents annotate, best-ranked
             first, before all methods are scored again.
     """
-    ready = check_inputs(settings, ComparisonNeeds([benchmark], runs))
-    opened = open_benchmark(ready.database, benchmark)
+    ready = check_inputs(settings, ComparisonNeeds([benchmark] if benchmark else [], runs))
+    folder = benchmark or only_benchmark(ready.settings.store)
+    opened = open_benchmark(ready.database, folder)
     recipe = None
     if unjudged_to_annotate:
         with writing(ready.settings.store):  # else it would be refused when all is ranked

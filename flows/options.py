@@ -414,21 +414,6 @@ class DrawnQueries(Options, panel=_JUDGE):
     seed: int | None = ask("", "annotation.seed")
 
 
-class DrawnPairs(Options, panel=_JUDGE):
-    """Which pairs are drawn."""
-
-    limit: int | None = ask(
-        "Take N pairs only, drawn at random by the seed.", "", "Pairs to judge at most", ge=1,
-        unset="all of them",
-    )  # fmt: skip
-    seed: int | None = ask("", "annotation.seed")
-
-    @property
-    def draw(self) -> Draw:
-        """The draw of the pairs."""
-        return Draw(self.limit, self.settings.annotation.seed)
-
-
 class Extent(Options, panel=_JUDGE):
     """Which pairs are judged."""
 
@@ -681,10 +666,10 @@ class Unjudged(Options, panel=_JUDGE):
 class Leaderboard(Methods, Metrics, Checkpoints, Unjudged, Judge, Store, Output):
     """What ``cosqa leaderboard`` is to do."""
 
-    benchmark: Path = ask(
+    benchmark: Path | None = ask(
         "Folder of an exported benchmark, or a BEIR folder (or its qrels/SPLIT.tsv).", "",
         "Benchmark", metavar="FOLDER", unset="the only one that was exported",
-        examples=["cosqa-benchmarks/python-source-documentation"], validate_default=True,
+        examples=["cosqa-benchmarks/python-source-documentation"],
     )  # fmt: skip
     runs: tuple[Path, ...] = ask(
         "Rankings of a method made elsewhere, as a TREC run; the file's name without its ending "
@@ -697,26 +682,6 @@ class Leaderboard(Methods, Metrics, Checkpoints, Unjudged, Judge, Store, Output)
         "Encoder to score beside the lexical methods where no --method is given.",
         "search.encoders", default=(), panel=_SCORING, **_ENCODERS,
     )  # fmt: skip
-
-    @field_validator("benchmark", mode="before")
-    @classmethod
-    def _the_only_one(cls, folder: object, info: ValidationInfo) -> object:
-        """Return the folder that is given, else that of the only benchmark in the store.
-
-        Raises:
-            SettingsError: The store has none, or several.
-        """
-        if folder is not None:
-            return folder
-        from infra.store import benchmarks, open_database, require_store  # noqa: PLC0415 - heavy
-
-        store = load_settings({"store": {"folder": info.data.get("store")}}).store
-        require_store(store)
-        known = benchmarks.exported_folders(open_database(store))
-        if len(known) == 1:
-            return known[0]
-        which = f"{store.folder} has {', '.join(known) or 'none'}"
-        raise SettingsError(f"--benchmark FOLDER says which benchmark is meant: {which}")
 
 
 class Diff(Methods, Metrics, Checkpoints, Store, Output):
@@ -847,11 +812,7 @@ class StudyTraining(Training, Checkpoints, Store, Output):
     )  # fmt: skip
 
 
-class Rounds(Store, DrawnPairs):
-    """What ``cosqa annotators rounds`` is to compare."""
-
-
-class CompareAnnotators(Store, DrawnPairs):
+class CompareAnnotators(Store):
     """What ``cosqa annotators compare`` is to compare."""
 
     truth: Path = ask(
@@ -869,7 +830,17 @@ class CompareAnnotators(Store, DrawnPairs):
         choices=_CONFIGURATIONS, unset="the rows of the paper's ablation, and spec",
         validate_default=True,
     )  # fmt: skip
+    limit: int | None = ask(
+        "Take N pairs only, drawn at random by the seed.", "", "Pairs to judge at most", ge=1,
+        unset="all of them", panel=_JUDGE,
+    )  # fmt: skip
+    seed: int | None = ask("", "annotation.seed", panel=_JUDGE)
     output: Path | None = ask("File for the figures, as JSON.")
+
+    @property
+    def draw(self) -> Draw:
+        """The draw of the pairs."""
+        return Draw(self.limit, self.settings.annotation.seed)
 
     @field_validator("configurations")
     @classmethod

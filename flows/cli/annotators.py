@@ -1,20 +1,16 @@
-"""What the commands below ``cosqa annotators`` print: how far labels can be trusted."""
+"""``cosqa annotators compare``: how far labels can be trusted."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
 from flows.cli.output import print_table, say
-from flows.options import CompareAnnotators, Options, Rounds
+from flows.options import CompareAnnotators
 from flows.runtime.prefect_server import flow_result
-from infra.draws import ALL
 from infra.outputs import write_outputs
-from infra.store import open_database
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
-from tasks.stages.labels import StoredRounds, rounds_in_store
 from tasks.stages.preflight import check_annotators, needs_server
-from tasks.statistics.rounds import PUBLISHED_ALPHAS
 
 _AGREEMENT = (
     "annotator", "decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha",
@@ -100,45 +96,3 @@ def _evidence(score: AnnotatorScore) -> list[str]:
 
 def _figure(value: float | None, form: str = ".3f", missing: str = "-") -> str:
     return missing if value is None else format(value, form)
-
-
-_ALPHA_OF_ROUNDS = (
-    "alpha: Krippendorff's for nominal data, rounds as coders. Published for three rounds of "
-    f"Claude 3 Sonnet over 103,020 pairs (CoSQA+ version 1): {PUBLISHED_ALPHAS[0]:.3f} and "
-    f"{PUBLISHED_ALPHAS[1]:.3f}."
-)
-
-
-def print_rounds(options: Options) -> None:
-    """Print a table for each recipe that judged pairs of a collection in several rounds."""
-    draw = options.draw if isinstance(options, Rounds) else ALL
-    stored = rounds_in_store(open_database(options.settings.store), draw)
-    for item in stored:
-        _print_round(item)
-    if not stored:
-        say(
-            "There are no labelling rounds in this store: COSQA_ANNOTATION__ROUNDS=3 "
-            "cosqa annotate judges every pair in three."
-        )
-
-
-def _print_round(item: StoredRounds) -> None:
-    figures, recipe = item.agreement, item.recipe
-    rows = [
-        (f"{two.first} and {two.second}", f"{two.pairs:,}", f"{two.equal:,}", _alpha(two.alpha))
-        for two in figures.each_two
-    ]
-    rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _alpha(figures.alpha)))
-    print_table(
-        f"{item.collection}, {recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
-        "labelling rounds",
-        ("rounds", "pairs", "equal", "alpha"),
-        rows,
-        rest="a wider terminal",
-        note=f"{figures.by_majority:,} of {figures.pairs:,} pairs have a label by more than half "
-        f"of the rounds, {figures.unanimous:,} by all of them.\n{_ALPHA_OF_ROUNDS}",
-    )
-
-
-def _alpha(value: float | None) -> str:
-    return "undefined: all labels are equal" if value is None else f"{value:.3f}"

@@ -18,6 +18,7 @@ from infra.errors import SettingsError, SourceError
 from infra.outputs import require_writable
 from infra.settings import Settings
 from infra.store import require_store
+from infra.store.benchmarks import only_benchmark
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import (
     ComparisonNeeds,
@@ -109,7 +110,8 @@ def generation(options: Generate) -> None:
 
 def leaderboard(options: Leaderboard) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
-    ComparisonNeeds([options.benchmark], options.runs).check(options.settings)
+    folder = options.benchmark or only_benchmark(options.settings.store)
+    ComparisonNeeds([folder], options.runs).check(options.settings)
     if options.unjudged_to_annotate:
         options.settings.llm.require_model()
 

@@ -83,13 +83,6 @@ _ANNOTATORS = {
             "cosqa annotators compare --truth pairs.jsonl --configuration spec",
         ),
     ),
-    "rounds": Command(
-        "Print how far labelling rounds agree: alpha of all, and of every two.",
-        "Rounds",
-        ("checks:store", "annotators:print_rounds"),
-        details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
-        examples=("cosqa annotators rounds --store cosqa-data",),
-    ),
 }
 
 _SANDBOX = {
@@ -271,7 +264,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "Show what a store has, what runs on it and what is left to do.",
         "Store",
         ("status:show_status",),
-        details="With PREFECT_API_URL set it shows that server's last and next runs as well.",
+        details="`prefect flow-run ls` and the Prefect UI show a server's last and next runs.",
         examples=("cosqa status", "cosqa status --store cosqa-data"),
     ),
     "pair": Command(
@@ -295,7 +288,7 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa browse --bundle pages",
         ),
     ),
-    "store": Group("Check the store, back it up and restore it, keep it small.", _STORE),
+    "store": Group("Check the store, back it up and restore it.", _STORE),
     "sandbox": Group("Check and try out the sandbox that untrusted code runs in.", _SANDBOX),
     "settings": Command(
         "Print all settings in force as a commented cosqa.toml.",

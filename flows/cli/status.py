@@ -1,23 +1,10 @@
-"""``cosqa status``: what a store has, what runs on it, what is planned and what its server did."""
+"""``cosqa status``: what a store has, what runs on it and what is planned."""
 
 import time
 from collections.abc import Iterator
 
-import httpx
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-    FlowRunFilterTags,
-)
-from prefect.client.schemas.objects import StateType
-from prefect.client.schemas.sorting import FlowRunSort
-from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
-
 from flows.cli.output import say
 from flows.options import Store
-from flows.runtime.prefect_server import with_auth
 from infra.errors import StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import open_database
@@ -29,7 +16,6 @@ from tasks.reports.text import cost, duration, pace, rate
 
 _PATIENCE_S = 1.0
 _SILENT_S = 60.0
-_RUNS = 5
 
 Line = tuple[str, str]
 
@@ -42,7 +28,7 @@ def show_status(options: Store) -> None:
     """
     store = options.settings.store
     require_store(store)
-    for name, text in (*_stored(store), *_at_work(store), *_of_server()):
+    for name, text in (*_stored(store), *_at_work(store)):
         say(f"{name:<10} {text}")
 
 
@@ -107,36 +93,3 @@ def _judging(state: JudgingState) -> Iterator[Line]:
     if state.budget_tokens is not None:
         spendings.append(f"budget {state.budget_tokens:,} tokens")
     yield "cost", ", ".join(spendings)
-
-
-def _of_server() -> Iterator[Line]:
-    """Yield the last runs on the configured server, and the next one of each deployment."""
-    url = PREFECT_API_URL.value()
-    if not url:
-        return
-    try:
-        with with_auth(url), get_client(sync_client=True) as client:
-            came = client.read_flow_runs(
-                flow_run_filter=_ours(FlowRunFilterStateType(not_any_=[StateType.SCHEDULED])),
-                sort=FlowRunSort.START_TIME_DESC, limit=_RUNS,
-            )  # fmt: skip
-            come = client.read_flow_runs(
-                flow_run_filter=_ours(FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
-                sort=FlowRunSort.EXPECTED_START_TIME_ASC,
-            )  # fmt: skip
-    except httpx.HTTPError as error:
-        yield "server", f"{url} does not answer: {error}"
-        return
-    yield "server", str(PREFECT_UI_URL.value() or url)
-    next_of = {run.deployment_id: run for run in reversed(come)}  # the first of each is the next
-    for run in (*reversed(came), *reversed(next_of.values())):
-        at = run.start_time or run.expected_start_time
-        when = f"{at.astimezone():%Y-%m-%d %H:%M} " if at else ""
-        message = f": {run.state.message}" if run.state and run.state.message else ""
-        yield "run", f"{when}{run.name} {run.state_name}{message}"
-
-
-def _ours(kind: FlowRunFilterStateType) -> FlowRunFilter:
-    return FlowRunFilter(
-        tags=FlowRunFilterTags(any_=["cosqa"]), state=FlowRunFilterState(type=kind)
-    )

@@ -9,10 +9,12 @@ from typing import TypeVar
 import pyarrow as pa
 from pydantic import ValidationError
 
+from infra.errors import SettingsError
 from infra.identity import digest
 from infra.ids import BenchmarkId
 from infra.records import Record
-from infra.store.database import Database
+from infra.settings import StoreSettings
+from infra.store.database import Database, open_database, require_store
 from infra.store.generated import CONFIRMATIONS
 from infra.store.labels import CurrentLabels
 from infra.summaries import StageRun
@@ -127,29 +129,18 @@ def save(database: Database, estimation: StoredEstimation) -> None:
         tx.insert("estimations", [{**row, "body": body}])
 
 
-def load(database: Database, estimation_id: str) -> StoredEstimation | None:
-    """Return the figures of that id, None where they are not computed yet."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT estimation_id, kind, train, test, method, method_key, body "
-            "FROM estimations WHERE estimation_id = ?",
-            [estimation_id],
-        )
-    if not rows:
-        return None
-    return StoredEstimation.model_validate({**rows[0], "body": json.loads(str(rows[0]["body"]))})
-
-
 def load_as(database: Database, estimation_id: str, kind: type[Figures]) -> Figures | None:
     """Return the figures of that id as a record.
 
     None where they are not computed yet, or where another release has stored them in its form.
     """
-    stored = load(database, estimation_id)
+    query = "SELECT body FROM estimations WHERE estimation_id = ?"
     try:
-        return kind.model_validate(stored.body) if stored else None
+        for body in database.column(query, [estimation_id]):
+            return kind.model_validate_json(body)
     except ValidationError:
-        return None
+        pass
+    return None
 
 
 class Published(Record):
@@ -169,10 +160,22 @@ def record_benchmark(database: Database, published: Published) -> None:
         tx.insert("benchmarks", [published.model_dump()])
 
 
-def exported_folders(database: Database) -> list[str]:
-    """Return the folders of all exports that are there."""
-    folders = database.column("SELECT DISTINCT folder FROM benchmarks ORDER BY folder")
-    return [folder for folder in folders if Path(folder).is_dir()]
+def only_benchmark(settings: StoreSettings) -> Path:
+    """Return the folder of the only export of a store that is there.
+
+    Raises:
+        StoreError: There is no store.
+        SettingsError: It has no export, or several.
+    """
+    require_store(settings)
+    query = "SELECT DISTINCT folder FROM benchmarks ORDER BY folder"
+    known = [folder for folder in open_database(settings).column(query) if Path(folder).is_dir()]
+    if len(known) != 1:
+        raise SettingsError(
+            f"--benchmark FOLDER says which benchmark is meant: {settings.folder} has "
+            f"{', '.join(known) or 'none'}"
+        )
+    return Path(known[0])
 
 
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
@@ -276,11 +279,6 @@ def record_stage_run(
         run = {"collection": collection, "stage": stage, "items": items, "seconds": seconds}
         with database.transaction() as tx:
             tx.insert("stage_runs", [run])
-
-
-def count_stage_runs(database: Database) -> int:
-    """Return the number of stored stage runs, each of which did new work."""
-    return database.count("SELECT count(*) FROM stage_runs")
 
 
 def last_stage_runs(database: Database, collection: str) -> list[StageRun]:

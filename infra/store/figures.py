@@ -4,9 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Candidate, Record
@@ -66,10 +63,8 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
         )
 
 
-def votes_of_rounds(
-    database: Database, labels: CurrentLabels, draw: Draw = ALL
-) -> list[tuple[int | None, ...]]:
-    """Return the votes of each pair drawn of those that the rounds of the recipe in use judged.
+def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:
+    """Return the votes of each pair that the rounds of the recipe in use judged.
 
     None is a round's that gave the pair no label. A label of a former recipe is among them where it
     counts for the round.
@@ -79,13 +74,11 @@ def votes_of_rounds(
     fresh = labels.model_copy(update={"fresh_only": True})
     with database.transaction() as tx:
         define_macros(tx)
-        rows = tx.rows(
-            f"SELECT query_id || ' ' || code_id AS pair, {columns} FROM votes($labels) "  # noqa: S608 - literals only
-            "GROUP BY query_id, code_id ORDER BY query_id, code_id",
+        return tx.rows(
+            f"SELECT {columns} FROM votes($labels) GROUP BY query_id, code_id "  # noqa: S608 - literals only
+            "ORDER BY query_id, code_id",
             {"labels": fresh.struct},
         )
-    chosen = draw.of(pair for pair, *_ in rows)
-    return [tuple(votes) for pair, *votes in rows if pair in chosen]
 
 
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
@@ -330,8 +323,6 @@ def group_means(
         )
 
 
-Values = npt.NDArray[np.float64]
-
 _HITS = (
     "candidates JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
     "USING (query_id)"
@@ -339,28 +330,6 @@ _HITS = (
 _SHOWN = """
     SELECT query_id, code_id, votes[1].recipe_id AS recipe_id FROM current_labels
 """
-
-
-def similarities(
-    database: Database, search_id: SearchId, collection: str, encoders: Sequence[str]
-) -> tuple[Values, dict[str, Values]]:
-    """Return the similarities of a search's candidates, and encoder → its own cosines.
-
-    Args:
-        database: The store.
-        search_id: The search.
-        collection: Whose queries the candidates are of.
-        encoders: The encoders of the search.
-    """
-    own = "".join(f", json_extract(by_encoder, ?)::DOUBLE AS e{n}" for n in range(len(encoders)))
-    paths = [f"$.{json.dumps(name, ensure_ascii=False)}" for name in encoders]
-    with database.transaction() as tx:
-        table = tx.arrow(
-            f"SELECT similarity{own} FROM {_HITS} WHERE search_id = ?",  # noqa: S608 - literals only
-            [*paths, collection, search_id],
-        )
-    columns = [column.to_numpy() for column in table.columns]
-    return columns[0], dict(zip(encoders, columns[1:], strict=True))
 
 
 class Example(NamedTuple):

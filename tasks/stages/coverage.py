@@ -67,22 +67,12 @@ def last_recipe(
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
-    used = recipes_of(database, collection, search_ids)
+    used = recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
+        database, collection, search_ids
+    )
     bodies = recipes.load_bodies(database) if used else {}
     counts = (recipe for recipe in used if _covered([recipe.rounds], judged, bodies))
     return next(counts, None)
-
-
-def recipes_of(
-    database: Database, collection: str, search_ids: Sequence[SearchId]
-) -> list[StoredRecipe]:
-    """Return the recipes that were in use on a collection, last used first.
-
-    Where there are none they are those that were in use on collections which may have its pairs.
-    """
-    return recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
-        database, collection, search_ids
-    )
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:

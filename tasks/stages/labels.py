@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.draws import ALL, Draw
 from infra.ids import SearchId
 from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
@@ -25,7 +24,7 @@ from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
-from tasks.stages.coverage import labels_by, last_recipe, recipes_of
+from tasks.stages.coverage import labels_by, last_recipe
 from tasks.stages.specifications import specifications_of
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
@@ -91,37 +90,9 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     )
 
 
-def agreement_of_rounds(
-    database: Database, labels: CurrentLabels, draw: Draw = ALL
-) -> RoundsAgreement:
+def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
     """Return how far the labelling rounds of the recipe in use agree on pairs that they judged."""
-    return rounds_agreement(votes_of_rounds(database, labels, draw), len(labels.sets[0]))
-
-
-class StoredRounds(Record):
-    """A recipe that judged a collection in several labelling rounds, and how far these agree."""
-
-    collection: str
-    recipe: StoredRecipe
-    agreement: RoundsAgreement
-
-
-def rounds_in_store(database: Database, draw: Draw = ALL) -> list[StoredRounds]:
-    """Return all recipes that judged in several rounds, of each collection oldest first.
-
-    They are compared on the pairs drawn of those that each has judged.
-    """
-    found = []
-    for collection, searches in candidates.searches_by_collection(database).items():
-        used = reversed(recipes_of(database, collection, searches))
-        for recipe in (each for each in used if len(each.rounds) > 1):
-            labels = labels_by(database, collection, searches, recipe.rounds)
-            fresh = {item.recipe_id for item in labels.covered if item.number == 0}
-            if not fresh & set(recipe.rounds):
-                continue  # all that counts for them was judged by others
-            agreement = agreement_of_rounds(database, labels, draw)
-            found.append(StoredRounds(collection=collection, recipe=recipe, agreement=agreement))
-    return found
+    return rounds_agreement(votes_of_rounds(database, labels), len(labels.sets[0]))
 
 
 def labelled_benchmark(

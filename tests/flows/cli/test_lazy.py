@@ -89,7 +89,7 @@ def examples_of(command: AnyCommand) -> list[str]:
 
 
 def test_commands_below_groups_are_among_every_command() -> None:
-    below = {"store check", "suite codesearchnet", "sandbox run", "annotators rounds", "study kape"}
+    below = {"store check", "suite codesearchnet", "sandbox run", "study kape"}
     assert {f"cosqa {words}" for words in {*below, *COMMANDS}} <= EVERY.keys()
 
 

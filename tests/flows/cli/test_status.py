@@ -3,13 +3,8 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from prefect import State
-from prefect.client.orchestration import get_client
-from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Failed, Scheduled
 
 from flows.cli import status
 from flows.cli.status import show_status
@@ -44,10 +39,9 @@ def database(store: StoreSettings) -> Database:
     return open_database(store)
 
 
-def shown(store: StoreSettings, capsys: pytest.CaptureFixture[str], url: str = "") -> list[str]:
+def shown(store: StoreSettings, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that are printed, without the store's."""
-    with temporary_settings({PREFECT_API_URL: url}):
-        show_status(Store(store=store.folder))
+    show_status(Store(store=store.folder))
     head, *lines = capsys.readouterr().out.splitlines()
     assert head == f"store      {store.folder}"
     return lines
@@ -93,51 +87,15 @@ def test_a_run_that_died_is_not_shown_as_one_that_goes_on(
     assert "error      the budget is spent" in lines
 
 
-def test_a_store_that_is_held_and_a_server_that_is_away_are_said(
-    store: StoreSettings,
-    database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.usefixtures("database")
+def test_a_store_that_is_held_is_said(
+    store: StoreSettings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def held(_: StoreSettings) -> Database:
         raise StoreLockedError("another process has it open")
 
     monkeypatch.setattr(status, "open_database", held)
-    lines = shown(store, capsys, "http://127.0.0.1:9/api")
-    assert "another process has the database open" in lines[0]
-    assert "http://127.0.0.1:9/api does not answer" in lines[-1]
-
-
-@pytest.mark.usefixtures("database")
-def test_the_last_runs_of_deployments_and_the_next_ones_are_named(
-    store: StoreSettings, prefect_server: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with get_client(sync_client=True) as client:
-        deployment = client.create_deployment(
-            client.create_flow_from_name("annotate"), "of-status", tags=["cosqa"]
-        )
-        ended, due = (
-            client.create_flow_run_from_deployment(deployment, name=name)
-            for name in ("annotate yesterday", "annotate tomorrow")
-        )
-        client.set_flow_run_state(ended.id, Failed(message="the budget is spent"), force=True)
-        weekly = client.create_deployment(
-            client.create_flow_from_name("evaluate"), "of-status", tags=["cosqa"]
-        )
-        for days in range(9):
-            later: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
-            client.create_flow_run_from_deployment(deployment, name="one of many", state=later)
-        last: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=30))
-        client.create_flow_run_from_deployment(weekly, name="evaluate on Sunday", state=last)
-        try:
-            lines = shown(store, capsys, prefect_server)
-        finally:
-            client.delete_deployment(deployment)
-            client.delete_deployment(weekly)
-    assert "evaluate on Sunday" in lines[-1], "each deployment's next run is among them"
-    assert sum("one of many" in line for line in lines) == 0
-    assert any(line.endswith("annotate yesterday Failed: the budget is spent") for line in lines)
-    assert any(due.name in line and "Scheduled" in line for line in lines)
+    assert "another process has the database open" in shown(store, capsys)[0]
 
 
 def test_a_folder_without_a_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from infra.records import Annotation, Execution, ExecutionResult, LanguageModelC
 from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels
 from infra.store.evidence import EvidenceSelection, count_evidence, decide_labels, read_evidence
-from infra.store.figures import example_pairs, similarities
+from infra.store.figures import example_pairs
 from infra.store.labels import CurrentLabels
 from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.rounds import majority
@@ -197,7 +197,7 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     assert changed(), "candidates have other ranks"
 
 
-def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path: Path) -> None:
+def test_a_report_shows_tested_pairs_first(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path)
     hits = load_candidates(database, SEARCH, "c")
     tested = judgement(
@@ -211,10 +211,3 @@ def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path:
     annotations.add_annotations(database, [failed])
     shown = example_pairs(database, SEARCH, FIRST, 9)
     assert failed.key in [item.key for item, _ in shown], "and what could not be judged"
-    with database.transaction() as tx:
-        tx.execute("""UPDATE candidates SET by_encoder = '{"a.b": 0.25, "c\\"d": 0.5}'""")
-    average, own = similarities(database, SEARCH, "c", ["a.b", 'c"d'])
-    assert average.tolist() == [1.0] * 6
-    assert {name: set(values.tolist()) for name, values in own.items()} == {
-        "a.b": {0.25}, 'c"d': {0.5}
-    }  # fmt: skip

@@ -14,12 +14,19 @@ from typing import Any, get_type_hints
 import pytest
 
 from infra import store
-from infra.errors import StoreError
+from infra.errors import SettingsError, StoreError
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Code, Query, Record
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.benchmarks import StoredEstimation, load, load_as, save
+from infra.store.benchmarks import (
+    Published,
+    StoredEstimation,
+    load_as,
+    only_benchmark,
+    record_benchmark,
+    save,
+)
 from infra.store.corpus import insert_texts
 from infra.store.runs import (
     JudgingState,
@@ -38,26 +45,37 @@ FIRST = StoredEstimation(
 )  # fmt: skip
 
 
+class Means(Record):
+    mean: float
+    note: str = ""
+
+
+def test_the_only_export_that_is_there_is_meant_where_none_is_named(tmp_path: Path) -> None:
+    settings = StoreSettings(folder=tmp_path / "store")
+    with pytest.raises(StoreError, match="there is no store at"):
+        only_benchmark(settings)
+    database = open_database(settings)
+    for name in "abc":
+        place = {"collection": "c", "label_origin": "o", "folder": str(tmp_path / name)}
+        export = Published(benchmark_id=BenchmarkId(name), name=name, **place)
+        record_benchmark(database, export)
+    with pytest.raises(SettingsError, match=r"--benchmark FOLDER says which .*store has none"):
+        only_benchmark(settings)
+    (tmp_path / "b").mkdir()
+    assert only_benchmark(settings) == tmp_path / "b"
+    (tmp_path / "c").mkdir()
+    with pytest.raises(SettingsError, match=r"has .*/b, .*/c"):
+        only_benchmark(settings)
+
+
 def test_figures_come_back_as_they_went_in_and_newer_ones_replace_them(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path))
-    assert load(database, "e1") is None
-    save(database, FIRST)
-    assert load(database, "e1") == FIRST
-    newer = FIRST.model_copy(update={"body": {"MRR": 0.25}})
-    save(database, newer)
-    assert load(database, "e1") == newer
-
-
-def test_figures_are_a_record_unless_they_are_missing_or_in_another_form(tmp_path: Path) -> None:
-    class Means(Record):
-        mean: float
-
-    database = open_database(StoreSettings(folder=tmp_path))
     assert load_as(database, "e1", Means) is None
     save(database, FIRST)
-    assert load_as(database, "e1", Means) is None
-    save(database, FIRST.model_copy(update={"body": {"mean": 0.25}}))
-    assert load_as(database, "e1", Means) == Means(mean=0.25)
+    assert load_as(database, "e1", Means) is None, "they have another form"
+    for mean in (0.25, 0.5):
+        save(database, FIRST.model_copy(update={"body": {"mean": mean, "note": "größe"}}))
+        assert load_as(database, "e1", Means) == Means(mean=mean, note="größe")
 
 
 KINDS = {
