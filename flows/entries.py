@@ -91,7 +91,7 @@ def _parameter(question: Question, *, is_called: bool) -> inspect.Parameter:
     kind = _LITERAL[question.choices] if question.choices else question.one
     if kind is Path:
         kind = str
-    if question.is_several and not question.is_one_in_form:
+    if question.is_several:
         kind = _LIST[kind]
     if question.bounds:
         kind = Annotated[kind, *question.bounds]

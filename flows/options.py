@@ -91,7 +91,6 @@ class Question:
         form: A further sentence of the form.
         choices: The names that a value may be: in a form no other.
         is_file: Whether the command demands a file that is there.
-        is_one_in_form: Whether a form asks for one value where the command takes several.
     """
 
     name: str
@@ -111,7 +110,6 @@ class Question:
     form: str = ""
     choices: tuple[str, ...] = ()
     is_file: bool = False
-    is_one_in_form: bool = False
 
     @property
     def is_several(self) -> bool:
@@ -220,12 +218,7 @@ class Options(BaseModel):
     @classmethod
     def of_form(cls, answers: Mapping[str, Any]) -> Self:
         """Return the options of a form's answers; one that was cleared holds empty ones."""
-        several = {question.name for question in questions(cls) if question.is_several}
-        given = {
-            name: [value] if name in several and isinstance(value, str) else value
-            for name, value in answers.items()
-            if value not in (None, "", [])
-        }
+        given = {name: value for name, value in answers.items() if value not in (None, "", [])}
         return validated(cls, given)
 
     @cached_property
@@ -288,11 +281,6 @@ class Input(Options, panel=_INPUT):
         "source.path", "Folder or file of the source", metavar="PATH",
         unset="python-source: Python's standard library", examples=["src/", "/data/CoSQA"],
     )  # fmt: skip
-    distribution: tuple[str, ...] = ask(
-        "Installed distribution that python-source reads, in place of a path.",
-        "source.distribution", "Distribution", default=(), is_one_in_form=True,
-        examples=["pydantic"], flag=None,
-    )  # fmt: skip
     queries: str | None = ask(
         'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, or those of '
         "another source as NAME=PATH (cosqa=CoSQA/).",
@@ -311,7 +299,8 @@ class Input(Options, panel=_INPUT):
         "place of a path, or filters=testable,parseable; or of a source named in --queries or "
         "--codes (codesearchnet.filters=testable). `cosqa settings` prints those of the chosen "
         "source.",
-        default=(), metavar="[NAME.]KEY=VALUE",
+        "", "Options of the source", default=(), metavar="[NAME.]KEY=VALUE",
+        examples=[["distribution=pydantic"]],
     )  # fmt: skip
     collection: str | None = ask(
         "Name of the queries and code in the store and of what is exported.", "source.collection",

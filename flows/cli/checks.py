@@ -1,5 +1,8 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
+from collections.abc import Callable
+from typing import Any
+
 from flows.cli.output import say
 from flows.options import (
     CompareAnnotators,
@@ -24,12 +27,13 @@ from tasks.runtime.input_checks import (
     ComparisonNeeds,
     EstimateNeeds,
     KapeNeeds,
+    Needs,
     SourceNeeds,
     TrainingNeeds,
     check_licences,
     openings,
 )
-from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
+from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
@@ -69,8 +73,6 @@ def _preset(settings: Settings, *, judging: bool) -> None:
     if missing := missing_requirements(settings, judging=judging):
         lines = "\n".join(f"- {line}" for line in missing)
         raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
-    if changed := departures(settings):
-        say(f"preset {settings.preset}, but for what is set elsewhere: {', '.join(changed)}")
     if settings.publish.include_unlicensed:
         say("code of unknown or forbidding licences is exported: keep it for private use")
     if models := fetched_at_first_use(
@@ -89,14 +91,18 @@ def study(options: Study) -> None:
             raise SourceError(f"{file} cannot be read: there is no such file")
 
 
-def study_kape(options: StudyKape) -> None:
-    """Check the encoders, and that each folder has training and test pairs."""
-    KapeNeeds(options.data).check(options.settings)
+_NEEDS: dict[type[Options], Callable[[Any], Needs]] = {
+    Diff: lambda of: ComparisonNeeds([of.before, of.after]),
+    Estimate: lambda of: EstimateNeeds([of.train, of.queries], of.judged),
+    StudyKape: lambda of: KapeNeeds(of.data),
+    StudyTraining: lambda of: TrainingNeeds(of.data, of.test, of.bases),
+    Train: lambda of: TrainingNeeds({"data": of.data}, of.test),
+}
 
 
-def study_training(options: StudyTraining) -> None:
-    """Check bases, recipe and methods, and that data sets and test are there."""
-    TrainingNeeds(options.data, options.test, options.bases).check(options.settings)
+def inputs(options: Options) -> None:
+    """Check the names, files and folders that a command needs beside its settings."""
+    _NEEDS[type(options)](options).check(options.settings)
 
 
 def generation(options: Generate) -> None:
@@ -114,21 +120,6 @@ def leaderboard(options: Leaderboard) -> None:
     ComparisonNeeds([folder], options.runs).check(options.settings)
     if options.unjudged_to_annotate:
         options.settings.llm.require_model()
-
-
-def estimate(options: Estimate) -> None:
-    """Check methods, metrics, and that all files and folders are there."""
-    EstimateNeeds([options.train, options.queries], options.judged).check(options.settings)
-
-
-def train(options: Train) -> None:
-    """Check base, recipe and methods, and that data and test are there."""
-    TrainingNeeds({"data": options.data}, options.test).check(options.settings)
-
-
-def diff(options: Diff) -> None:
-    """Check methods, metrics and the folders of both versions."""
-    ComparisonNeeds([options.before, options.after]).check(options.settings)
 
 
 def store(options: Options) -> None:

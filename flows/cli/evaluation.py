@@ -10,22 +10,16 @@ from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, tu
 from tasks.reports.diff import counted as counted_changes
 from tasks.reports.estimation import (
     EstimationReport,
-    comparison_sentences,
+    comparison_note,
     comparison_table,
     estimate_table,
     notes,
     order_table,
 )
-from tasks.reports.kape import KapeReport, terminal_tables
+from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
 from tasks.reports.leaderboard import MethodRow
-from tasks.reports.study import (
-    StudyReport,
-    StudySection,
-    computed_notes,
-    computed_table,
-    conditions_table,
-)
+from tasks.reports.study import StudyReport
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
@@ -153,7 +147,7 @@ def print_estimate(report: EstimationReport, page: str) -> None:
     if report.comparison:
         print_block(order_table(report), title="order of methods", rest=page)
         print_block(comparison_table(report), title="differences of methods", rest=page)
-    for sentence in (*comparison_sentences(report), *notes(report)):
+    for sentence in filter(None, (comparison_note(report), *notes(report))):
         say(f"note: {sentence}")
 
 
@@ -168,55 +162,38 @@ def train(options: Train) -> None:
 
 
 def study(options: Study) -> None:
-    """Run the study's flow; print each table that was computed, and why others were not."""
+    """Run the study's flow; print what was computed, and why the rest was not."""
     files = StudyFiles(
         annotators=options.annotators,
         annotation_store=options.annotation_store,
         score_sheet=options.score_sheet,
     )
     folder = flow_result("study", options, files=files)
-    print_study(read_study(folder), str(folder / STUDY_PAGE))
+    print_study(read_study(folder))
     say(f"study: {folder / STUDY_PAGE}")
 
 
-def print_study(report: StudyReport, page: str) -> None:
-    """Print the tables that were computed, then what was not, and why."""
-    about = "Conditions of this run and of the papers"
-    print_block(conditions_table(report), title=about, rest=page)
+def print_study(report: StudyReport) -> None:
+    """Print which tables were computed, then which were not, and why."""
+    say("computed:", style="bold")
     for section in report.sections:
         if not section.problem:
-            note = "\n".join(computed_notes(section))
-            print_block(computed_table(section), rest=page, note=note)
+            say(f"  {section.title}")
     say("not computed:", style="bold")
     for section in report.sections:
         if section.problem:
-            _print_problem(section)
-    say("")
-
-
-def _print_problem(section: StudySection) -> None:
-    command = "" if section.command in section.problem else f" ({section.command})"
-    lines = textwrap.wrap(
-        f"{section.title}: {section.problem}{command}",
-        terminal_width(),
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_on_hyphens=False,
-    )
-    say("\n".join(lines))
+            command = "" if section.command in section.problem else f" ({section.command})"
+            text = f"{section.title}: {section.problem}{command}"
+            say(textwrap.fill(text, terminal_width(), initial_indent="  ",
+                              subsequent_indent="    ", break_on_hyphens=False))  # fmt: skip
 
 
 def study_kape(options: StudyKape) -> None:
-    """Run the study's flow; print its tables."""
+    """Run the study's flow; print truth and estimates, of which the page has all."""
     folder = flow_result("study_kape", options)
-    print_kape(read_kape_report(folder), str(folder / KAPE_PAGE))
-    say(f"study: {folder / KAPE_PAGE}")
-
-
-def print_kape(report: KapeReport, page: str) -> None:
-    """Print the tables that fit a terminal; the page has the others, and the figures."""
-    for table in terminal_tables(report):
-        print_block(table, rest=page)
+    page = folder / KAPE_PAGE
+    print_block(summary_table(read_kape_report(folder)), rest=str(page))
+    say(f"study: {page}")
 
 
 def study_training(options: StudyTraining) -> None:

@@ -46,7 +46,7 @@ _OF_STUDY = {
     "kape": Command(
         "Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.",
         "StudyKape",
-        ("checks:study_kape", "evaluation:study_kape"),
+        ("checks:inputs", "evaluation:study_kape"),
         details="Computes the tables and figures of the paper for each encoder on each data set, "
         "beside the published ones: estimates by budget, by number of neighbours and by weighting, "
         "and on queries near to and far from the training queries. What was computed before is "
@@ -59,7 +59,7 @@ _OF_STUDY = {
     "training": Command(
         "Train bases on data sets by several seeds, and compare what each data set gains.",
         "StudyTraining",
-        ("checks:study_training", "evaluation:study_training"),
+        ("checks:inputs", "evaluation:study_training"),
         details="Each training is that of `cosqa train`: an encoder of its own, which is not "
         "trained again, named after base, data set and seed. Bases stand beside themselves before "
         "training, data sets of the same test queries beside one another, and beside the papers' "
@@ -215,7 +215,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     "diff": Command(
         "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
         "Diff",
-        ("checks:diff", "evaluation:diff"),
+        ("checks:inputs", "evaluation:diff"),
         examples=(
             "cosqa publish --output cosqa-benchmarks-2",
             "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
@@ -224,7 +224,7 @@ COMMANDS: Mapping[str, Command | Group] = {
     "estimate": Command(
         "Estimate how good encoders are on queries that nobody labelled.",
         "Estimate",
-        ("checks:estimate", "evaluation:estimate"),
+        ("checks:inputs", "evaluation:estimate"),
         details="KAPE takes the score of each query from the training queries nearest to it, "
         "whose codes are known. Where a random sample of the queries is judged, --judged "
         "corrects the estimate by their true scores and gives it an interval.",
@@ -238,7 +238,7 @@ COMMANDS: Mapping[str, Command | Group] = {
         "Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it "
         "with its base.",
         "Train",
-        ("checks:train", "evaluation:train"),
+        ("checks:inputs", "evaluation:train"),
         details="What comes out is an encoder, which `--method` and `--encoder` take as "
         "checkpoint:FOLDER, with the test queries and a report: curves, gains with intervals, "
         "what of the test was seen in training. A killed run goes on from its last checkpoint "

@@ -269,12 +269,6 @@ def origins_of_texts(database: Database, kind: Kind, texts: Sequence[str]) -> di
     return dict(rows)
 
 
-def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
-    """Return the number of a collection's items that have a vector by this encoder."""
-    ids = member_ids(database, [collection], kind)
-    return int(np.count_nonzero(~locate(database, encoder_key, kind, ids).is_missing))
-
-
 Positions = npt.NDArray[np.int32]
 Block = tuple[Positions, dict[str, Vectors]]
 

@@ -1,6 +1,6 @@
 """Several methods on the same queries, of which few or none are labelled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -8,14 +8,11 @@ import numpy as np
 from infra.errors import EstimationError
 from tasks.estimation.records import Difference, MethodComparison, MethodEstimate
 from tasks.statistics import Values
-from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.control_variate import controlled_mean
 from tasks.statistics.sampling import DIFFERENCES, sample_mean
 
 
-def compare_methods(
-    estimates: Sequence[MethodEstimate], truth: Mapping[str, float] | None = None
-) -> MethodComparison:
+def compare_methods(estimates: Sequence[MethodEstimate]) -> MethodComparison:
     """Return the order of methods on the same queries, and the difference of each two.
 
     Methods share their hard queries, so the interval of a difference is taken from the differences
@@ -24,7 +21,6 @@ def compare_methods(
 
     Args:
         estimates: Of two methods or more, over the same queries and with the same options.
-        truth: Method → true mean of the first measure over all queries, where it is known.
 
     Raises:
         EstimationError: There are fewer than two, or they are of other queries or measures.
@@ -34,19 +30,16 @@ def compare_methods(
     shapes = {(each.queries, tuple(each.scores), each.level) for each in estimates}
     if len(shapes) > 1:
         raise EstimationError("the methods are estimated over other queries, measures or levels")
-    measure, truth = next(iter(estimates[0].scores)), truth or {}
+    measure = next(iter(estimates[0].scores))
     best = {each.method: _best(each, measure) for each in estimates}
     ranked = sorted(estimates, key=lambda each: (-best[each.method], each.method))
     pairs = list(combinations(ranked, 2))
     level = 1 - (1 - estimates[0].level) / len(pairs)
-    both = [name for name in best if name in truth]
     return MethodComparison(
         measure=measure,
         level=level,
         order=tuple((each.method, best[each.method]) for each in ranked),
         differences=tuple(_difference(one, other, measure, level) for one, other in pairs),
-        truth=dict(truth),
-        tau=kendall_tau([best[name] for name in both], [truth[name] for name in both]),
     )
 
 

@@ -7,7 +7,6 @@ its judged queries.
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimators.kape import NeighboursUsed
 from tasks.statistics.intervals import Interval
 
 FEWEST_JUDGED = 30  # below, an interval by the t distribution is not to be relied on
@@ -61,8 +60,6 @@ class MethodEstimate(Record):
         queries: Number of queries.
         level: Of all intervals.
         scores: Measure → estimate, in the order asked for.
-        by_k: KAPE's estimate of the MRR for k = 1, 2, ... 10.
-        used: How many of k neighbours are used, for each k of ``by_k``.
         judged: Values of the judged queries; None without any.
         notes: What a reader must know, each a sentence.
     """
@@ -73,8 +70,6 @@ class MethodEstimate(Record):
     queries: int
     level: float
     scores: dict[str, Score]
-    by_k: tuple[float, ...]
-    used: tuple[NeighboursUsed, ...]
     judged: JudgedValues | None = None
     notes: tuple[str, ...] = ()
 
@@ -105,14 +100,9 @@ class MethodComparison(Record):
         level: With which all intervals of the differences hold together (Bonferroni).
         order: Methods and estimates, falling: with judged queries the combined one, else KAPE's.
         differences: Of each two methods.
-        truth: Method → true mean over all queries, where it is known.
-        tau: Kendall's tau-b of the estimates against the truth; None where fewer than two methods
-            have both, or all are equal.
     """
 
     measure: str
     level: float
     order: tuple[tuple[str, float], ...]
     differences: tuple[Difference, ...]
-    truth: dict[str, float] = Field(default_factory=dict)
-    tau: float | None = None

@@ -18,7 +18,7 @@ from tasks.estimators import (
     measure_named,
     nearest,
 )
-from tasks.estimators.kape import KAPE, MOST_NEIGHBOURS, neighbours_used
+from tasks.estimators.kape import KAPE
 from tasks.statistics import Values
 from tasks.statistics.control_variate import controlled_mean
 from tasks.statistics.sampling import sample_mean
@@ -76,7 +76,7 @@ def estimate_scores(
     settings, judged = settings or EstimationSettings(), judged or Judged()
     data = EstimationData(training, queries, _no_label)
     _check(judged, len(queries), settings.metrics)
-    by_query, by_k = _kape(data, settings, say)
+    by_query = _kape(data, settings, say)
     return MethodEstimate(
         method=method,
         k=settings.k,
@@ -86,8 +86,6 @@ def estimate_scores(
         scores={
             name: _score(each, judged, name, settings.level) for name, each in by_query.items()
         },
-        by_k=by_k,
-        used=tuple(neighbours_used(data.nearest(len(by_k)).similarities, range(1, 1 + len(by_k)))),
         judged=_judged_values(by_query, judged),
         notes=tuple(_notes(data, judged, settings)),
     )
@@ -118,18 +116,13 @@ def _check(judged: Judged, queries: int, measures: Sequence[str]) -> None:
 
 def _kape(
     data: EstimationData, settings: EstimationSettings, say: Callable[[str], object]
-) -> tuple[dict[str, Values], tuple[float, ...]]:
-    """Return measure → (queries,) estimates, and the estimated MRR for k = 1, 2, ... 10."""
+) -> dict[str, Values]:
+    """Return measure → (queries,) estimates."""
     say(f"finding the nearest of {len(data.training):,} training queries for {len(data.queries):,}")
-    data.nearest(max(settings.k, MOST_NEIGHBOURS))
+    data.nearest(settings.k)
     say("estimating the scores from the training pairs")
     estimate = KAPE(settings.k).estimate(data, budget=1, seed=0)
-    deepest = min(MOST_NEIGHBOURS, len(data.training))
-    by_k = (KAPE(k).estimate(data, budget=1, seed=0) for k in range(1, deepest + 1))
-    return (
-        {measure: estimate.by_row(measure) for measure in settings.metrics},
-        tuple(each.mean("MRR") for each in by_k),
-    )
+    return {measure: estimate.by_row(measure) for measure in settings.metrics}
 
 
 def _score(estimated: Values, judged: Judged, measure: str, level: float) -> Score:

@@ -1,12 +1,12 @@
 """The report of estimated scores: as page, as Markdown and as tables for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from infra.records import Record
 from tasks.estimation.records import Difference, MethodComparison, MethodEstimate
 from tasks.reports.charts import STYLES, Mark, Row, intervals
 from tasks.reports.document import Block, Chart, Document, Key, Paragraph, Section, Table
-from tasks.reports.text import NONE, UNKNOWN, count
+from tasks.reports.text import NONE, count
 from tasks.statistics.intervals import Interval
 
 _COMBINED, _ALONE, _KAPE = STYLES[1], STYLES[9], STYLES[0]
@@ -49,21 +49,15 @@ def notes(report: EstimationReport) -> list[str]:
     return list(dict.fromkeys((*report.notes, *of_methods)))
 
 
-def comparison_sentences(report: EstimationReport) -> list[str]:
-    """Return how to read the comparison, and how well its order agrees with the truth."""
-    if report.comparison is None:
-        return []
-    sentences = []
-    if any(each.combined for each in report.comparison.differences):
-        sentences.append(
-            f"Intervals of the differences hold together with {report.estimates[0].level:.0%} "
-            f"(each alone with {report.comparison.level:.4g}, Bonferroni)."
-        )
-    if report.comparison.tau is not None:
-        sentences.append(
-            f"Kendall's tau of this order against the truth: {report.comparison.tau:.2f}."
-        )
-    return sentences
+def comparison_note(report: EstimationReport) -> str:
+    """Return how to read the intervals of a comparison, "" where there are none."""
+    found = report.comparison
+    if found is None or not any(each.combined for each in found.differences):
+        return ""
+    return (
+        "Apart: the last interval does not hold 0. Intervals of the differences hold together with "
+        f"{report.estimates[0].level:.0%} (each alone with {found.level:.4g}, Bonferroni)."
+    )
 
 
 def estimate_table(report: EstimationReport) -> Table:
@@ -78,16 +72,6 @@ def estimate_table(report: EstimationReport) -> Table:
             rows.append((*row, *intervals) if judged else row)
     more = ("judged alone", "judged and estimated") if judged else ()
     return Table((*header, *more), rows, text_columns=2)
-
-
-def _neighbour_table(estimate: MethodEstimate) -> Table:
-    """Return MRR by KAPE and neighbours used, for each k."""
-    header = ("k", "MRR", "neighbours used, mean", "fewest")
-    rows = [
-        (str(used.k), f"{value:.3f}", f"{used.mean:.2f}", str(used.minimum))
-        for value, used in zip(estimate.by_k, estimate.used, strict=True)
-    ]
-    return Table(header, rows, text_columns=0)
 
 
 def comparison_table(report: EstimationReport) -> Table:
@@ -109,17 +93,15 @@ def comparison_table(report: EstimationReport) -> Table:
 
 
 def order_table(report: EstimationReport) -> Table:
-    """Return the methods by falling estimate, with the truth where known; no rows with one."""
+    """Return the methods by falling estimate; no rows with one."""
     comparison = report.comparison
     if comparison is None:
         return Table(("", "method"), [])
-    known = comparison.truth
-    rows = []
-    for place, (method, value) in enumerate(comparison.order, 1):
-        truth = f"{known[method]:.3f}" if method in known else UNKNOWN
-        rows.append((str(place), method, f"{value:.3f}", *((truth,) if known else ())))
-    header = ("", "method", comparison.measure, *(("truth",) if known else ()))
-    return Table(header, rows, text_columns=2)
+    rows = [
+        (str(place), method, f"{value:.3f}")
+        for place, (method, value) in enumerate(comparison.order, 1)
+    ]
+    return Table(("", "method", comparison.measure), rows, text_columns=2)
 
 
 def _interval(value: Interval | None, sign: str = "") -> str:
@@ -148,7 +130,6 @@ def estimation_document(report: EstimationReport) -> Document:
         sections=[
             Section("scores", "Scores", list(_scores(report))),
             *_compared(report),
-            Section("neighbours", "Number of neighbours", list(_neighbours(report.estimates))),
         ],
     )
 
@@ -195,17 +176,8 @@ def _marks(estimate: MethodEstimate, measure: str) -> Iterator[Mark]:
 def _compared(report: EstimationReport) -> Iterator[Section]:
     if report.comparison is None:
         return
-    how = (
-        f"{report.comparison.measure} of the first less that of the second. Apart: the last "
-        "interval does not hold 0."
-    )
-    told = Paragraph(" ".join((how, *comparison_sentences(report))), "remark")
+    how = f"{report.comparison.measure} of the first less that of the second."
+    told = Paragraph(f"{how} {comparison_note(report)}".strip(), "remark")
     yield Section(
         "compared", "Methods compared", [order_table(report), comparison_table(report), told]
     )
-
-
-def _neighbours(estimates: Sequence[MethodEstimate]) -> Iterator[Block]:
-    for each in estimates:
-        yield Paragraph(each.method, "h3")
-        yield _neighbour_table(each)

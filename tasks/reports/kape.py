@@ -292,18 +292,6 @@ def selection_table(report: KapeReport) -> Table:
     )  # fmt: skip
 
 
-def terminal_tables(report: KapeReport) -> list[Table]:
-    """Return the tables that a terminal shows, those with rows."""
-    tables = [
-        summary_table(report),
-        data_table(report),
-        table5(report),
-        half_table(report),
-        selection_table(report),
-    ]
-    return [table for table in tables if table.rows]
-
-
 def kape_document(report: KapeReport) -> Document:
     """Return the report as a document."""
     names = ", ".join(report.names)

@@ -109,7 +109,6 @@ class ReportData(Record):
     """Everything that a report shows.
 
     Attributes:
-        vectors: Encoder → vectors that are stored.
         agents: None when nothing was annotated.
         stages: The last run of each stage that did new work.
         pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
@@ -120,7 +119,6 @@ class ReportData(Record):
     generated_at: str
     benchmarks: tuple[BenchmarkScores, ...]
     collections: tuple[CollectionCounts, ...] = ()
-    vectors: dict[str, int] = Field(default_factory=dict)
     candidates: int = 0
     agents: AgentsPart | None = None
     stages: tuple[StageRun, ...] = ()
@@ -202,11 +200,7 @@ def _counts(data: ReportData) -> Iterator[Block]:
             yield Table(("kept out by rule", "items"), rows)
     if not data.collections:
         yield "No collection was read."
-    stored = [
-        (f"vectors by {name}", count(number)) for name, number in sorted(data.vectors.items())
-    ]
-    yield Paragraph("Vectors and candidates", "h3")
-    yield Table(("what", "stored"), [*stored, ("candidate pairs", count(data.candidates))])
+    yield Facts({"Candidate pairs": count(data.candidates)}, large=True)
 
 
 def _agents(part: AgentsPart | None) -> Iterator[Block]:

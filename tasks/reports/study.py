@@ -68,11 +68,6 @@ class Line(Record):
             return None
         return self.ours - self.published
 
-    @property
-    def is_computed(self) -> bool:
-        """Whether this run has it, be it unknown."""
-        return self.ours is not None or self.n is not None
-
 
 class StudySection(Record):
     """A table or figure of the papers.
@@ -286,26 +281,6 @@ def _note_of(line: Line) -> str:
     """Return a line's note, with the paper's name of the row where it is another one."""
     beside = f"beside {line.published_row}" if line.published_row else ""
     return _joined(beside, line.note)
-
-
-def computed_table(section: StudySection) -> Table:
-    """Return the lines that were computed, for a terminal; the page has the others too."""
-    rows = [_cells(section, line) for line in section.lines if line.is_computed]
-    return Table(_HEADER, rows, caption=section.title)
-
-
-def computed_notes(section: StudySection) -> list[str]:
-    """Return what must be known of the lines that were computed."""
-    lines = [line for line in section.lines if line.is_computed]
-    notes = [f"{line.row}: {note}" for line in lines if (note := _note_of(line))]
-    notes += [
-        f"other than in {paper}: {', '.join(changes)}"
-        for paper, changes in section.differed.items()
-        if changes
-    ]
-    if left_out := len(section.lines) - len(lines):
-        notes.append(f"{left_out} published figures that are not computed here: see the page")
-    return list(dict.fromkeys(notes))
 
 
 def conditions_table(report: StudyReport) -> Table:

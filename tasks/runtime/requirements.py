@@ -1,10 +1,9 @@
 """What a preset needs and this machine lacks: files, checkpoints, the model's key."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import cast
 
 from agents import check_model
 from infra.errors import CosqaError
@@ -69,29 +68,6 @@ def fetched_at_first_use(
         and try_to_load_from_cache(spec.model, "config.json", revision=spec.revision) is None
     ]
     return list(dict.fromkeys(wanted))
-
-
-def departures(settings: Settings) -> list[str]:
-    """Return the keys of the preset, as section.key, that are set otherwise elsewhere.
-
-    A folder that is given for a source is no departure.
-    """
-    sections = load_preset(settings.preset).sections if settings.preset else {}
-    return [
-        f"{section}.{key}"
-        for section, values in sections.items()
-        for key, value in values.items()
-        if _departs(getattr(getattr(settings, section), key), value)
-    ]
-
-
-def _departs(value: object, preset: object) -> bool:
-    if isinstance(preset, dict):
-        return not (isinstance(value, Mapping) and preset.items() <= dict(value).items())
-    if isinstance(preset, list):
-        given = cast("tuple[str, ...]", value)
-        return list(given) != preset and [item.partition("=")[0] for item in given] != preset
-    return str(value).partition("=")[0] != str(preset)
 
 
 def _encoders(search: SearchSettings, evaluation: EvaluationSettings) -> list[str]:

@@ -12,7 +12,7 @@ from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.records import Record
 from infra.settings import EvaluationSettings, SearchSettings, Settings
-from infra.store import Database, annotations, benchmarks, corpus, figures, vectors
+from infra.store import Database, annotations, benchmarks, corpus, figures
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from infra.store.figures import label_figures
@@ -35,7 +35,6 @@ from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
-from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import (
     agreement_of_rounds,
     labels_of_agents,
@@ -101,7 +100,6 @@ def gather_report(
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         benchmarks=tuple(_scores(database, item, searched, evaluation) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
-        vectors=_vectors(database, source.collections, searched.encoders),
         candidates=search.candidates,
         agents=_agents(database, current) if current else None,
         stages=tuple(
@@ -141,19 +139,6 @@ def _counts(database: Database, collection: StoredCollection) -> CollectionCount
         labels=corpus.count_source_labels(database, collection.name),
         dropped=dropped,
     )
-
-
-def _vectors(
-    database: Database, collections: Sequence[StoredCollection], encoders: Sequence[str]
-) -> dict[str, int]:
-    return {
-        encoder: sum(
-            vectors.count_vectors(database, collection.name, encoder_key(encoder), kind)
-            for collection in collections
-            for kind in KINDS
-        )
-        for encoder in encoders
-    }
 
 
 def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:

@@ -5,7 +5,6 @@ vector are embedded and stored.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property, partial
 
 import numpy as np
@@ -25,7 +24,7 @@ from infra.store.vectors import (
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
-from tasks.estimators import PairVectors, check_vectors
+from tasks.estimators import PairVectors
 from tasks.search.pairs import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, forget_lost_files
 
@@ -88,33 +87,11 @@ class TextVectors:
         """
         queries = self.load(encoder, "query", pairs.queries)
         codes = self.load(encoder, "code", pairs.codes)
-        with self._way_out(encoder, f"pairs of {pairs.name}"):
-            similarity = encoders.get(encoder).spec.similarity
-            return PairVectors(queries, codes, similarity=similarity)
-
-    def load_checked(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
-        """Return (n, d) vectors of these texts, as `load` does.
-
-        Raises:
-            EstimationError: One has no cosine.
-        """
-        found = self.load(encoder, kind, texts)
-        with self._way_out(encoder, self._name):
-            check_vectors("queries" if kind == "query" else "codes", found)
-        return found
-
-    @contextmanager
-    def _way_out(self, encoder: str, what: str) -> Iterator[None]:
-        """Say which folder to remove where stored vectors have no cosine."""
+        similarity = encoders.get(encoder).spec.similarity
         try:
-            yield
+            return PairVectors(queries, codes, similarity=similarity)
         except EstimationError as error:
-            name = f"{encoders.get(encoder).spec.name}-{encoder_key(encoder)}"
-            raise EstimationError(
-                f"{encoder}, {what}: {error}; remove the folder "
-                f"{self._database.settings.vectors / name} first, and see that the checkpoint is "
-                "intact"
-            ) from None
+            raise EstimationError(f"{encoder}, pairs of {pairs.name}: {error}") from None
 
 
 class BenchmarkVectors:

@@ -85,7 +85,6 @@ def realistic_report() -> ReportData:
         generated_at="21 November 2026, 14:05 UTC",
         benchmarks=(_agents_scores(), _documentation_scores()),
         collections=_collections(),
-        vectors={"minilm": 7_489},
         candidates=200,
         agents=_agents(),
         stages=tuple(
@@ -155,7 +154,6 @@ def hostile_report(text: str) -> ReportData:
         generated_at=text,
         benchmarks=(scores,),
         collections=(collection,),
-        vectors={text: 1},
         agents=agents.model_copy(update={"model": text, "figures": figures}),
         pairs=(pair,),
         links={text: "javascript:alert(1)"},

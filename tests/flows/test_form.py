@@ -15,10 +15,6 @@ from flows.leaderboard import leaderboard
 from flows.options import Options, questions
 from flows.runtime.runs import arguments_of
 from infra.errors import SettingsError
-from infra.ids import BenchmarkId
-from infra.settings import StoreSettings
-from infra.store import open_database
-from infra.store.benchmarks import Published, record_benchmark
 from tests.flows.deployed import FORMS
 
 
@@ -119,30 +115,9 @@ def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
     assert options.settings.evaluation.methods == ("bm25",)
 
 
-def test_the_only_benchmark_of_a_store_is_meant_where_none_is_named(tmp_path: Path) -> None:
-    store = StoreSettings(folder=tmp_path / "store")
-    form, database = FORMS["leaderboard"], open_database(store)
-    for names, is_known in ((["a"], True), (["a", "b"], False)):
-        for name in names:
-            (tmp_path / name).mkdir(exist_ok=True)
-            record_benchmark(
-                database,
-                Published(
-                    benchmark_id=BenchmarkId(name), name=name, collection="c", label_origin="o",
-                    folder=str(tmp_path / name),
-                ),
-            )  # fmt: skip
-        if is_known:
-            given = form.of_command({"store": store.folder})
-            assert arguments_of(leaderboard, given)["benchmark"] == tmp_path / "a"
-        else:
-            with pytest.raises(SettingsError, match=r"--benchmark FOLDER .*/a, .*/b$"):
-                form.of_command({"store": store.folder})
-
-
-def test_one_distribution_is_an_answer_where_a_command_takes_several() -> None:
-    options = FORMS["collect"].of_form({"distribution": "pydantic"})
-    assert options.settings.source.options == {"distribution": ("pydantic",)}
+def test_options_of_a_source_are_answers() -> None:
+    options = FORMS["collect"].of_form({"source_option": ["distribution=pydantic"]})
+    assert options.settings.source.options == {"distribution": "pydantic"}
 
 
 def test_an_answer_out_of_bounds_that_passed_the_server_is_refused_by_its_name() -> None:

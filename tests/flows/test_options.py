@@ -200,9 +200,9 @@ def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
 ) -> None:
     given = {"train": tmp_path, "queries": tmp_path, "methods": ["codebert-search"]}
     folder = {"checkpoint": [f"codebert-search={tmp_path}"]}
-    checks.estimate(Estimate.of_command(given | folder))
+    checks.inputs(Estimate.of_command(given | folder))
     with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-        checks.estimate(Estimate.of_command(given))
+        checks.inputs(Estimate.of_command(given))
 
 
 def test_a_checkpoint_is_given_to_the_commands_that_compare_methods(tmp_path: Path) -> None:

@@ -48,11 +48,6 @@ class JudgedQueries:
             )
 
     @property
-    def is_all(self) -> bool:
-        """Whether every query is judged, so that the truth is known."""
-        return len(self.rows) == self._total
-
-    @property
     def notes(self) -> list[str]:
         """What a reader must know of them, each a sentence."""
         content = self._benchmark.content

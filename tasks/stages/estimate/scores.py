@@ -74,11 +74,11 @@ def estimate_method(
     vectors = TextVectors(inputs.name, database, settings.encoder, settings.ray)
     pairs = inputs.unseen if benchmark else inputs.training
     training = vectors.load_pairs(method, pairs)
-    queries = vectors.load_checked(method, "query", inputs.queries.texts)
+    queries = vectors.load(method, "query", inputs.queries.texts)
     if benchmark and judged:
         judged_in = TextVectors(benchmark.name, database, settings.encoder, settings.ray)
         texts = [code.text for code in benchmark.content.codes]
-        codes = judged_in.load_checked(method, "code", texts)
+        codes = judged_in.load(method, "code", texts)
         judged = replace(judged, confidence=confidence_of(queries, codes, training.similarity))
     estimate = estimate_scores(
         method, training, queries, judged, settings.estimation, get_run_logger().info

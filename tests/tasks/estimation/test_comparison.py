@@ -55,11 +55,6 @@ def test_other_judged_queries_give_no_difference() -> None:
     assert found.sample is None
 
 
-@pytest.mark.parametrize(("truth", "tau"), [({}, None), ({"good": 0.1, "bad": 0.2}, -1)])
-def test_tau_is_of_the_order_against_the_truth(truth: dict[str, float], tau: float | None) -> None:
-    assert compare_methods([GOOD, BAD], truth).tau == tau
-
-
 def test_one_method_or_other_queries_are_refused() -> None:
     with pytest.raises(EstimationError, match="1 method"):
         compare_methods([GOOD])

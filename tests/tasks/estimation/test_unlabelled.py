@@ -18,17 +18,13 @@ from tests.fakes.estimations import estimated, judged, pairs, rows_of_all
 TRAINING, TEST = pairs(300, 1), pairs(200, 2)
 
 
-def test_it_is_kape_for_each_measure_and_k() -> None:
+def test_it_is_kape_for_each_measure() -> None:
     found = estimated(labels=0)
     data = EstimationData.of_pairs(TRAINING, TEST)
     kape = KAPE(5).estimate(data, budget=1, seed=0)
     assert {name: score.kape for name, score in found.scores.items()} == {
         name: pytest.approx(kape.mean(name)) for name in MEASURES
     }
-    assert found.by_k == tuple(
-        KAPE(k).estimate(data, budget=1, seed=0).mean("MRR") for k in range(1, 11)
-    )
-    assert [(used.k, used.minimum) for used in found.used[:2]] == [(1, 1), (2, 2)]
     assert all(score.sample is None and score.combined is None for score in found.scores.values())
     assert found.judged is None
 
@@ -69,7 +65,6 @@ def test_few_labels_and_few_training_pairs_are_said() -> None:
     assert "12 queries are judged: below 30" in estimated(labels=12).notes[0]
     few = estimate_scores("m", pairs(3, 1), TEST.queries)
     assert few.notes == ("There are 3 training pairs, fewer than k = 5: all count.",)
-    assert len(few.by_k) == 3
 
 
 def test_one_training_pair_is_enough_for_an_estimate() -> None:

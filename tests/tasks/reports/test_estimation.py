@@ -6,7 +6,6 @@ from tasks.reports.estimation import (
     comparison_table,
     estimate_table,
     estimation_document,
-    order_table,
 )
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
@@ -56,17 +55,6 @@ def test_a_comparison_says_what_the_judged_queries_tell_apart() -> None:
     assert apart in ("yes", "no")
     assert comparison_table(estimation_report("one")).rows == []
     assert comparison_table(estimation_report("one", "two", labels=0)).rows[0][3:] == (NONE,) * 3
-
-
-def test_the_truth_stands_beside_the_estimate_where_it_is_known() -> None:
-    report = estimation_report("one", "two")
-    assert report.comparison is not None
-    known = report.comparison.model_copy(update={"truth": {"one": 0.5}, "tau": 1.0})
-    table = order_table(report.model_copy(update={"comparison": known}))
-    assert table.header[-1] == "truth"
-    assert [row[-1] for row in table.rows] == ["0.500", "unknown"]
-    page = page_of(report.model_copy(update={"comparison": known}))
-    assert "tau of this order against the truth: 1.00" in page
 
 
 def test_what_must_be_known_is_said_once() -> None:

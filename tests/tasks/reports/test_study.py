@@ -14,8 +14,6 @@ from tasks.reports.study import (
     StudyReport,
     StudySection,
     build_report,
-    computed_notes,
-    computed_table,
     conditions_table,
     differences,
     number,
@@ -164,16 +162,6 @@ def test_studies_come_in_the_papers_order_and_the_conditions_with_theirs(
     table = conditions_table(report)
     assert table.header == ("condition", "this run", "v2", "v1")
     assert ("top k", "20", "20", "5") in table.rows
-
-
-def test_the_terminal_shows_what_was_computed_and_counts_the_rest(report: StudyReport) -> None:
-    (section,) = (each for each in report.sections if each.study == "retrieval")
-    table, notes = computed_table(section), computed_notes(section)
-    assert {len(row) for row in table.rows} == {len(table.header)}
-    assert ("bm25, MRR", "0.280", "0.167", "+0.113", "30", "v1, Table 5") in table.rows
-    assert "bm25: beside Lucene; its own words, not Lucene's standard analyser" in notes
-    assert "other than in v2: codes, model, code base" in notes
-    assert any("published figures that are not computed here" in note for note in notes)
 
 
 def charts(values: list[int | None]) -> list[Chart]:

@@ -10,7 +10,6 @@ from infra.settings.presets import load_preset
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerSpec
 from tasks.runtime.requirements import (
-    departures,
     fetched_at_first_use,
     missing_requirements,
 )
@@ -121,11 +120,3 @@ def test_an_embedding_api_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     first = load_settings(preset="cosqa-plus-v1")
     assert any("text-embedding-3-large needs a key" in line for line in missing_requirements(first))
-
-
-def test_what_is_set_otherwise_than_in_the_preset_is_named() -> None:
-    parts = {"queries": "cosqa=CoSQA/", "codes": ("codesearchnet=python/",)}
-    assert departures(chosen()) == departures(chosen(source=parts)) == []
-    other = {"codes": ("codesearchnet=python/", "staqc"), "codesearchnet": {"filters": ()}}
-    changed = departures(chosen(source=other, search={"top_k": 5}))
-    assert changed == ["source.codes", "source.codesearchnet", "search.top_k"]
