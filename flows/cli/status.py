@@ -10,7 +10,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.database import require_store
 from infra.store.figures import stored_counts
-from infra.store.runs import JudgingState, StageState, last_plans, lease_holder, read_state
+from infra.store.runs import JudgingState, StageState, last_plan, lease_holder, read_state
 from tasks.reports.plan import RunPlan, plan_sentence
 from tasks.reports.text import cost, duration, pace, rate
 
@@ -37,12 +37,12 @@ def _stored(store: StoreSettings) -> Iterator[Line]:
     try:
         database = open_database(store.model_copy(update={"lock_timeout_s": _PATIENCE_S}))
         counts = stored_counts(database)
-        plans = last_plans(database)
+        plan = last_plan(database)
     except StoreLockedError:
         yield "stored", "unknown: another process has the database open"
         return
     yield "stored", ", ".join(f"{number:,} {name}" for name, number in counts.items())
-    for plan in plans:
+    if plan:
         sentence = plan_sentence(RunPlan.model_validate(plan.body))
         yield "plan", f"{plan.planned_at.astimezone():%Y-%m-%d %H:%M} {sentence}"
 

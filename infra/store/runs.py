@@ -74,11 +74,13 @@ def load_plan(database: Database, plan_id: str) -> dict[str, object]:
     return body
 
 
-def last_plans(database: Database, limit: int = 1) -> list[StoredPlan]:
-    """Return the newest plans, newest first."""
+def last_plan(database: Database) -> StoredPlan | None:
+    """Return the newest plan, None where there is none."""
     with database.transaction() as tx:
-        rows = tx.dicts("SELECT * FROM plans ORDER BY planned_at DESC, rowid DESC LIMIT ?", [limit])
-    return [StoredPlan.model_validate(row | {"body": json.loads(row["body"])}) for row in rows]
+        rows = tx.dicts("SELECT * FROM plans ORDER BY planned_at DESC, rowid DESC LIMIT 1")
+    for row in rows:
+        return StoredPlan.model_validate(row | {"body": json.loads(row["body"])})
+    return None
 
 
 _FILE = "stage.json"

@@ -201,30 +201,27 @@ def table1(studied: StudiedMethod) -> Table:
     )
 
 
-def table4(studied: StudiedMethod, part: PartFigures, measure: str) -> Table:
+def table4(studied: StudiedMethod) -> Table:
     """Return all estimators' estimates at all budgets (Table 4)."""
-    caption = f"{_place(studied)}: {measure}, truth {score(part.truth[measure])}"
-    return paper.budget_table(caption, _estimates(part, measure))
-
-
-def _estimates(part: PartFigures, measure: str) -> Iterator[tuple[str, Sequence[float]]]:
-    for rival in part.rivals:
-        yield rival.estimator, rival.means[measure]
+    whole, rows = studied.figures.whole, list[tuple[str, Sequence[float]]]()
+    for rival in whole.rivals:
+        rows.append((rival.estimator, rival.means[MRR]))
         if not rival.is_stable:
-            yield f"{rival.estimator}, deviation", rival.deviations[measure]
-    for k in _SHOWN_KS:
-        yield f"kape, k = {k}", [part.kape_estimate(k, measure)]
+            rows.append((f"{rival.estimator}, deviation", rival.deviations[MRR]))
+    rows += [(f"kape, k = {k}", [whole.kape_estimate(k, MRR)]) for k in _SHOWN_KS]
+    caption = f"{_place(studied)}: {MRR}, truth {score(whole.truth[MRR])}"
+    return paper.budget_table(caption, rows)
 
 
-def table5(report: KapeReport, measure: str = MRR) -> Table:
+def table5(report: KapeReport) -> Table:
     """Return KAPE's estimates for all k, with their mean and population deviation (Table 5)."""
     rows = []
     for each in report.studied:
         whole = each.figures.whole
-        values = [whole.kape_estimate(k, measure) for k in KS]
+        values = [whole.kape_estimate(k, MRR) for k in KS]
         spread = (float(np.mean(values)), float(np.std(values)))
-        rows.append((_place(each), (whole.truth[measure], *values, *spread)))
-    return paper.k_table(f"KAPE's {measure} by its number of neighbours k", rows)
+        rows.append((_place(each), (whole.truth[MRR], *values, *spread)))
+    return paper.k_table(f"KAPE's {MRR} by its number of neighbours k", rows)
 
 
 def table6(report: KapeReport) -> Table:
@@ -261,16 +258,16 @@ def table7(studied: StudiedMethod) -> Table:
     return paper.weighting_table(caption, [(name, whole.kape[name][MRR]) for name in WEIGHTINGS])
 
 
-def half_table(report: KapeReport, measure: str = MRR) -> Table:
+def half_table(report: KapeReport) -> Table:
     """Return truth, KAPE and its error on each half (research question 3)."""
     rows = []
     for each in report.studied:
         for part in each.figures.parts[1:]:
-            truth, found = part.truth[measure], part.kape_estimate(DEFAULT_K, measure)
+            truth, found = part.truth[MRR], part.kape_estimate(DEFAULT_K, MRR)
             cells = (score(truth), score(found), score(abs(found - truth)))
             rows.append((_place(each), part.part, f"{part.queries:,}", *cells))
     return Table(
-        caption=f"{measure} by similarity to the nearest training query, k = {DEFAULT_K}",
+        caption=f"{MRR} by similarity to the nearest training query, k = {DEFAULT_K}",
         header=("data set, method", "half", "queries", "truth", "KAPE", "error"),
         rows=rows,
         text_columns=2,
@@ -309,7 +306,6 @@ def kape_document(report: KapeReport) -> Document:
             Section("weightings", "Weightings", list(_weightings(report))),
             Section("halves", "Similar and different queries", list(_halves(report))),
             *_selections(report),
-            Section("metrics", "Other metrics", list(_other_metrics(report))),
         ],
     )
 
@@ -348,7 +344,7 @@ def _budgets(report: KapeReport) -> Iterator[Block]:
     yield _key(report)
     yield Beside([_estimate_chart(each) for each in report.studied])
     yield "Bands: one deviation over three seeds, of the estimators that chance has a part in."
-    yield from (table4(each, each.figures.whole, MRR) for each in report.studied)
+    yield from map(table4, report.studied)
     yield _published(4)
 
 
@@ -391,13 +387,6 @@ def _selections(report: KapeReport) -> Iterator[Section]:
         told = "Kendall's tau-b of estimates and truth: 1 where both order the methods alike."
         blocks: list[Block] = [selection_table(report), told]
         yield Section("selection", "Choice of a method", blocks)
-
-
-def _other_metrics(report: KapeReport) -> Iterator[Block]:
-    for measure in report.studied[0].figures.whole.truth:
-        if measure != MRR:
-            tables = [table4(each, each.figures.whole, measure) for each in report.studied]
-            yield Details(measure, [table5(report, measure), half_table(report, measure), *tables])
 
 
 def _styles(part: PartFigures) -> dict[str, str]:

@@ -182,32 +182,29 @@ def _letter(place: int) -> str:
     return (_letter(before - 1) if before else "") + ascii_lowercase[last]
 
 
-def judged_share(rankings: Rankings, qrels: Qrels, depth: int = POOL_DEPTH) -> float:
+def judged_share(rankings: Rankings, qrels: Qrels) -> float:
     """Return the share of judged pairs among the first results of all judged queries.
 
     The measure judged@k of incomplete collections; 1 where nothing was returned.
     """
     returned = judged = 0
-    for query, codes in _first(rankings, depth):
+    for query, codes in _first(rankings):
         if query in qrels:
             returned += len(codes)
             judged += sum(code in qrels[query] for code in codes)
     return judged / returned if returned else 1.0
 
 
-def unjudged_results(
-    runs: Mapping[str, Rankings], qrels: Qrels, depth: int = POOL_DEPTH
-) -> list[Unjudged]:
+def unjudged_results(runs: Mapping[str, Rankings], qrels: Qrels) -> list[Unjudged]:
     """Return the unjudged pairs among the first results of any method, the highest ranked first.
 
     Args:
         runs: Method → rankings.
         qrels: Query → code → relevance; queries that it lacks are left out.
-        depth: How many first results of a query count.
     """
     ranks: dict[tuple[str, str], dict[str, int]] = {}
     for method, rankings in runs.items():
-        for query, codes in _first(rankings, depth):
+        for query, codes in _first(rankings):
             for rank, code in enumerate(codes, 1):
                 if query in qrels and code not in qrels[query]:
                     ranks.setdefault((query, code), {})[method] = rank
@@ -225,8 +222,8 @@ def unjudged_results(
     )
 
 
-def _first(rankings: Rankings, depth: int) -> Sequence[tuple[str, list[str]]]:
-    cut = np.asarray(rankings.codes[:, :depth])
+def _first(rankings: Rankings) -> Sequence[tuple[str, list[str]]]:
+    cut = np.asarray(rankings.codes[:, :POOL_DEPTH])
     return [
         (query, [rankings.code_ids[code] for code in row if code != NOTHING])
         for query, row in zip(rankings.query_ids, cut.tolist(), strict=True)

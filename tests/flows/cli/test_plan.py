@@ -12,7 +12,7 @@ from flows.options import Annotate
 from infra.records import Candidate
 from infra.settings import StoreSettings, load_settings
 from infra.store import candidates, corpus, open_database
-from infra.store.runs import last_plans
+from infra.store.runs import last_plan
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 
@@ -57,7 +57,7 @@ def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost_and_stores_nothing(
     (row,) = [line for line in done.output.splitlines() if line.startswith("new queries")]
     assert row.split()[2:4] == ["3", "3"]
     assert "$" in row
-    assert last_plans(open_database(StoreSettings(folder=tmp_path / "store"))) == []
+    assert last_plan(open_database(StoreSettings(folder=tmp_path / "store"))) is None
 
 
 def test_a_plan_before_anything_is_collected_makes_no_store(

@@ -31,7 +31,7 @@ from infra.store.corpus import insert_texts
 from infra.store.runs import (
     JudgingState,
     StageState,
-    last_plans,
+    last_plan,
     load_plan,
     read_state,
     record_plan,
@@ -105,10 +105,10 @@ def test_plans_come_back_newest_first(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path))
     first = record_plan(database, "c", RecipeId("r"), {"pairs": 3})
     second = record_plan(database, "c", RecipeId("r"), {"pairs": 4})
-    found = last_plans(database, 2)
-    assert [item.plan_id for item in found] == [second, first]
-    assert found[1].body == load_plan(database, first) == {"pairs": 3, "plan_id": first}
-    assert last_plans(database) == found[:1]
+    assert load_plan(database, first) == {"pairs": 3, "plan_id": first}
+    found = last_plan(database)
+    assert found
+    assert (found.plan_id, found.body) == (second, load_plan(database, second))
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

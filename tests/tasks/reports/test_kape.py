@@ -63,7 +63,7 @@ def test_sizes_and_mrr_of_validation_stand_beside_those_of_the_test_pairs() -> N
 
 def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
     studied = kape_report().studied[0]
-    table = tables.table4(studied, studied.figures.whole, "MRR")
+    table = tables.table4(studied)
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["kape, k = 5"][0] != NONE
     assert set(rows["kape, k = 5"][1:]) == {NONE}

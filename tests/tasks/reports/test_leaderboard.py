@@ -76,7 +76,6 @@ QRELS = {"q": {"a": 1.0, "b": 0.0}, "p": {"x": 1.0}}
 def test_the_judged_share_counts_what_was_returned_for_judged_queries() -> None:
     run_of = rankings_of({"q": {"a": 3.0, "z": 2.0, "b": 1.0}, "stranger": {"a": 1.0}})
     assert judged_share(run_of, QRELS) == pytest.approx(2 / 3)
-    assert judged_share(run_of, QRELS, depth=2) == pytest.approx(1 / 2)
     assert judged_share(rankings_of({}), QRELS) == 1.0
 
 
@@ -90,10 +89,11 @@ def test_unjudged_results_are_listed_once_the_highest_first() -> None:
     ]
 
 
-def test_unjudged_results_beyond_the_depth_do_not_count() -> None:
-    assert unjudged_results({"m": run(benchmark(), 9.0)}, {}, depth=3) == []
-    deep = rankings_of({"q": {"a": 3.0, "z": 2.0}})
-    assert unjudged_results({"m": deep}, QRELS, depth=1) == []
+def test_unjudged_results_beyond_the_first_ten_do_not_count() -> None:
+    deep = rankings_of({"q": {"a": 30.0, "b": 29.0, **{f"z{n}": 20.0 - n for n in range(9)}}})
+    assert len(unjudged_results({"m": deep}, QRELS)) == 8
+    assert judged_share(deep, QRELS) == pytest.approx(2 / 10)
+    assert unjudged_results({"m": run(benchmark(), 9.0)}, {}) == []
 
 
 def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
