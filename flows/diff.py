@@ -22,10 +22,12 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         settings: The settings; None reads them from file and environment.
     """
     ready = check_inputs(settings, ComparisonNeeds([before, after]))
-    first, second = (open_benchmark(ready.database, folder) for folder in (before, after))
-    is_asked = bool(ready.settings.evaluation.methods)
-    old = score_methods(ready.database, first, ready.settings) if is_asked else []
-    new = score_methods(ready.database, second, ready.settings) if is_asked else []
+    database, chosen = ready.database, ready.settings
+    first, second = (open_benchmark(database, folder) for folder in (before, after))
+    is_asked = bool(chosen.evaluation.methods)
+    old = score_methods(database, first, chosen) if is_asked else []
+    new = score_methods(database, second, chosen) if is_asked else []
     return compare_versions(
-        first, second, results_of(old), results_of(new), ready.settings, wait_for=[*old, *new]
-    )
+        first, second, results_of(old), results_of(new), chosen.evaluation, chosen.publish,
+        wait_for=[*old, *new],
+    )  # fmt: skip

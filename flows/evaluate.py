@@ -51,7 +51,11 @@ def score_benchmarks(
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]
-    return write_report(ready.database, source, published, ready.settings, wait_for=after)
+    chosen = ready.settings
+    return write_report(
+        ready.database, source, published, chosen.search, chosen.evaluation, chosen.publish,
+        wait_for=after,
+    )  # fmt: skip
 
 
 def score_methods(

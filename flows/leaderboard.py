@@ -43,30 +43,34 @@ def leaderboard(
             first, before all methods are scored again.
     """
     ready = check_inputs(settings, ComparisonNeeds([benchmark] if benchmark else [], runs))
-    folder = benchmark or only_benchmark(ready.settings.store)
+    chosen = ready.settings
+    folder = benchmark or only_benchmark(chosen.store)
     opened = open_benchmark(ready.database, folder)
     recipe = None
     if unjudged_to_annotate:
-        with writing(ready.settings.store):  # else it would be refused when all is ranked
+        with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
-        recipe = check_agents(ready.settings)
-    scored = score_methods(ready.database, opened, ready.settings)
+        recipe = check_agents(chosen)
+    scored = score_methods(ready.database, opened, chosen)
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
-        ready.database, opened, ranked, ready.settings, wait_for=scored, return_state=True
-    )
+        ready.database, opened, ranked, chosen.evaluation, chosen.publish,
+        wait_for=scored, return_state=True,
+    )  # fmt: skip
     written = compared.result()
     if recipe is None or not written.unjudged:
         return written
     # Annotate unjudged results, and compare all runs again.
     pooled = add_to_pool(
-        ready.database, opened, unjudged_to_annotate, ready.settings.publish,
+        ready.database, opened, unjudged_to_annotate, chosen.publish,
         wait_for=[compared], return_state=True,
     )  # fmt: skip
     # Who names a number of results wants them judged, whatever the reasons of other runs are.
-    policy = ReannotationSettings(retry_all=True, budget_usd=ready.settings.reannotation.budget_usd)
-    asked = ready.settings.model_copy(update={"reannotation": policy})
+    policy = ReannotationSettings(retry_all=True, budget_usd=chosen.reannotation.budget_usd)
+    asked = chosen.model_copy(update={"reannotation": policy})
     run = AnnotationRun(pooled.result(), recipe, asked)
     _, steps = judge_candidates(run, [pooled])
     log_next_version(opened, run)
-    return write_leaderboard(ready.database, opened, ranked, ready.settings, run, wait_for=steps)
+    return write_leaderboard(
+        ready.database, opened, ranked, chosen.evaluation, chosen.publish, run, wait_for=steps
+    )

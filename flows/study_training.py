@@ -50,7 +50,7 @@ def study_training(
     for base, name, seed in product(dict.fromkeys(known), data, range(first, first + seeds)):
         inputs = inputs_of(data[name], base=base, seed=seed, name=f"{base}-{name}-{seed}")
         inputs.data = read[name]
-        made = train_encoder(database, inputs, chosen, return_state=True)
+        made = train_encoder(database, inputs, chosen.publish, chosen.ray, return_state=True)
         encoders.adopt(made.result().reference)
         place = Place(test.name if test else name, base, name)
         trained.append((place, made.result().name))

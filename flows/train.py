@@ -32,7 +32,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     ready = check_inputs(settings, TrainingNeeds({"data": data}, test))
     database, chosen = ready.database, ready.settings
     inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
-    made = train_encoder(database, inputs, chosen, return_state=True)
+    made = train_encoder(database, inputs, chosen.publish, chosen.ray, return_state=True)
     trained = made.result()
     encoders.adopt(trained.reference)
     benchmark = open_benchmark(database, test or trained.test)
@@ -45,7 +45,10 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         for method in methods
     ]
     runs = results_of(scored)
-    board = write_leaderboard(database, benchmark, runs, chosen, wait_for=scored, return_state=True)
+    board = write_leaderboard(
+        database, benchmark, runs, chosen.evaluation, chosen.publish,
+        wait_for=scored, return_state=True,
+    )  # fmt: skip
     write_training(trained, benchmark, runs, chosen.evaluation, wait_for=[board])
     return WrittenTraining(
         encoder=trained,

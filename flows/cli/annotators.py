@@ -9,6 +9,7 @@ from flows.options import CompareAnnotators
 from flows.runtime.prefect_server import flow_result
 from infra.outputs import write_outputs
 from tasks.benchmarks.labelled_pairs import read_truth
+from tasks.reports.text import counted
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
 from tasks.stages.preflight import check_annotators, needs_server
 
@@ -64,7 +65,8 @@ def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
     say(_NOTES)
     for score in scores:
         if score.failed:
-            say(f"{score.name}: {score.failed:,} pairs failed, model or container out of reach")
+            pairs = counted(score.failed, "pairs")
+            say(f"{score.name}: {pairs} failed, model or container out of reach")
 
 
 def _name(score: AnnotatorScore) -> str:

@@ -12,6 +12,7 @@ from flows.cli.lazy import Command
 from flows.cli.output import print_table, say
 from flows.options import Agreement
 from tasks.benchmarks.sheets import agreement, read_grades
+from tasks.reports.text import counted
 from tasks.suites import Suite, suites
 
 
@@ -52,7 +53,8 @@ def _example(name: str, kind: type[Suite]) -> str:
 def print_agreement(options: Agreement) -> None:
     """Print how far annotators agree."""
     result = agreement(read_grades(options.sheets, options.highest), options.highest)
-    say(f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more")
+    pairs = counted(result.pairs, "pairs")
+    say(f"{counted(len(result.annotators), 'annotators')}, {pairs} graded by two or more")
     say(f"alpha, nominal: {_figure(result.nominal)}")
     say(f"alpha, ordinal: {_figure(result.ordinal)}")
     rows = [

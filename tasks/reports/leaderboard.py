@@ -21,6 +21,7 @@ from tasks.metrics import Qrels, mean
 from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
 from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
+from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
@@ -260,9 +261,9 @@ def leaderboard_document(
         corrected: The scores corrected by people's labels.
     """
     told = (
-        f"{board.scored:,} of {board.queries:,} queries have a relevant code · {board.codes:,} "
-        f"codes · {board.labels:,} labels by {board.label_origin} · rankings of {board.depth:,} · "
-        "benchmark"
+        f"{board.scored:,} of {counted(board.queries, 'queries')} with a relevant code · "
+        f"{counted(board.codes, 'codes')} · {counted(board.labels, 'labels')} by "
+        f"{board.label_origin} · rankings of {board.depth:,} · benchmark"
     )
     return Document(
         kind="Leaderboard",
@@ -345,8 +346,8 @@ def _of_unjudged(
 ) -> Iterator[Block]:
     best = " The best-ranked of them:" if unjudged else ""
     yield Paragraph(
-        f"{len(unjudged):,} pairs are among the first 10 results of a method and were never "
-        f"judged.{best}"
+        f"Among the first 10 results of a method and never judged: "
+        f"{counted(len(unjudged), 'pairs')}.{best}"
     )
     if unjudged:
         rows = [

@@ -7,7 +7,7 @@ from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
 from tasks.reports.document import Document, Listing, Paragraph, Span, Table
-from tasks.reports.text import NONE, UNKNOWN, cost, duration, words
+from tasks.reports.text import NONE, UNKNOWN, cost, counted, duration, words
 
 
 class Amount(Record):
@@ -178,9 +178,10 @@ def plan_notes(plan: RunPlan) -> list[str]:
             parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
             found.append(f"{words(item.reason)}, by what has changed since: {parts}")
         if item.not_due:
+            failed = counted(item.not_due, "failed pairs")
             found.append(
-                f"{item.not_due:,} failed pairs are not due yet: `cosqa annotate --reason failed`, "
-                'or "Failed pairs that are not due too" in the form of annotate, takes them now'
+                f"not due yet: {failed}; `cosqa annotate --reason failed` takes them now, as does "
+                '"Failed pairs that are not due too" in its form'
             )
     if plan.has_changed:
         found.append(
@@ -189,7 +190,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.without_code:
         found.append(
-            f"{plan.without_code:,} pairs are skipped: their code is not in {plan.collection}"
+            f"skipped: {counted(plan.without_code, 'pairs')} whose code is not in {plan.collection}"
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
@@ -200,7 +201,7 @@ def plan_document(plan: RunPlan) -> Document:
     """Return what is to be judged, why, and what it is expected to take."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
     judged = (
-        f"{plan.candidates:,} candidates{rounds}, {plan.fresh:,} with a fresh label; "
+        f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} with a fresh label; "
         f"{plan.model} ({plan.configuration}) judges."
     )
     pending = [item.reason for item in plan.reasons if item.pending]
@@ -219,7 +220,7 @@ def plan_document(plan: RunPlan) -> Document:
 def question_document(plan: RunPlan) -> Document:
     """Return the plan in short, to be approved: it stands in a narrow dialog, above a form."""
     *_, dollars, time = _amounts(plan.expected)
-    total = f"{plan.model} judges {plan.taken:,} pairs: cost {dollars}, time {time}."
+    total = f"{plan.model} judges {counted(plan.taken, 'pairs')}: cost {dollars}, time {time}."
     taken = [_row(item) for item in plan.reasons if item.taken]
     rows = [(row[0], row[2], row[4], row[5]) for row in taken]
     return Document(

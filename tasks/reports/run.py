@@ -208,12 +208,12 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
         yield "No pair has been annotated."
         return
     figures = part.figures
-    of = f"· {figures.pairs:,} pairs of {figures.queries:,} queries"
+    of = f"· {counted(figures.pairs, 'pairs')} of {counted(figures.queries, 'queries')}"
     yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), of), "remark")
     if part.former:
         yield (
-            f"{part.former:,} judgements are by former recipes. They stand where the recipe in use "
-            "has not judged the pair anew; labels, paths, cost and time below cover them."
+            f"Of former recipes: {counted(part.former, 'judgements')}, which stand where the "
+            "recipe in use has not judged the pair anew. Labels, paths, cost and time cover them."
         )
     labels = {_LABELS.get(label, label): number for label, number in figures.labels.items()}
     statuses = _shares("status", figures.statuses, "pairs")
@@ -304,10 +304,8 @@ def _pairs(data: ReportData) -> Iterator[Block]:
         yield "There is no pair to show."
         return
     of = f" of {data.agents.figures.pairs:,}" if data.agents else ""
-    unit = "pair" if len(shown) == 1 else "pairs"
-    yield Paragraph(
-        f"{len(shown)} {unit}{of} on the page, each with its model calls and test runs."
-    )
+    pairs = counted(len(shown), "pairs")
+    yield Paragraph(f"{pairs}{of} on the page, each with its model calls and test runs.")
     for pair in shown:
         yield Details(_summary(pair), list(_evidence(pair)))
 

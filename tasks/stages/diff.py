@@ -7,7 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from infra.outputs import write_outputs
 from infra.records import Record
-from infra.settings import EvaluationSettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings
 from tasks.benchmarks import qrels_of
 from tasks.reports.diff import (
     Difference,
@@ -44,7 +44,8 @@ def compare_versions(
     after: OpenBenchmark,
     old: Sequence[Run],
     new: Sequence[Run],
-    settings: Settings,
+    evaluation: EvaluationSettings,
+    publish: PublishSettings,
 ) -> WrittenDifference:
     """Write the changes as Markdown and as JSON, and the changed labels as JSON Lines.
 
@@ -53,16 +54,17 @@ def compare_versions(
         after: The second version.
         old: The methods' runs on the first version.
         new: The methods' runs on the second version.
-        settings: The metrics, and the output folder.
+        evaluation: The metrics.
+        publish: The output folder.
 
     Raises:
         DiskFullError: The disk is full; an older comparison is as it was.
     """
     change = difference(before.content, after.content)
-    first, old_values = _leaderboard(before, old, settings.evaluation)
-    second, new_values = _leaderboard(after, new, settings.evaluation)
+    first, old_values = _leaderboard(before, old, evaluation)
+    second, new_values = _leaderboard(after, new, evaluation)
     changes = score_changes(first, second, old_values, new_values)
-    folder = settings.publish.folder.resolve() / "differences"
+    folder = publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     page = markdown_page(difference_document(change, changes))
     files = {

@@ -11,7 +11,7 @@ from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
 from infra.records import Record
-from infra.settings import EvaluationSettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings
 from infra.store import Database
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
@@ -65,7 +65,8 @@ def write_leaderboard(
     database: Database,
     benchmark: OpenBenchmark,
     runs: Sequence[Run],
-    settings: Settings,
+    evaluation: EvaluationSettings,
+    publish: PublishSettings,
     judged: AnnotationRun | None = None,
 ) -> WrittenLeaderboard:
     """Write the table, the page, the scores for each query, and the unjudged results.
@@ -74,7 +75,8 @@ def write_leaderboard(
         database: The store.
         benchmark: The benchmark.
         runs: Each method's rankings.
-        settings: The metrics and the length of rankings.
+        evaluation: The metrics and the length of rankings.
+        publish: The output folder.
         judged: The run that has annotated unjudged results, for a second table that includes them.
 
     Raises:
@@ -83,14 +85,14 @@ def write_leaderboard(
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
-    board, scores = compared_methods(benchmark, rankings, qrels, settings.evaluation)
+    board, scores = compared_methods(benchmark, rankings, qrels, evaluation)
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
         new = _annotated_qrels(database, judged)
         merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
-        after, _ = compared_methods(benchmark, rankings, merged, settings.evaluation)
-    folder = leaderboard_folder(benchmark.published, settings.publish)
+        after, _ = compared_methods(benchmark, rankings, merged, evaluation)
+    folder = leaderboard_folder(benchmark.published, publish)
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
     files = {
         "per_query.parquet": per_query_table(scores),

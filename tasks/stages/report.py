@@ -11,7 +11,7 @@ from infra.identity import digest
 from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.records import Record
-from infra.settings import EvaluationSettings, SearchSettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings, SearchSettings
 from infra.store import Database, annotations, benchmarks, corpus, figures
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
@@ -59,10 +59,15 @@ class WrittenReport(Record):
 
 @stage("report", "report on {source.main.name}")
 def write_report(
-    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
+    database: Database,
+    source: CollectedSource,
+    published: Sequence[Published],
+    search: SearchSettings,
+    evaluation: EvaluationSettings,
+    publish: PublishSettings,
 ) -> WrittenReport:
     """Write the report into the folder of benchmarks, and as an artifact."""
-    written, data = write_page(database, source, published, settings)
+    written, data = write_page(database, source, published, search, evaluation, publish)
     key = artifact_key("report", source.main.name)
     create_markdown_artifact(markdown_page(report_document(data)), key=key, description=data.title)
     get_run_logger().info("report: %s", written.file)
@@ -70,12 +75,17 @@ def write_report(
 
 
 def write_page(
-    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
+    database: Database,
+    source: CollectedSource,
+    published: Sequence[Published],
+    search: SearchSettings,
+    evaluation: EvaluationSettings,
+    publish: PublishSettings,
 ) -> tuple[WrittenReport, ReportData]:
     """Write the report into the folder of benchmarks unless it is there; return it and its data."""
     with database.kept_open():
-        data = gather_report(database, source, published, settings.search, settings.evaluation)
-    file = settings.publish.folder.resolve() / "report.html"
+        data = gather_report(database, source, published, search, evaluation)
+    file = publish.folder.resolve() / "report.html"
     program = program_digest(("tasks.reports",), ("jinja2", "pygments"))
     shown = data.model_dump_json(exclude={"generated_at"})
     mark = f"<!-- {digest('report', program, shown)} -->\n"

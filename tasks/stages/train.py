@@ -20,7 +20,7 @@ from infra.identity import digest
 from infra.locks import locked
 from infra.ray import ensure_ray
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings, RaySettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings, RaySettings
 from infra.settings.training import TrainingSettings
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
@@ -29,6 +29,7 @@ from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
+from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.pages import write_pages
@@ -197,7 +198,7 @@ def _is_trained(inputs: TrainingInput, folder: Path) -> bool:
 
 
 def _is_done(p: Parameters) -> bool:
-    folder = _folder(p.inputs, p.settings.publish)
+    folder = _folder(p.inputs, p.publish)
     return _is_trained(p.inputs, folder) and read_training(folder).tested == p.inputs.tested
 
 
@@ -209,12 +210,17 @@ def _is_done(p: Parameters) -> bool:
         p.database.store_id,
         p.inputs.identity,
         p.inputs.tested,
-        str(_folder(p.inputs, p.settings.publish)),
+        str(_folder(p.inputs, p.publish)),
     ),
     is_valid=_is_done,
     retries=VECTORS_AWAY,
 )
-def train_encoder(database: Database, inputs: TrainingInput, settings: Settings) -> TrainedEncoder:  # noqa: ARG001 - of the key
+def train_encoder(
+    database: Database,  # noqa: ARG001 - of the key
+    inputs: TrainingInput,
+    publish: PublishSettings,
+    ray: RaySettings,
+) -> TrainedEncoder:
     """Train the model, unless its folder has it, and put the test queries beside it.
 
     A run that was killed left checkpoints beside the folder, from which this one goes on.
@@ -226,7 +232,7 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
         TrainingError: The weights are no numbers any more.
         DiskFullError: The disk is full; the last checkpoint is whole.
     """
-    folder = _folder(inputs, settings.publish)
+    folder = _folder(inputs, publish)
     is_trained = _is_trained(inputs, folder)
     if folder.exists() and not is_trained:
         raise SettingsError(
@@ -239,7 +245,7 @@ def train_encoder(database: Database, inputs: TrainingInput, settings: Settings)
             if is_trained:
                 _keep(inputs, folder, folder, read_training(folder).history)
             else:
-                history = _trained(inputs, work, settings.ray)
+                history = _trained(inputs, work, ray)
                 _keep(inputs, work / _MODEL, folder, history)
                 shutil.rmtree(work)
     except BlockingIOError:
@@ -310,12 +316,14 @@ def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) ->
 def sizes_of(data: TrainingData) -> str:
     """Return what is trained on, chosen by and tested on, in words."""
     leak = data.leakage
-    dropped = f"; {leak.dropped:,} training pairs of their queries left out" if leak.dropped else ""
+    pairs, dropped = (counted(n, "training pairs") for n in (len(data.train), leak.dropped))
+    tested, codes = counted(leak.queries, "test queries"), counted(len(data.test.codes), "codes")
+    dropped = f"; {dropped} of their queries left out" if leak.dropped else ""
     return (
-        f"{data.name}: {len(data.train):,} training pairs, {len(data.dev.queries):,} dev and "
-        f"{leak.queries:,} test queries over {len(data.test.codes):,} codes; of the test queries "
-        f"{leak.same_query:,} are training queries too, {leak.same_code:,} have a right code that "
-        f"was trained on, {leak.near_code:,} one that is nearly equal to such{dropped}"
+        f"{data.name}: {pairs}, {len(data.dev.queries):,} dev and {tested} over {codes}; of the "
+        f"test queries {leak.same_query:,} are training queries too, {leak.same_code:,} have a "
+        f"right code that was trained on, {leak.near_code:,} one that is nearly equal to such"
+        f"{dropped}"
     )
 
 

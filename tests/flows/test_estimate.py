@@ -80,7 +80,9 @@ def test_methods_are_estimated_compared_stored_and_shown(
     assert report.comparison is not None
     first = report.estimates[0]
     assert (first.queries, first.training) == (100, 150), "no query's own pair"
-    assert any("their 2 training pairs are left out" in note for note in report.notes)
+    assert any(
+        "left out, so that intervals hold: 2 training pairs" in note for note in report.notes
+    )
     assert first.judged is not None
     assert len(first.judged.rows) == 50
     score, values = first.scores["MRR"], np.array(first.judged.true["MRR"])
@@ -91,7 +93,7 @@ def test_methods_are_estimated_compared_stored_and_shown(
     unmatched = {ASKED.index(found) for found in JUDGED[4:50:5]}
     zeros = {row for row, value in zip(first.judged.rows, values, strict=True) if value == 0}
     assert zeros == unmatched, "a query without a match counts 0"
-    assert any("1 judged queries of judged are not in asked" in note for note in report.notes)
+    assert any("since asked lacks them: 1 judged query of judged" in note for note in report.notes)
     page = (done / "estimate.html").read_text()
     assert all(method in page for method in ENCODERS)
     assert "MRR" in (done / "estimate.md").read_text()
@@ -140,7 +142,7 @@ def test_queries_that_are_training_queries_are_said_with_how_many(world: Path) -
     pairs_file(world / "train.jsonl", [*TRAIN, *known])
     inputs = EstimationInput(world / "train.jsonl", world / "asked.jsonl")
     notes = inputs.notes(judged=False)
-    assert any("2 of the 100 queries are training queries, too" in note for note in notes)
+    assert any("Of 100 queries 2 are training queries, too" in note for note in notes)
 
 
 def test_input_travels_as_paths(world: Path) -> None:
@@ -203,7 +205,7 @@ def test_bad_texts_are_told_and_leave_nothing_half_written(
 
 def test_judged_queries_of_which_none_is_asked_are_told(world: Path) -> None:
     benchmark = open_benchmark(open_store(world), world / "judged")
-    with pytest.raises(EstimationError, match=r"none of the 51 judged .*random sample"):
+    with pytest.raises(EstimationError, match=r"none of 51 judged .*random sample"):
         JudgedQueries(benchmark, read_query_texts(world / "train.jsonl"))
 
 

@@ -10,7 +10,7 @@ from infra.errors import EstimationError
 from infra.records import caseless
 from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
-from tasks.reports.text import visible
+from tasks.reports.text import counted, visible
 
 _LONGEST = 1_000
 
@@ -81,8 +81,8 @@ class EstimationInput:
             judged: Whether some of the queries are judged.
         """
         pool = (
-            f"KAPE's estimates are of a search among {len(self.queries):,} codes, as many as there "
-            "are queries: among more codes scores are lower."
+            f"KAPE's estimates are of a search among {counted(len(self.queries), 'codes')}, as "
+            "many as there are queries: among more codes scores are lower."
         )
         notes = [pool]
         if self.overlap:
@@ -97,12 +97,12 @@ class EstimationInput:
         return notes
 
     def _overlap_note(self, *, judged: bool) -> str:
-        queries = f"{self.overlap:,} of the {len(self.queries):,} queries are training queries, too"
+        queries = (
+            f"Of {counted(len(self.queries), 'queries')} {self.overlap:,} are training queries, too"
+        )
         if judged:
-            pairs = len(self.training) - len(self.unseen)
-            return (
-                f"{queries}: their {pairs:,} training pairs are left out, so that intervals hold."
-            )
+            pairs = counted(len(self.training) - len(self.unseen), "training pairs")
+            return f"{queries}; left out, so that intervals hold: {pairs}."
         return (
             f"{queries}: scores on them say little about new queries, and estimates are too high."
         )
@@ -124,8 +124,8 @@ def open_input(train: Path, queries: Path, *, judged: bool) -> EstimationInput:
     opened = EstimationInput(train.resolve(), queries.resolve())
     logger = get_run_logger()
     sizes = (
-        f"{len(opened.queries):,} queries of {opened.queries.name}, {len(opened.training):,} "
-        f"training pairs of {opened.training.name}"
+        f"{counted(len(opened.queries), 'queries')} of {opened.queries.name}, "
+        f"{counted(len(opened.training), 'training pairs')} of {opened.training.name}"
     )
     for note in (sizes, *opened.notes(judged=judged)):
         logger.info("%s", visible(note, _LONGEST))

@@ -11,6 +11,7 @@ from tasks.benchmarks.query_files import QueryTexts
 from tasks.benchmarks.trec import read_run
 from tasks.estimation.unlabelled import Judged
 from tasks.metrics import evaluate
+from tasks.reports.text import counted
 from tasks.stages.scoring import OpenBenchmark, Run
 
 
@@ -43,8 +44,8 @@ class JudgedQueries:
         self.others = sum(row is None for row in rows.values())
         if not self.rows:
             raise EstimationError(
-                f"none of the {len(judged):,} judged queries of {benchmark.name} is among the "
-                f"{self._total:,} of {self._file}: judge a random sample of these"
+                f"none of {counted(len(judged), 'judged queries')} of {benchmark.name} is among "
+                f"the {self._total:,} of {self._file}: judge a random sample of these"
             )
 
     @property
@@ -52,15 +53,16 @@ class JudgedQueries:
         """What a reader must know of them, each a sentence."""
         content = self._benchmark.content
         judged = (
-            f"{len(self.rows):,} of the {self._total:,} queries are judged, in {content.name}; "
-            "intervals hold if they are a random sample. Judged queries are scored among its "
-            f"{len(content.codes):,} codes, and one without a match scores 0."
+            f"Of {counted(self._total, 'queries')} {len(self.rows):,} are judged, in "
+            f"{content.name}; intervals hold if they are a random sample. Judged queries are "
+            f"scored among its {counted(len(content.codes), 'codes')}, and one without a match "
+            "scores 0."
         )
         notes = [judged]
         if self.others:
             notes.append(
-                f"{self.others:,} judged queries of {content.name} are not in {self._file} and "
-                "are left out."
+                f"Left out, since {self._file} lacks them: "
+                f"{counted(self.others, 'judged queries')} of {content.name}."
             )
         return notes
 

@@ -85,9 +85,9 @@ def test_the_table_has_a_row_for_each_reason_and_one_for_all() -> None:
 def test_the_notes_say_what_changed_and_what_waits() -> None:
     notes = "\n".join(plan_notes(PLAN))
     assert "stale, by what has changed since: prompt of arbiter 300, model 70" in notes
-    assert "3 failed pairs are not due yet" in notes
+    assert "not due yet: 3 failed pairs" in notes
     assert f'"{RETRY_ALL.title}"' in notes
-    assert "2 pairs are skipped" in notes
+    assert "skipped: 2 pairs" in notes
     assert "$2.00 are spent" in notes
     assert notes.endswith("measured here")
 

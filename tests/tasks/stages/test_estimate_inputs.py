@@ -27,7 +27,10 @@ def inputs(folder: Path, *training: tuple[str, str]) -> EstimationInput:
 def test_pairs_of_the_queries_are_left_out_where_some_are_judged(tmp_path: Path) -> None:
     found = inputs(tmp_path, ("Add  a B", "a + b"), *NEW, ("add a b", "sum(a, b)"))
     assert list(zip(found.unseen.queries, found.unseen.codes, strict=True)) == NEW
-    assert any("their 2 training pairs are left out" in note for note in found.notes(judged=True))
+    assert any(
+        "left out, so that intervals hold: 2 training pairs" in note
+        for note in found.notes(judged=True)
+    )
     assert any("estimates are too high" in note for note in found.notes(judged=False))
 
 

@@ -82,7 +82,9 @@ def settings_in(folder: Path) -> Settings:
 
 def run(folder: Path, inputs: TrainingInput) -> TrainedEncoder:
     settings = settings_in(folder)
-    trained: TrainedEncoder = train_encoder.fn(open_database(settings.store), inputs, settings)
+    trained: TrainedEncoder = train_encoder.fn(
+        open_database(settings.store), inputs, settings.publish, settings.ray
+    )
     return trained
 
 
@@ -173,7 +175,7 @@ def test_the_same_training_gives_the_same_folder_and_is_not_done_twice(
     assert len(trained_models) == 2
     assert content_digest(other.folder) == first == content_digest(trained.folder)
     database = open_database(settings_in(tmp_path).store)
-    inputs: dict[str, Any] = {"database": database, "settings": settings_in(tmp_path)}
+    inputs: dict[str, Any] = {"database": database, "publish": settings_in(tmp_path).publish}
     assert is_done(train_encoder, inputs=small(tmp_path), **inputs)
     assert not is_done(train_encoder, inputs=small(tmp_path, seed=3), **inputs)
 
