@@ -7,7 +7,7 @@ from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
 from tasks.reports.document import Document, Listing, Paragraph, Span, Table
-from tasks.reports.text import NONE, UNKNOWN, cost, counted, duration, words
+from tasks.reports.text import UNKNOWN, cost, counted, duration, words
 
 
 class Amount(Record):
@@ -27,11 +27,6 @@ class Amount(Record):
         low, high = (None if end is None else max(least, end) for end in (self.low, self.high))
         return Amount(expected=max(least, self.expected), low=low, high=high)
 
-    def __add__(self, other: "Amount") -> "Amount":
-        low = None if self.low is None or other.low is None else self.low + other.low
-        high = None if self.high is None or other.high is None else self.high + other.high
-        return Amount(expected=self.expected + other.expected, low=low, high=high)
-
 
 class Expected(Record):
     """What pairs are expected to take; dollars None are unknown, which is not 0."""
@@ -39,13 +34,6 @@ class Expected(Record):
     tokens: Amount
     usd: Amount | None
     minutes: Amount
-
-    def __add__(self, other: "Expected") -> "Expected":
-        return Expected(
-            tokens=self.tokens + other.tokens,
-            usd=None if self.usd is None or other.usd is None else self.usd + other.usd,
-            minutes=self.minutes + other.minutes,
-        )
 
 
 class Cause(Record):
@@ -64,7 +52,6 @@ class ReasonPlan(Record):
         taken: Those that the run judges.
         not_due: Failed pairs that are not due for another try yet; they are not pending.
         causes: Of stale pairs, which parts of the recipe changed since; a pair can have several.
-        expected: What the taken ones are expected to take; None if none is taken.
     """
 
     reason: Reason
@@ -72,7 +59,6 @@ class ReasonPlan(Record):
     taken: int
     not_due: int = 0
     causes: tuple[Cause, ...] = ()
-    expected: Expected | None = None
 
 
 class RunPlan(Record):
@@ -141,24 +127,20 @@ def plan_sentence(plan: RunPlan) -> str:
 
 def plan_table(plan: RunPlan) -> Table:
     """Return a row for each reason, and the sum."""
-    total = (f"{plan.pending:,}", f"{plan.taken:,}")
     named = f"in all, with {plan.canaries} canaries" if plan.canaries else "in all"
-    rows = [*map(_row, plan.reasons), (named, *total, *_amounts(plan.expected))]
-    return Table(("reason", "pairs", "taken", "tokens", "cost", "time"), rows)
+    counts = [(words(item.reason), item.pending, item.taken) for item in plan.reasons]
+    rows = [
+        (name, f"{pending:,}", f"{taken:,}")
+        for name, pending, taken in (*counts, (named, plan.pending, plan.taken))
+    ]
+    return Table(("reason", "pairs", "taken"), rows)
 
 
-def _row(item: ReasonPlan) -> tuple[str, ...]:
-    figures = _amounts(item.expected) if item.expected else (NONE,) * 3
-    return (words(item.reason), f"{item.pending:,}", f"{item.taken:,}", *figures)
-
-
-def _amounts(expected: Expected) -> tuple[str, str, str]:
+def _expected(expected: Expected) -> str:
     """Return tokens, money and time, each with its interval where that is known."""
-    return (
-        _about(expected.tokens, "{:,.0f}".format),
-        _about(expected.usd, cost),
-        _about(expected.minutes, lambda number: duration(60 * number)),
-    )
+    tokens = _about(expected.tokens, "{:,.0f}".format)
+    time = _about(expected.minutes, lambda number: duration(60 * number))
+    return f"tokens {tokens}, cost {_about(expected.usd, cost)}, time {time}"
 
 
 def _about(value: Amount | None, text: Callable[[float], str]) -> str:
@@ -194,7 +176,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
-    return [*found, f"tokens, cost and time: {plan.basis}"]
+    return [*found, f"expected: {_expected(plan.expected)}; {plan.basis}"]
 
 
 def plan_document(plan: RunPlan) -> Document:
@@ -219,15 +201,13 @@ def plan_document(plan: RunPlan) -> Document:
 
 def question_document(plan: RunPlan) -> Document:
     """Return the plan in short, to be approved: it stands in a narrow dialog, above a form."""
-    *_, dollars, time = _amounts(plan.expected)
-    total = f"{plan.model} judges {counted(plan.taken, 'pairs')}: cost {dollars}, time {time}."
-    taken = [_row(item) for item in plan.reasons if item.taken]
-    rows = [(row[0], row[2], row[4], row[5]) for row in taken]
+    total = f"{plan.model} judges {counted(plan.taken, 'pairs')}: {_expected(plan.expected)}."
+    rows = [(words(item.reason), f"{item.taken:,}") for item in plan.reasons if item.taken]
     return Document(
         title="",
         lead=[
             Paragraph(Span(total)),
-            Table(("reason", "pairs", "cost", "time"), rows),
+            Table(("reason", "pairs"), rows),
             Paragraph(plan_sentence(plan)),
             Listing(plan_notes(plan)),
         ],

@@ -1,19 +1,17 @@
 """The plan of a whole annotation run: pairs by reason, and what they are expected to take."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, recipes, runs
 from infra.store.recipes import Body
-from tasks.reports.plan import Cause, Expected, ReasonPlan, RunPlan
+from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
-from tasks.stages.annotate.cost import PairCost, cost_of_pair, expected_of
+from tasks.stages.annotate.cost import cost_of_pair, expected_of
 from tasks.stages.annotate.pending import CountedRun, RoundPending, counted
 from tasks.stages.annotate.plan import canaries_for
 from tasks.stages.annotate.run import AnnotationRun
@@ -42,9 +40,9 @@ def plan_of(database: Database, counted: CountedRun) -> RunPlan:
         rounds.append(_Round(pending, taken, len(canaries), of_round.body))
     take = settings.reannotation.take
     in_order = [*take, *(reason for reason in REASONS if reason not in take)]
-    reasons = [_reason(reason, rounds, cost, settings) for reason in in_order]
+    reasons = [_reason(reason, rounds) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
-    judged = [sum(item.taken.values()) + item.canaries for item in rounds]
+    judged = sum(sum(item.taken.values()) + item.canaries for item in rounds)
     return RunPlan(
         collection=run.search.collection,
         recipe_id=run.recipe.recipe_id,
@@ -56,7 +54,7 @@ def plan_of(database: Database, counted: CountedRun) -> RunPlan:
         without_code=rounds[0].pending.counts.without_code,
         canaries=sum(item.canaries for item in rounds),
         reasons=tuple(item for item in reasons if item.pending or item.not_due),
-        expected=_expected(judged, cost, settings),
+        expected=expected_of(judged, cost, settings),
         basis=cost.basis,
         budget_usd=settings.reannotation.budget_usd,
     )
@@ -86,8 +84,7 @@ def plan_of_size(
         allowed.append(0)
     taken = min(number for number in allowed if number is not None)
     cost = cost_of_pair(database, settings)
-    expected = expected_of(taken, cost, settings)
-    new = ReasonPlan(reason="new_queries", pending=candidates, taken=taken, expected=expected)
+    new = ReasonPlan(reason="new_queries", pending=candidates, taken=taken)
     return RunPlan(
         collection=collection,
         recipe_id=RecipeId(""),
@@ -98,7 +95,7 @@ def plan_of_size(
         fresh=0,
         has_changed=has_changed,
         reasons=(new,),
-        expected=expected,
+        expected=expected_of(taken, cost, settings),
         basis=cost.basis,
         budget_usd=settings.reannotation.budget_usd,
     )
@@ -114,22 +111,13 @@ class _Round:
     body: Body
 
 
-def _reason(reason: Reason, rounds: list[_Round], cost: PairCost, settings: Settings) -> ReasonPlan:
-    by_round = tuple(item.taken.get(reason, 0) for item in rounds)
-    pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
-    taken = sum(by_round)
+def _reason(reason: Reason, rounds: list[_Round]) -> ReasonPlan:
     return ReasonPlan(
         reason=reason,
-        pending=pending,
-        taken=taken,
+        pending=sum(item.pending.pending.get(reason, 0) for item in rounds),
+        taken=sum(item.taken.get(reason, 0) for item in rounds),
         not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
-        expected=_expected(by_round, cost, settings) if taken else None,
     )
-
-
-def _expected(by_round: Sequence[int], cost: PairCost, settings: Settings) -> Expected:
-    """Return what so many pairs of each round take; rounds follow one another."""
-    return reduce(add, [expected_of(pairs, cost, settings) for pairs in by_round])
 
 
 def _with_causes(database: Database, item: ReasonPlan, rounds: list[_Round]) -> ReasonPlan:
