@@ -122,4 +122,4 @@ def test_one_query_leaves_out_halves() -> None:
     alone = figures.model_copy(update={"parts": figures.parts[:1]})
     report = build_kape_report([studied.model_copy(update={"figures": alone})], "now")
     assert not tables.half_table(report).rows
-    assert html_page(kape_document(report)).count("there are too few test queries") == 4
+    assert "there are too few test queries" in html_page(kape_document(report))
