@@ -9,6 +9,17 @@ from infra.ids import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database
 
+# SQL of each collection with the candidates of its searches. A search names only the first of the
+# collections over the same codes; to the others belong those of their queries and codes.
+CANDIDATES_OF_COLLECTIONS = """(
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN (SELECT collection, search_id FROM searches) USING (search_id)
+    UNION
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN collection_queries USING (query_id)
+    SEMI JOIN collection_codes USING (collection, code_id)
+)"""
+
 
 def record_search(
     database: Database,
@@ -113,6 +124,23 @@ def pools_of(database: Database, collection: str) -> list[SearchId]:
         "ORDER BY created_at, search_id",
         [collection],
     )
+
+
+def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
+    """Return collection → the ids of all searches over it, oldest first.
+
+    Among them are those that name another collection and found candidates of this one.
+    """
+    rows = database.rows(
+        "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
+        f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
+        "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
+        "ORDER BY created_at, search_id"
+    )
+    found: dict[str, list[SearchId]] = {}
+    for collection, search_id in rows:
+        found.setdefault(collection, []).append(search_id)
+    return found
 
 
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:

@@ -56,9 +56,9 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     assert (single["usd"], single["agreement"]["recall"]) == (None, 1.0)
     shown = [" ".join(line.split()) for line in outcome.output.splitlines()]
     assert "openai/scripted against the known labels" in shown
-    assert "always 1 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000 -" in shown
-    assert "people 2 of 2 1.000 0.342 to 1.000 1.000 1.000 1.000 1.000 -" in shown
-    assert "single 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000 0.000" in shown
+    assert "always 1 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000 - -" in shown
+    assert "people 2 of 2 1.000 0.342 to 1.000 1.000 1.000 1.000 1.000 - -" in shown
+    assert "single 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000 0.000 -" in shown
     assert any(line.startswith("single - - - ") and " unknown " in line for line in shown)
 
 
