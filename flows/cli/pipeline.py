@@ -195,7 +195,8 @@ def generate(options: Generate) -> None:
 
 def _answers_plan(settings: Settings) -> GenerationPlan:
     ready = check_ready(settings)
-    return plan_generation(ready.database, collected_source(ready), ready.settings)
+    model = settings.llm.model
+    return plan_generation(ready.database, collected_source(ready), model, settings.generation)
 
 
 def _state(plan: GenerationPlan) -> str:

@@ -23,7 +23,7 @@ from prefect.logging import get_run_logger
 from pydantic import Field
 
 from infra.errors import SettingsError
-from infra.settings import Settings
+from infra.settings import ReannotationSettings, Settings
 from infra.store import open_database
 from infra.store.runs import load_plan
 from tasks.reports.plan import RunPlan, question_document
@@ -84,7 +84,8 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
         raise DeclinedError(f"the plan was declined: {answer.reason}".rstrip(": "))
     get_run_logger().info("the plan was approved: %s", answer.reason or "without a reason")
     body = load_plan(open_database(settings.store), key.removeprefix(_KEY))
-    return bounded(RunPlan.model_validate(body), settings)
+    policy = bounded(RunPlan.model_validate(body), settings.reannotation)
+    return settings.model_copy(update={"reannotation": policy})
 
 
 def _refuse_twins(run: FlowRun) -> None:
@@ -109,17 +110,16 @@ def _refuse_twins(run: FlowRun) -> None:
             raise DeclinedError(f"Skipped: another run ({twin.id}) has this plan approved")
 
 
-def bounded(plan: RunPlan, settings: Settings) -> Settings:
-    """Return settings that judge no more pairs than a plan and spend no more than it expects."""
+def bounded(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSettings:
+    """Return a policy by which no more is judged than a plan has, or spent than it expects."""
     usd = plan.expected.usd
     most = {
         "pairs": plan.taken,
         "budget_usd": None if usd is None else usd.expected if usd.high is None else usd.high,
     }
-    policy = settings.reannotation
     least = {
         name: min(value for value in (own, bound) if value is not None)
         for name, bound in most.items()
         if (own := getattr(policy, name)) is not None or bound is not None
     }
-    return settings.model_copy(update={"reannotation": policy.model_copy(update=least)})
+    return policy.model_copy(update=least)

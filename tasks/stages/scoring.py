@@ -148,11 +148,10 @@ def _tag(method: str, key: str) -> str:
 
 
 def _stored_evaluation(
-    database: Database, published: Published, method: str, settings: Settings
+    database: Database, published: Published, method: str, depth: int, file: Path
 ) -> Evaluation | None:
     """Return a method's stored evaluation if its run exists, else None."""
-    key = method_key(method, settings.evaluation.depth)
-    tag = run_tag(run_file(_run_folder(database, published, settings.publish), method))
+    key, tag = method_key(method, depth), run_tag(file)
     found_nothing = tag == "" and not _has_scored(database, published, key)  # else lines were lost
     if tag != _tag(method, key) and not found_nothing:
         return None
@@ -178,8 +177,9 @@ def _missing_metrics(
 
 def _is_scored(p: Parameters) -> bool:
     with p.database.kept_open():
-        evaluation = _stored_evaluation(p.database, p.benchmark.published, p.method, p.settings)
-        wanted = p.settings.evaluation
+        published, wanted = p.benchmark.published, p.settings.evaluation
+        file = run_file(_run_folder(p.database, published, p.settings.publish), p.method)
+        evaluation = _stored_evaluation(p.database, published, p.method, wanted.depth, file)
         return evaluation is not None and not _missing_metrics(p.database, evaluation, wanted)
 
 
@@ -209,7 +209,7 @@ def score_method(
     """
     published, rankings = benchmark.published, None
     file = run_file(_run_folder(database, published, settings.publish), method)
-    evaluation = _stored_evaluation(database, published, method, settings)
+    evaluation = _stored_evaluation(database, published, method, settings.evaluation.depth, file)
     if evaluation:
         missing = _missing_metrics(database, evaluation, settings.evaluation)
     else:

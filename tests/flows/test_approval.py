@@ -66,7 +66,7 @@ def test_a_command_that_asks_for_approval_says_what_to_do_instead(settings: Sett
 
 def test_an_approved_plan_bounds_what_is_set_and_widens_nothing() -> None:
     def bounds(plan: RunPlan, **own: Any) -> tuple[int | None, float | None]:
-        policy = bounded(plan, Settings(reannotation=ReannotationSettings(**own))).reannotation
+        policy = bounded(plan, ReannotationSettings(**own))
         return policy.pairs, policy.budget_usd
 
     assert bounds(PLAN) == (240, 3.0)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from infra.ids import PairKey, QueryId
 from infra.records import Record
-from infra.settings import Settings
+from infra.settings import GenerationSettings
 from infra.store import Database, candidates, generated
 from infra.store.evidence import decide_labels
 from infra.store.generated import GeneratedCode
@@ -39,14 +39,13 @@ class GenerationPlan(Record):
 
 
 def plan_generation(
-    database: Database, source: CollectedSource, settings: Settings
+    database: Database, source: CollectedSource, model: str, settings: GenerationSettings
 ) -> GenerationPlan:
     """Count the queries without a match by what became of them."""
     collection = source.main.name
     queries = queries_without_match(database, source)
     answers = answers_by_query(database, collection)
-    model, tries = settings.llm.model, settings.generation.max_tries
-    states = [state_of(answers.get(query, ()), model, tries) for query in queries]
+    states = [state_of(answers.get(query, ()), model, settings.max_tries) for query in queries]
     to_write = states.count("open")
     return GenerationPlan(
         collection=collection,
@@ -54,7 +53,7 @@ def plan_generation(
         confirmed=states.count("confirmed"),
         waiting=states.count("waiting"),
         given_up=states.count("given up"),
-        to_write=min(to_write, settings.generation.limit or to_write),
+        to_write=min(to_write, settings.limit or to_write),
     )
 
 

@@ -75,6 +75,7 @@ def test_a_query_is_counted_by_its_last_answers_and_what_people_say(
     generated.add_answers(database, [(item, ()) for item in answers])
     for votes in sayings:
         generated.add_answers(database, [], votes)
-    plan = plan_generation(database, source, settings_of(tmp_path))
+    settings = settings_of(tmp_path)
+    plan = plan_generation(database, source, settings.llm.model, settings.generation)
     expected = {"without_match": 2, "to_write": 1, state: 1 + (state == "to_write")}
     assert plan == GenerationPlan(collection="c", **expected)
