@@ -26,8 +26,8 @@ class Prompt(Record):
 
 # What comes of runs, where an object's address is another one each time.
 _OF_RUNS = {
-    "report", "error", "commands so far", "calls", "tried in vain", "faults",
-    "why it proves nothing", "why",
+    "report", "error", "commands so far", "calls", "tried in vain",
+    "why it proves nothing", "why", "why a program is no evidence", "how a program ended",
 }  # fmt: skip
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
 _SHARED = (
@@ -51,11 +51,12 @@ def system_text(role: str) -> str:
 def fence(name: str, content: str) -> str:
     """Return content between two marks that it does not contain, so that it cannot end its fence.
 
-    The marks look random but follow from the content: a text has the same fence on every run. Of
+    The marks look random but follow from the content: a text has the same fence on every run. They
+    are longer than four digits where a content holds so many that none was found among 64. Of
     what comes of a run, addresses of objects are left out, so that the next one asks the same.
     """
     content = _ADDRESS.sub("0x…", content) if name in _OF_RUNS else content
-    marks = (digest("fence", content, str(number))[:4] for number in count())
+    marks = (digest("fence", content, str(number))[: 4 + number // 64] for number in count())
     mark = next(mark for mark in marks if mark not in content)
     return f"<<<{name} {mark}\n{content}\n{mark}>>>"
 

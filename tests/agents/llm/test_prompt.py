@@ -27,6 +27,13 @@ def test_a_content_that_holds_its_own_mark_gets_another() -> None:
         assert mark not in content
 
 
+def test_a_content_that_holds_every_short_mark_gets_a_longer_one() -> None:
+    content = "".join(f"{number:04x}" for number in range(16**4))
+    mark = fence("code", content).split("\n")[-1].removesuffix(">>>")
+    assert len(mark) > 4
+    assert mark not in content
+
+
 def test_the_same_content_is_fenced_alike() -> None:
     assert fence("code", "x = 1") == fence("code", "x = 1")
     assert fence("code", "x = 1").split()[1] != fence("code", "x = 2").split()[1]
