@@ -1,35 +1,10 @@
 """Test programs, their runs, and whether a run is evidence about the code under test."""
 
 from enum import StrEnum
-from typing import Literal
 
 from infra.languages.python.imports import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 from sandbox.packages.resolve import distribution_for
-
-FixAction = Literal["install", "add_import", "add_import_to_code", "replace_program"]
-
-_LONGEST_PROBLEM = 300  # characters of a failed fix in a prompt
-
-
-class FailedFix(Record):
-    """A repair that did not work.
-
-    Attributes:
-        action: The kind of repair.
-        content: The distribution or the import lines; "" for a whole program.
-        problem: Why it was not done.
-    """
-
-    action: FixAction
-    content: str = ""
-    problem: str
-
-    @property
-    def description(self) -> str:
-        """The repair and its problem on one line, for the fixer's prompt."""
-        repair = f"{self.action} {self.content}" if self.content else self.action
-        return f"{repair}: {self.problem}"[:_LONGEST_PROBLEM]
 
 
 class Draft(Record):
@@ -40,8 +15,7 @@ class Draft(Record):
         program: The Python source; "" where its writer says that no call of the code can show what
             the query asks.
         requirements: Distributions that were installed for it.
-        failed_fixes: Repairs that did not work.
-        repairs: The log of all repairs, tried or done.
+        repairs: The log of all repairs, done or in vain.
         beside: Imports and definitions of names that the code under test lacks; checked, see
             `agents.gates.beside`.
     """
@@ -49,7 +23,6 @@ class Draft(Record):
     reading: str
     program: str
     requirements: tuple[str, ...] = ()
-    failed_fixes: tuple[FailedFix, ...] = ()
     repairs: tuple[RepairStep, ...] = ()
     beside: str = ""
 
@@ -65,11 +38,6 @@ class Draft(Record):
         beside = joined(earlier.beside, self.beside)
         kept = {"requirements": earlier.requirements, "beside": beside}
         return self.model_copy(update=kept)
-
-    def without_success(self, fix: FailedFix) -> "Draft":
-        """Return the draft with one more failed fix."""
-        failed = self.model_copy(update={"failed_fixes": (*self.failed_fixes, fix)})
-        return failed.with_repair(fix.description, fix.problem, ok=False)
 
     def with_repair(self, command: str, output: str = "", *, ok: bool = True) -> "Draft":
         """Return the draft with one more entry in the log of repairs."""
@@ -196,5 +164,5 @@ def missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
     if not module or module == "target":
         return None
     requirement = distribution_for(module)
-    tried = {fix.content for fix in draft.failed_fixes if fix.action == "install"}
-    return None if requirement in tried.union(draft.requirements) else requirement
+    is_tried = any(step.command == f"install {requirement}" for step in draft.repairs)
+    return None if is_tried or requirement in draft.requirements else requirement

@@ -11,6 +11,8 @@ from infra.languages.python.scaffolding import lacking_names, scaffolded
 class Agent(Generic[ReplyType]):
     """A role that a language model takes.
 
+    Whatever asks raises `LanguageModelError` where the model fails.
+
     Attributes:
         role: Its name, under which its calls are kept.
         text: The name of the file with its system text, where that is not the role.
@@ -30,7 +32,7 @@ class Agent(Generic[ReplyType]):
         return cls.text or cls.role
 
     async def _ask(self, user: str) -> ReplyType:
-        """Return the reply to a user message; ``LanguageModelError`` when the model fails."""
+        """Return the reply to a user message."""
         prompt = Prompt(system=system_text(self.text_name()), user=user)
         return await self._model.ask(self.role, prompt, self.reply_type)
 

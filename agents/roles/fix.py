@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Literal
 
-from agents.evidence import Draft, FailedFix, FixAction, missing_requirement
+from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import beside_fault
 from agents.gates.gates import Gate
 from agents.gates.outcomes import catches_of
@@ -23,6 +23,7 @@ _MOST_COMMANDS = 10  # in one round
 _LONGEST_OUTPUT = 4_000  # that a step holds, from its end
 _LONGEST_COMMAND = 2_000
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
+_LONGEST_TRIED = 300  # characters on a repair in vain
 _LONGEST_TRACEBACK = 1_500  # characters of a traceback or of stderr, from its end
 
 
@@ -45,11 +46,7 @@ class CommandFixer(Agent[Commands]):
     reply_type = Commands
 
     async def propose(self, draft: Draft, result: ExecutionResult) -> tuple[str, ...]:
-        """Return the commands of one round; none where the model finds the error irreparable.
-
-        Raises:
-            LanguageModelError: The model failed.
-        """
+        """Return the commands of one round; none where the model finds the error irreparable."""
         limit = self._model.code_limit
         parts = [
             fence("program", shorten(draft.program, limit)),
@@ -166,10 +163,8 @@ class Fixer(Agent[Repair]):
         """Return the draft after one round of repair, None when nothing is left to try.
 
         Raises:
-            LanguageModelError: The model failed.
             SandboxError: The box failed; a requirement that cannot be installed is no such error.
         """
-        draft = _with_last_fix(draft, result)
         requirement = missing_requirement(draft, result)
         if requirement:
             installed = await _install(requirement, draft, box)
@@ -192,20 +187,13 @@ class Fixer(Agent[Repair]):
             *beside_section(draft.beside),
             fence("report", report),
         ]
-        if draft.failed_fixes:
-            tried = "\n".join(fix.description for fix in draft.failed_fixes)
-            parts.append(fence("tried in vain", tried))
+        if draft.repairs:
+            done = f"done, but it ended by {result.error_type or result.outcome}: {result.message}"
+            lines = (
+                f"{step.command}: {done if step.ok else step.output}" for step in draft.repairs
+            )
+            parts.append(fence("tried in vain", "\n".join(line[:_LONGEST_TRIED] for line in lines)))
         return "\n".join(parts)
-
-
-def _with_last_fix(draft: Draft, result: ExecutionResult) -> Draft:
-    """Return the draft with its last repair among those in vain, if it was done all the same."""
-    if not draft.repairs or not draft.repairs[-1].ok:
-        return draft
-    action, _, content = draft.repairs[-1].command.partition(" ")
-    problem = f"done, but it ended by {result.error_type or result.outcome}: {result.message}"
-    fix = FailedFix.model_validate({"action": action, "content": content, "problem": problem})
-    return draft.model_copy(update={"failed_fixes": (*draft.failed_fixes, fix)})
 
 
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
@@ -222,10 +210,11 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
 
 async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
     if not _REQUIREMENT.fullmatch(requirement):
-        return failed(draft, "install", repr(requirement), "not the name of a distribution")
+        problem = "not the name of a distribution"
+        return draft.with_repair(f"install {requirement!r}", problem, ok=False)
     outcome = await box.install([requirement])
     if not outcome.ok:
-        return failed(draft, "install", requirement, outcome.message)
+        return draft.with_repair(f"install {requirement}", outcome.message, ok=False)
     update = {"requirements": (*draft.requirements, requirement)}
     return draft.model_copy(update=update).with_repair(f"install {requirement}")
 
@@ -235,10 +224,10 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
         import_statements(lines)
         program = with_imports(draft.program, lines)
     except (SyntaxError, ValueError) as error:
-        return failed(draft, "add_import", repr(lines), str(error))
+        return draft.with_repair(f"add_import {lines!r}", str(error), ok=False)
     fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
     if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
-        return failed(draft, "add_import", repr(lines), fault)
+        return draft.with_repair(f"add_import {lines!r}", fault, ok=False)
     added = draft.model_copy(update={"program": program})
     return added.with_repair(f"add_import {lines.strip()}")
 
@@ -246,7 +235,7 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
 def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
     """Return the draft whose code has more beside it, of names that it lacks and no others."""
     if fault := beside_fault(lines, code) or ("" if lines else "nothing is given"):
-        return failed(draft, "add_import_to_code", repr(lines), fault)
+        return draft.with_repair(f"add_import_to_code {lines!r}", fault, ok=False)
     added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
     return added.with_repair(f"add_import_to_code {lines}")
 
@@ -254,18 +243,16 @@ def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
     """Return the draft with a repaired program that keeps its assertions and leaves the code alone.
 
-    One that does not is a failed fix.
+    One that does not is a repair in vain.
     """
-    faults = faults_of(program, code)
-    for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
-        if gate in faults:
-            return failed(draft, "replace_program", "", faults[gate])
-    more = catches_of(program, code)
-    if len(more) > len(catches_of(draft.program, code)):
+    faults, more = faults_of(program, code), catches_of(program, code)
+    problem = faults.get(Gate.READABLE) or faults.get(Gate.LEAVES_TARGET_ALONE, "")
+    if not problem and len(more) > len(catches_of(draft.program, code)):
         problem = f"{more[-1]}, which would hide what the code does"
-        return failed(draft, "replace_program", "", problem)
-    if _assertions_of(draft.program) not in (None, _assertions_of(program)):
-        return failed(draft, "replace_program", "", "it changes what the assertions demand")
+    if not problem and _assertions_of(draft.program) not in (None, _assertions_of(program)):
+        problem = "it changes what the assertions demand"
+    if problem:
+        return draft.with_repair("replace_program", problem, ok=False)
     return draft.model_copy(update={"program": program}).with_repair("replace_program")
 
 
@@ -275,8 +262,3 @@ def _assertions_of(program: str) -> Counter[str] | None:
         return assertions_of(program)
     except SyntaxError:
         return None
-
-
-def failed(draft: Draft, action: FixAction, content: str, problem: str) -> Draft:
-    """Return the draft with a repair that was not done, see `FailedFix`."""
-    return draft.without_success(FailedFix(action=action, content=content, problem=problem))

@@ -25,7 +25,7 @@ class Screener(Agent[Screening]):
     reply_type = Screening
 
     async def screen(self, pair: Pair) -> Screening:
-        """Return whether the pair is clear; ``LanguageModelError`` when the model fails."""
+        """Return whether the pair is clear."""
         return await self._ask(pair_section(pair, self._model.code_limit))
 
 
@@ -56,7 +56,7 @@ class ExactJudge(Agent[StepwiseJudgement]):
     reply_type = StepwiseJudgement
 
     async def read(self, pair: Pair) -> StepwiseJudgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails."""
+        """Return the judgement."""
         return await self._ask(pair_section(pair, self._model.code_limit))
 
 
@@ -80,11 +80,7 @@ class Simulator(Agent[Prediction]):
     reply_type = Prediction
 
     async def run(self, pair: Pair, draft: Draft) -> ExecutionResult:
-        """Return the predicted result, in which nothing is counted.
-
-        Raises:
-            LanguageModelError: The model failed.
-        """
+        """Return the predicted result, in which nothing is counted."""
         limit = self._model.code_limit
         program = fence("program", shorten(draft.program, limit))
         parts = (pair_section(pair, limit), *beside_section(draft.beside), program)

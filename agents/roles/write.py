@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
-from agents.evidence import Draft, FailedFix
+from agents.evidence import Draft
 from agents.gates.beside import beside_fault, usable
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
@@ -31,8 +31,7 @@ class Composition(Reply):
         draft = Draft(reading=self.reading, program=program)
         draft = draft.model_copy(update={"beside": usable(self.beside, pair.code.text)})
         if fault := beside_fault(self.beside, pair.code.text):
-            fix = FailedFix(action="add_import_to_code", content=repr(self.beside), problem=fault)
-            return draft.without_success(fix)
+            return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
 
 
@@ -45,7 +44,7 @@ class Writer(Agent[Composition]):
     scaffolding: ClassVar[bool] = False
 
     async def write(self, pair: Pair, beside: str = "", problem: str = "") -> Draft:
-        """Return a first program; ``LanguageModelError`` when the model fails.
+        """Return a first program.
 
         Args:
             pair: The pair under test.
@@ -112,7 +111,7 @@ class BlindWriter(Agent[Composition]):
         self._language = language
 
     async def write(self, pair: Pair) -> Draft:
-        """Return a program; ``LanguageModelError`` when the model fails."""
+        """Return a program."""
         return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
 
     def _parts(self, pair: Pair) -> Iterator[str]:
@@ -153,9 +152,6 @@ class CodeWriter(Agent[WrittenCode]):
             query: The query.
             refused: Answers that were written before, oldest first.
             snippets: Say that it need be no function.
-
-        Raises:
-            LanguageModelError: The model failed.
         """
         limit = self._model.code_limit
         parts = [fence("query", query.text)]

@@ -108,7 +108,7 @@ def test_anything_else_is_refused_and_told_with_the_draft() -> None:
         pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
         draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
         assert (draft.beside, draft.repairs[-1].ok) == ("", False), (text, fault)
-        assert draft.failed_fixes[-1].problem.startswith(fault)
+        assert draft.repairs[-1].output.startswith(fault)
 
 
 def test_a_definition_too_many_is_left_out_and_told() -> None:
@@ -116,7 +116,7 @@ def test_a_definition_too_many_is_left_out_and_told() -> None:
     pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
     draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
     assert draft.beside == "def clean(x):\n    return x"
-    assert draft.failed_fixes[-1].problem == "sum is no name that the code lacks"
+    assert draft.repairs[-1].output == "sum is no name that the code lacks"
 
 
 def test_what_the_code_lacks_may_be_imported_whatever_it_is() -> None:

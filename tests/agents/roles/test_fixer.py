@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.evidence import Draft, FailedFix
+from agents.evidence import Draft
 from agents.roles.fix import Fixer
 from infra.records import ExecutionResult, Pair
 from tests.agents.conftest import Bench, rule
@@ -34,9 +34,10 @@ async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
     mended = await mend(bench, pair, DRAFT, lacks("yaml"), box())
     assert mended is not None
     assert mended.program == "import target"
-    (failed,) = mended.failed_fixes
-    assert failed.description == "install PyYAML: no such distribution"
-    assert failed.description in server.calls[0]["messages"][1]["content"]
+    failed = mended.repairs[0]
+    assert (failed.command, failed.output) == ("install PyYAML", "no such distribution")
+    told = f"{failed.command}: {failed.output}"
+    assert told in server.calls[0]["messages"][1]["content"]
     again = await mend(bench, pair, mended, lacks("yaml"), box("PyYAML"))
     assert again is not None
     assert again.requirements == ()
@@ -68,7 +69,7 @@ async def test_only_names_of_distributions_reach_the_installer(
     mended = await mend(bench, pair, DRAFT, raised(), place)
     assert mended is not None
     assert mended.runs_like(DRAFT)
-    assert "not the name of a distribution" in mended.failed_fixes[0].problem
+    assert "not the name of a distribution" in mended.repairs[0].output
     assert place.installed == frozenset()
 
 
@@ -80,7 +81,7 @@ async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines
     mended = await mend(bench, pair, DRAFT, raised(), box())
     assert mended is not None
     assert mended.program == DRAFT.program
-    assert "not import statements alone" in mended.failed_fixes[0].problem
+    assert "not import statements alone" in mended.repairs[0].output
 
 
 async def test_an_import_stands_behind_those_from_the_future(bench: Bench, pair: Pair) -> None:
@@ -113,7 +114,7 @@ async def test_a_repair_touches_neither_the_target_nor_the_demands(
     mended = await mend(bench, pair, SOUND, raised(), box())
     assert mended is not None
     assert mended.program == SOUND.program
-    assert problem in mended.failed_fixes[0].problem
+    assert problem in mended.repairs[0].output
 
 
 RAISES = "import pytest\nfrom target import backwards\nassert backwards('a') == 'a'\n"
@@ -151,7 +152,7 @@ async def test_no_repair_drops_or_loosens_a_demand_for_an_exception(
     mended = await mend(bench, pair, draft, raised("Failed"), box())
     assert mended is not None
     assert mended.program == draft.program
-    assert "changes what the assertions demand" in mended.failed_fixes[0].problem
+    assert "changes what the assertions demand" in mended.repairs[0].output
 
 
 async def test_a_demand_for_an_exception_may_stand_elsewhere(bench: Bench, pair: Pair) -> None:
@@ -183,19 +184,20 @@ async def test_a_program_that_is_no_python_may_be_replaced_by_any(bench: Bench, 
 @pytest.mark.parametrize(
     "earlier",
     [
-        FailedFix(action="install", content="PyYAML-extras", problem="no such distribution"),
-        FailedFix(action="install", content="types-PyYAML", problem="no such distribution"),
-        FailedFix(action="install", content="x", problem="conflicts with PyYAML 6"),
-        FailedFix(action="install", content="PyYAML==99", problem="no such version"),
-        FailedFix(action="add_import", content="'import PyYAML'", problem="no such thing"),
-        FailedFix(action="replace_program", problem="it imports PyYAML"),
+        ("install PyYAML-extras", "no such distribution"),
+        ("install types-PyYAML", "no such distribution"),
+        ("install x", "conflicts with PyYAML 6"),
+        ("install PyYAML==99", "no such version"),
+        ("add_import 'import PyYAML'", "no such thing"),
+        ("replace_program", "it imports PyYAML"),
     ],
 )
 async def test_a_name_in_an_earlier_message_does_not_skip_its_installation(
-    bench: Bench, pair: Pair, earlier: FailedFix
+    bench: Bench, pair: Pair, earlier: tuple[str, str]
 ) -> None:
     server = bench.serve([repair("give_up")])
-    fixed = await mend(bench, pair, DRAFT.without_success(earlier), lacks("yaml"), box("PyYAML"))
+    draft = DRAFT.with_repair(*earlier, ok=False)
+    fixed = await mend(bench, pair, draft, lacks("yaml"), box("PyYAML"))
     assert fixed is not None
     assert fixed.requirements == ("PyYAML",)
     assert server.calls == []
@@ -205,8 +207,7 @@ async def test_a_name_in_an_earlier_message_does_not_skip_its_installation(
 async def test_what_was_installed_or_could_not_be_is_not_tried_again(
     bench: Bench, pair: Pair, installed: bool
 ) -> None:
-    failed = FailedFix(action="install", content="PyYAML", problem="no wheel")
-    tried = DRAFT.without_success(failed)
+    tried = DRAFT.with_repair("install PyYAML", "no wheel", ok=False)
     if installed:
         tried = DRAFT.model_copy(update={"requirements": ("PyYAML",)})
     bench.serve([repair("give_up")])
@@ -215,13 +216,9 @@ async def test_what_was_installed_or_could_not_be_is_not_tried_again(
     assert place.installed == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("fix", "description"),
-    [
-        (FailedFix(action="install", content="a", problem="no"), "install a: no"),
-        (FailedFix(action="replace_program", problem="no"), "replace_program: no"),
-        (FailedFix(action="install", content="a", problem="x" * 999), f"install a: {'x' * 289}"),
-    ],
-)
-def test_a_failed_fix_is_described_in_a_line(fix: FailedFix, description: str) -> None:
-    assert fix.description == description
+async def test_each_repair_in_vain_is_told_in_a_short_line(bench: Bench, pair: Pair) -> None:
+    server = bench.serve([repair("give_up")])
+    draft = DRAFT.with_repair("install a", "x" * 999, ok=False).with_repair("install b")
+    await mend(bench, pair, draft, raised("KeyError"), box())
+    told = server.calls[0]["messages"][1]["content"]
+    assert f"\ninstall a: {'x' * 289}\ninstall b: done, but it ended by KeyError" in told
