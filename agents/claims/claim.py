@@ -142,6 +142,13 @@ def is_said_as(text: str, value: str) -> bool:
     return not _RAISES.fullmatch(said) and not _is_known(said) and _is_text(value, text)
 
 
+def is_known(text: str) -> bool:
+    """Return whether what somebody says can be compared: a known value, an effect, an exception."""
+    said = spelt(text)
+    is_effect = _RAISES.fullmatch(said) or _EFFECT.fullmatch(said)
+    return bool(is_effect and is_value(said)) or _is_known(said)
+
+
 def _is_known(text: str) -> bool:
     try:
         value_of(text)

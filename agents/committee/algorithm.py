@@ -145,8 +145,9 @@ class Committee:
                 return await self._judge_by_program(pair, trace, screening, evidence.problem)
         if not is_disputed and verdict in _LABELS:
             return _screened(screening)
+        runs = (*evidence.runs, *evidence.unsettled)
         judgement = await ClaimsArbiter(trace.model).judge(
-            pair, specification, screening, evidence.runs, evidence.read, evidence.problem
+            pair, specification, screening, runs, evidence.read, evidence.problem
         )
         if is_disputed:
             return _disputed(judgement, evidence)

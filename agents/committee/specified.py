@@ -42,6 +42,8 @@ class ClaimEvidence(Record):
         read: Claims that failed → the value that a reader without code demands.
         confirmed: Claims that failed and that this reader confirms, or that need none: of code that
             is none of an answer by reading, two that were written before any code was seen.
+        unsettled: Runs of claims that this reader refuted without demanding what the code gave: two
+            readers differ, and neither is on the code's side.
         is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
             they never speak for it.
@@ -54,6 +56,7 @@ class ClaimEvidence(Record):
     runs: tuple[ClaimRun, ...] = ()
     read: dict[Claim, str] = Field(default_factory=dict)
     confirmed: tuple[Claim, ...] = ()
+    unsettled: tuple[ClaimRun, ...] = ()
     is_sure: bool = False
     tried: tuple[Claim, ...] = ()
     is_prepared: bool = False
@@ -93,7 +96,7 @@ def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
 
     A code that holds none of the claims may have been called in a wrong way, and one that is given
     prepared arguments may do half of the work; so both count only beside a reading that says the
-    same.
+    same. A value that none of two readers demands is left to the arbiter.
 
     Args:
         evidence: What the claims say.
@@ -103,7 +106,7 @@ def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
         agrees = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
         return 0 if evidence.is_sure and agrees else None
     agrees = verdict == "clear_match" or (verdict != "clear_non_match" and not evidence.is_prepared)
-    return 1 if evidence.speaks_for and agrees else None
+    return 1 if evidence.speaks_for and agrees and not evidence.unsettled else None
 
 
 class ClaimTester:
@@ -161,6 +164,7 @@ class ClaimTester:
     ) -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""
         read: dict[Claim, str] = {}
+        unsettled: tuple[ClaimRun, ...] = ()
         while claims:
             runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
@@ -171,8 +175,9 @@ class ClaimTester:
             problem = reason_of(report) if report else ""
             evidence = ClaimEvidence(runs=runs, is_valid=is_valid, problem=problem)
             evidence = await self._confirmed(pair, evidence, tools, read)
+            unsettled += evidence.unsettled
             if evidence.confirmed or all(one.outcome != "failed" for one in runs):
-                return evidence
+                return evidence.model_copy(update={"unsettled": unsettled})
             claims = tuple(one.claim for one in runs if one.outcome == "held")
         return ClaimEvidence(read=read, problem="no claim stands")
 
@@ -205,16 +210,20 @@ class ClaimTester:
             return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
         reader = ValueReader(tools.trace.model)
         confirmed: tuple[Claim, ...] = ()
+        unsettled: tuple[ClaimRun, ...] = ()
         is_sure = False
         for run in failed:
             found = await reader.read(pair.query, tools.specification, run)
             read[run.claim] = found.told[:_LONGEST_VALUE]
-            confirmed += (run.claim,) if found.confirms(run.claim) else ()
+            if found.confirms(run.claim):
+                confirmed += (run.claim,)
+            elif found.rejects(run):
+                unsettled += (run,)
             is_sure = len(confirmed) == _ENOUGH_CONFIRMED or found.alone.confirms(run.claim)
             if is_sure:
                 break
-        update = {"confirmed": confirmed, "is_sure": is_sure, "read": dict(read)}
-        return evidence.model_copy(update=update)
+        found_by = {"confirmed": confirmed, "unsettled": unsettled, "is_sure": is_sure}
+        return evidence.model_copy(update={**found_by, "read": dict(read)})
 
     async def _attempt(
         self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"

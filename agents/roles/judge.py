@@ -8,7 +8,7 @@ from agents.gates.outcomes import catches_of, outcomes_of_tests
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.run_report import run_report
-from infra.records import Pair
+from infra.records import ExecutionResult, Pair
 
 _LONGEST_REPORT = 8_000  # characters of its texts
 _LONGEST_LINE = 500  # characters on a test
@@ -64,7 +64,7 @@ class Arbiter(Agent[Judgement]):
     reply_type = Judgement
 
     async def judge(self, pair: Pair, attempts: Sequence[Attempt]) -> Judgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails.
+        """Return the judgement.
 
         Args:
             pair: The pair to judge.
@@ -101,7 +101,7 @@ class Arbiter(Agent[Judgement]):
 class GatedArbiter(Arbiter):
     """Judges by programs that the gates checked, with the weight of each and of each outcome.
 
-    Of one that is no evidence it is told why, and nothing else.
+    Of one that is no evidence it is told why, or how it ended, and nothing else.
     """
 
     text = "gated_arbiter"
@@ -118,8 +118,12 @@ class GatedArbiter(Arbiter):
             if caught := catches_of(draft.program, code):
                 places = shorten("\n".join(caught), limit)
                 yield f"{_CATCHES}\n{fence('places', places)}"
-        else:
-            yield fence("why a program is no evidence", shorten(_fault_of(attempt), limit))
+        elif attempt.report:
+            why = shorten(reason_of(attempt.report), limit)
+            yield fence("why a program is no evidence", why)
+        elif attempt.result and attempt.outcome:
+            yield fence("how a program ended", shorten(_end_of(attempt.result), limit))
+            yield _line_of(attempt.outcome)
 
     def _meaning(self, attempts: Sequence[Attempt]) -> str:
         last = attempts[-1]
@@ -143,12 +147,13 @@ def is_confirmed(attempts: Sequence[Attempt]) -> bool:
     return sum(attempt.is_valid_failure for attempt in attempts) > 1
 
 
-def _fault_of(attempt: Attempt) -> str:
-    """Return why a program is no evidence: what the gates found, or how it ended."""
-    if attempt.report:
-        return reason_of(attempt.report)
-    result = attempt.result
-    return f"{result.outcome}: {result.error_type}: {result.message}" if result else "not run"
+def _end_of(result: ExecutionResult) -> str:
+    return f"{result.outcome}: {result.error_type}: {result.message}"
+
+
+def _line_of(kind: RunOutcome) -> str:
+    """Return what an outcome means."""
+    return f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}"
 
 
 def _report_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:
@@ -163,11 +168,10 @@ def _report_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:
         for one in result.tests
         if one.name in failed
     ]
-    whole = f"{_NAME_OF[attempt.outcome]}: {result.error_type}: {result.message}"
-    lines = [line[:_LONGEST_LINE] for line in lines] or [whole[:_LONGEST_LINE]]
+    lines = [line[:_LONGEST_LINE] for line in lines or [_end_of(result)]]
     yield fence("report", shorten("\n".join(lines), min(limit, _LONGEST_REPORT)))
     kinds = {attempt.outcome: None, **dict.fromkeys(failed.values())}
-    yield from (f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}" for kind in kinds)
+    yield from map(_line_of, kinds)
 
 
 def _weight_lines(attempt: Attempt) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, is_said_as
+from agents.claims.claim import Claim, claims_in, is_known, is_said_as
 from agents.claims.program import ClaimRun
 from agents.gates.beside import usable
 from agents.llm.prompt import fence, pair_section, shorten
@@ -66,7 +66,7 @@ class Specifier(Agent[Specification]):
     reply_type = Specification
 
     async def specify(self, query: Query) -> Specification:
-        """Return the specification; ``LanguageModelError`` when the model fails."""
+        """Return the specification."""
         return await self._ask(fence("query", query.text))
 
 
@@ -93,17 +93,13 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
     reply_type = SpecifiedScreening
 
     async def screen(self, pair: Pair, specification: Specification) -> SpecifiedScreening:
-        """Return the screening; ``LanguageModelError`` when the model fails."""
+        """Return the screening."""
         return await self._ask("\n".join(self._parts(pair, specification)))
 
     async def mend(
         self, pair: Pair, specification: Specification, screening: SpecifiedScreening, fault: str
     ) -> SpecifiedScreening:
-        """Return the screening with another adapter, in place of one by which nothing ran.
-
-        Raises:
-            LanguageModelError: The model failed.
-        """
+        """Return the screening with another adapter, in place of one by which nothing ran."""
         again = await self._ask(
             "\n".join(
                 (
@@ -155,6 +151,13 @@ class ClaimReading(Record):
         is_specified = self.specified is not None and self.specified.confirms(claim)
         return is_specified or self.alone.confirms(claim)
 
+    def rejects(self, run: ClaimRun) -> bool:
+        """Return whether it demands a value that the code did not give."""
+        last, claim = self.specified or self.alone, run.claim
+        kind = claim.value.removesuffix(claim.effect) if claim.effect else ""
+        is_given = is_said_as(last.value, f"{kind}{run.gave}")
+        return not last.is_open and is_known(last.value) and not is_given
+
     @property
     def told(self) -> str:
         """The value as it is told to others, with what the query leaves open."""
@@ -174,11 +177,7 @@ class ValueReader(Agent[DemandedValue]):
     reply_type = DemandedValue
 
     async def read(self, query: Query, specification: Specification, run: ClaimRun) -> ClaimReading:
-        """Return the value demanded of a failed claim's call, by the query alone where it has one.
-
-        Raises:
-            LanguageModelError: The model failed.
-        """
+        """Return the value demanded of a failed call, by the query alone where it has one."""
         parts = (fence("query", query.text), fence("arguments", run.claim.arguments))
         alone = await self._ask("\n".join(parts))
         if not asks_again(alone, run):
@@ -207,7 +206,7 @@ class ClaimsArbiter(Agent[Judgement]):
         read: Mapping[Claim, str],
         problem: str,
     ) -> Judgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails.
+        """Return the judgement.
 
         Args:
             pair: The pair.

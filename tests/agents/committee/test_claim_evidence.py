@@ -10,6 +10,7 @@ import pytest
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import ClaimRun
 from agents.committee.specified import ClaimEvidence, label_by
+from agents.roles.specify import ClaimReading, DemandedValue
 
 VERDICTS = ("clear_match", "clear_non_match", "unclear_behaviour", "unclear_query")
 SORTED_DICTIONARIES = "{'a': 3, 'b': 1} => {'b': 1, 'a': 3}\n{} => {}\n{'x': 5} => {'x': 5}"
@@ -61,6 +62,39 @@ def test_a_failure_decides_where_the_query_alone_or_a_second_one_demands_it() ->
         for is_sure in (True, False)
     }
     assert labels == {True: [None, 0, 0, 0], False: [None] * 4}
+
+
+def test_a_value_that_none_of_two_readers_demands_is_left_to_the_arbiter() -> None:
+    run = ClaimRun(claim=Claim(arguments="9", value="81"), outcome="failed", gave="9")
+    for unsettled, label in (((), 1), ((run,), None)):
+        evidence = ClaimEvidence(runs=held(SQUARES), is_valid=True, unsettled=unsettled)
+        assert label_by(evidence, "clear_match") == label
+        assert evidence.speaks_for
+
+
+@pytest.mark.parametrize(
+    ("claim", "gave", "read", "rejects"),
+    [
+        ("9 => [1]", "[2]", "[2]", False),
+        ("9 => [1]", "[2]", "[3]", True),
+        ("9 => [1]", "[2]", "open", False),
+        ("9 => [1]", "[2]", "two and one", False),
+        ("9 => 'a'", "'b'", "'c'", True),
+        ("9 => 'a'", "'b'", "b", False),
+        ("9 => {1}", "{1, 2}", "{2, 1}", False),
+        ("9 => prints 'a'", "'b c'", "prints 'b  c'", False),
+        ("9 => prints lines 'a'", r"'b\nc'", "prints lines 'b c'", True),
+        ("9 => writes {'o': 'a'}", "[['o', 'b']]", "writes {'o': 'b'}", False),
+        ("stream('a') => leaves {'closed': True}", "{'closed': False}", "leaves {'at': 1}", True),
+        ("9 => raises ValueError", "raises KeyError", "raises KeyError", False),
+    ],
+)
+def test_a_reader_may_demand_what_the_code_gave_in_any_form(
+    claim: str, gave: str, read: str, rejects: bool
+) -> None:
+    [asked] = claims_in(claim, 1)
+    reading = ClaimReading(alone=DemandedValue(reason="r", value=read))
+    assert reading.rejects(ClaimRun(claim=asked, outcome="failed", gave=gave)) is rejects
 
 
 def test_what_holds_by_prepared_arguments_decides_beside_a_sure_reading_alone() -> None:

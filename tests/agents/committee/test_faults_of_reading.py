@@ -209,7 +209,7 @@ async def test_3_only_what_the_code_lacks_is_added_to_it(
     )
     new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, SPEC)
     assert new.first.draft.beside == ""
-    assert [fix.problem for fix in new.first.draft.failed_fixes] == [problem]
+    assert [step.output for step in new.first.draft.repairs if not step.ok] == [problem]
     assert problem in new.told_to("fixer")[1]
 
 
