@@ -69,7 +69,7 @@ class AnnotationSettings(Section):
         description="Maximum share of these that may be labelled wrongly before a run stops.",
     )
     stop_after_failures: int = Field(
-        10, ge=1, description="Failed pairs in a row, of one shard, after which the run gives up."
+        10, ge=1, description="Failed pairs in a row after which the run gives up."
     )
     patience_s: float = Field(
         3600.0,

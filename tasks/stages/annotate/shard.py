@@ -44,7 +44,9 @@ PATIENCE = Retries(
 WIRE_S = 2.0
 """How long an interrupted shard waits for replies on the wire."""
 
-_AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
+AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
+"""How the judging of a pair ended that is to be judged again once model or engine is back."""
+
 _REASON_CHARACTERS = 500
 _SENT_WITHIN_S = 5.0
 _HANDFUL = 16  # places that are asked for together
@@ -176,7 +178,6 @@ async def judge_pairs(
         return await judging.judge(pairs, settings.llm.timeout_s)
     finally:
         await committee.close()
-        await ledger.close()  # recorded replies have none
         await sandbox.close()
 
 
@@ -340,7 +341,7 @@ class Judging:
 
     def _count(self, pair: Pair, annotation: Annotation) -> None:
         """Keep an annotation, or its pair for another try; end where too many fail in a row."""
-        is_away = annotation.path in _AWAY and not self._is_last_try
+        is_away = annotation.path in AWAY and not self._is_last_try
         if is_away:
             self._away.append(pair)
         else:
@@ -348,8 +349,7 @@ class Judging:
         self._in_a_row = self._in_a_row + 1 if annotation.status == "failed" else 0
         if self._in_a_row >= self._allowed and not self._is_last_try:
             raise (ModelUnavailableError if is_away else JudgingError)(
-                f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "
-                "finished pairs are stored: remove the cause and run the same command again"
+                in_a_row(self._in_a_row, annotation)
             )
 
     def _end(self, error: CosqaError) -> None:
@@ -378,6 +378,14 @@ async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReferen
             path=AnnotationPath.INTERNAL_ERROR,
             reason=_error_text(error),
         )
+
+
+def in_a_row(number: int, last: Annotation) -> str:
+    """Return the message for so many failed pairs in a row, of which the last one is given."""
+    return (
+        f"{number} pairs failed in a row, the last one with: {last.reason}; finished pairs are "
+        "stored: remove the cause and run the same command again"
+    )
 
 
 def delays_of(patience_s: float) -> list[float]:

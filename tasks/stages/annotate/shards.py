@@ -18,7 +18,13 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
-from infra.errors import BudgetExhaustedError, DiskFullError, StoreError, WorkerLostError
+from infra.errors import (
+    BudgetExhaustedError,
+    DiskFullError,
+    JudgingError,
+    StoreError,
+    WorkerLostError,
+)
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
@@ -34,7 +40,15 @@ from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import RunWatch
-from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, delays_of
+from tasks.stages.annotate.shard import (
+    AWAY,
+    WIRE_S,
+    Judged,
+    Shard,
+    annotate_shard,
+    delays_of,
+    in_a_row,
+)
 from tasks.stages.annotate.writer import store_annotations
 
 _POLL_S = 0.25
@@ -133,6 +147,7 @@ class Coordinator:
         self._places = -(-settings.annotation.in_flight // self._at_once)
         self._submitted = 0
         self._lost = 0
+        self._failed_in_a_row = 0
         self._error: Exception | None = None
         self._is_ending = False
         self._look_at = time.monotonic() + settings.ray.placement_timeout_s
@@ -216,8 +231,19 @@ class Coordinator:
         """Count what a shard has judged."""
         self._unstored += judged.annotations
         self._watch.add(judged.annotations)
-        self._error = self._error or judged.error
-        self._is_ending |= bool(judged.error or self._watch.alarm)
+        error = judged.error or self._too_many_failures(judged)
+        self._error = self._error or error
+        self._is_ending |= bool(error or self._watch.alarm)
+
+    def _too_many_failures(self, judged: Judged) -> JudgingError | None:
+        """Return the error of more failed pairs in a row than a shard has."""
+        for item in judged.annotations:
+            if item.path in AWAY:
+                continue
+            self._failed_in_a_row = self._failed_in_a_row + 1 if item.status == "failed" else 0
+            if self._failed_in_a_row >= self._settings.annotation.stop_after_failures:
+                return JudgingError(in_a_row(self._failed_in_a_row, item))
+        return None
 
     def _store(self) -> None:
         """Store what waits, or keep it where the store cannot be written.

@@ -12,11 +12,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from agents.committee.paths import AnnotationPath
 from flows import annotate
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
     DiskFullError,
+    JudgingError,
     ModelUnavailableError,
     SettingsError,
     StoreLockedError,
@@ -33,6 +35,7 @@ from tasks.stages.preflight import check_inputs
 from tests.tasks.stages.annotate.test_shard import RECIPE
 
 QUERIES, CODES = 60, 5
+INTERNAL_ERROR = AnnotationPath.INTERNAL_ERROR
 PAIRS = [
     Pair(query=Query.of(f"question {number}"), code=Code.of(f"def f():\n    return {code}"))
     for number in range(QUERIES)
@@ -103,12 +106,16 @@ class Run:
         monkeypatch.setattr(shards, "_asked", lambda: {"CPU": 1.0, "docker": 1.0})
 
     def judge(
-        self, pairs: Iterator[Pair], in_flight: int = 32, placement_timeout_s: float = 60.0
+        self,
+        pairs: Iterator[Pair],
+        in_flight: int = 32,
+        placement_timeout_s: float = 60.0,
+        stop_after: int = 10,
     ) -> None:
         """Judge pairs."""
         plan: Any = SimpleNamespace(collection="c", pairs=len(PAIRS), recipe=RECIPE, budget=None)
         settings = Settings(
-            annotation=AnnotationSettings(in_flight=in_flight),
+            annotation=AnnotationSettings(in_flight=in_flight, stop_after_failures=stop_after),
             ray=RaySettings(placement_timeout_s=placement_timeout_s),
         )
         tasks: Any = self.tasks
@@ -202,6 +209,27 @@ def test_what_a_store_did_not_take_is_stored_at_the_end_and_its_error_ends_the_r
     with pytest.raises(DiskFullError):
         run.judge(iter(PAIRS))
     assert run.stored() == sum(shard.size for shard in run.tasks.submitted) < len(PAIRS)
+
+
+@pytest.mark.parametrize("allowed", [100, 301])
+def test_more_failures_in_a_row_than_a_shard_has_pairs_end_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: int
+) -> None:
+    def fail(shard: Shard) -> Judged:
+        return Judged(
+            [
+                item.model_copy(update={"status": "failed", "label": None, "path": INTERNAL_ERROR})
+                for item in judged(shard).annotations
+            ]
+        )
+
+    run = Run(tmp_path, monkeypatch, fail)
+    if allowed > len(PAIRS):
+        run.judge(iter(PAIRS), stop_after=allowed)
+        return
+    with pytest.raises(JudgingError, match="100 pairs failed in a row"):
+        run.judge(iter(PAIRS), stop_after=allowed)
+    assert run.arrived < len(PAIRS)
 
 
 def test_a_ledger_that_cannot_be_read_ends_the_round_after_the_shards_at_work(
