@@ -12,13 +12,14 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.client import KeptReplies
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
-from agents.llm.ledger import Ledger, Reservation, journal_ledger
+from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
 
 __all__ = [
     "Committee",
     "EmbeddingLimits",
+    "JournalLedger",
     "KeptReplies",
     "Ledger",
     "Reservation",

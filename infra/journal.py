@@ -2,7 +2,8 @@
 
 It lies on a disk of this machine, and any number of its processes share it. A change is whole or
 not made, and so is what belongs together: it is one change. Those that are handed over while others
-are on their way to the disk go there together, so that hundreds in flight share one wait for it.
+are on their way to the disk go there together: hundreds in flight share one wait for it, and what
+was spent is read and written once for all of them.
 
 A file that is empty or damaged is an error, never nothing spent. Another may have made it: what it
 has beside our tables, such as a trigger, is refused, and none of its rows takes more memory than a
@@ -18,7 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,6 +83,23 @@ class Money:
     unpriced: float = 0.0
 
 
+class Transaction(sqlite3.Connection):
+    """A connection, by which one transaction after the other makes changes.
+
+    Attributes:
+        sums: Model → what was spent on it, written at a transaction's end; None until it is read.
+        sum_changes: How often the transaction has changed them.
+    """
+
+    sums: dict[str, Money] | None = None
+    sum_changes: int = 0
+
+    @property
+    def changes(self) -> int:
+        """Number of all changes."""
+        return self.total_changes + self.sum_changes
+
+
 class _HalfMadeError(Exception):
     """A change failed after it had changed something."""
 
@@ -89,7 +107,7 @@ class _HalfMadeError(Exception):
 class _Waiting(NamedTuple):
     """A change that is to be made, whether it is to survive a loss of power, and what it gave."""
 
-    change: Callable[[sqlite3.Connection], Any]
+    change: Callable[[Transaction], Any]
     durable: bool
     end: "Future[Any]"
 
@@ -145,7 +163,7 @@ class Journal:
             return _sums(tx).get(model, Money()) if tx else Money()
 
     def write(
-        self, change: Callable[[sqlite3.Connection], _Result], *, durable: bool = True
+        self, change: Callable[[Transaction], _Result], *, durable: bool = True
     ) -> "Future[_Result]":
         """Make a change, together with others that are handed over meanwhile.
 
@@ -199,24 +217,31 @@ class Journal:
         tx = self._begun("FULL" if any(item.durable for item in group) else "NORMAL")
         try:
             for item in group:
-                before = tx.total_changes
+                before = tx.changes
                 try:
                     ends.append(partial(item.end.set_result, item.change(tx)))
                 except Exception as error:
                     if len(group) == 1:
                         raise
-                    if tx.total_changes > before or isinstance(error, sqlite3.Error):
+                    if tx.changes > before or isinstance(error, sqlite3.Error):
                         raise _HalfMadeError from error
                     ends.append(partial(item.end.set_exception, error))
+            try:
+                _write_sums(tx)
+            except sqlite3.Error as error:
+                if len(group) == 1:
+                    raise
+                raise _HalfMadeError from error
             tx.execute("COMMIT")
         finally:
             if tx.in_transaction:
                 tx.execute("ROLLBACK")
         return ends
 
-    def _begun(self, synchronous: str) -> sqlite3.Connection:
+    def _begun(self, synchronous: str) -> Transaction:
         """Return a connection in a transaction, once no other process writes."""
-        tx: sqlite3.Connection = self._writer.opened(make=True)
+        tx: Transaction = self._writer.opened(make=True)
+        tx.sums, tx.sum_changes = None, 0
         tx.execute(f"PRAGMA synchronous = {synchronous}")
         begin(tx, self.file)
         return tx
@@ -295,14 +320,14 @@ def _make(file: Path) -> None:
     sync(file.parent)
 
 
-def connect(file: Path) -> sqlite3.Connection:
+def connect(file: Path) -> Transaction:
     """Return a connection to a SQLite file that processes share, in autocommit mode.
 
     Raises:
         sqlite3.Error: The file cannot be opened, or is no database.
     """
     connection = sqlite3.connect(
-        file, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        file, _LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False, factory=Transaction
     )
     connection.execute("PRAGMA journal_mode = WAL")
     return connection
@@ -334,7 +359,7 @@ def begin(connection: sqlite3.Connection, file: Path) -> None:
     connection.execute(f"PRAGMA busy_timeout = {1_000 * _LOCK_TIMEOUT_S:.0f}")
 
 
-def _open(file: Path) -> sqlite3.Connection:
+def _open(file: Path) -> Transaction:
     connection = connect(file)
     connection.execute("PRAGMA trusted_schema = OFF")
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
@@ -437,15 +462,23 @@ def keep_all(tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) ->
 
 
 @contextmanager
-def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
-    """Yield what was spent on a model, to be changed."""
-    spent = _sums(tx).get(model, Money())
+def money(tx: Transaction, model: str) -> Iterator[Money]:
+    """Yield what was spent on a model, to be changed; nothing is where the block raises."""
+    if tx.sums is None:
+        tx.sums = _sums(tx)
+    spent = replace(tx.sums.get(model, Money()))
     yield spent
-    numbers = tuple(map(float, vars(spent).values()))
-    tx.execute(
-        "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
-        (model, *numbers, _checksum(model, numbers)),
-    )
+    tx.sums[model] = spent
+    tx.sum_changes += 1
+
+
+def _write_sums(tx: Transaction) -> None:
+    for model, spent in tx.sums.items() if tx.sums and tx.sum_changes else ():
+        numbers = tuple(map(float, vars(spent).values()))
+        tx.execute(
+            "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
+            (model, *numbers, _checksum(model, numbers)),
+        )
 
 
 def _sums(tx: sqlite3.Connection) -> dict[str, Money]:

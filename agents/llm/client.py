@@ -1,6 +1,7 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn, Protocol
 
 from agents.llm.ledger import Ledger
@@ -179,7 +180,8 @@ class LanguageModel:
     ) -> RawReply:
         """Return a reply, kept before anything else happens to it; no sure failure is charged."""
         limits = token_limits(question, self._settings.max_tokens)
-        async with self._ledger.reserved(limits, self._transport.price_of(limits)) as commit:
+        price = partial(self._transport.price_of, limits)
+        async with self._ledger.reserved(limits, price) as commit:
             try:
                 raw = await self._transport.request(
                     question.messages, question.reply_schema, response_format

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -178,7 +179,7 @@ class EmbeddingModel:
         """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        price = price_of(self._settings.model, *limits)
+        price = partial(price_of, self._settings.model, *limits)
         async with self._ledger.reserved(limits, price) as commit:
             started = time.monotonic()
             try:

@@ -7,7 +7,6 @@ that owns the journal.
 
 import asyncio
 import logging
-import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -26,7 +25,7 @@ from infra.budget import Budget, budgets_of, refuse_beyond
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, UnrecordableError
 from infra.identity import mark
-from infra.journal import Journal, keep_all, money, packed
+from infra.journal import Journal, Transaction, keep_all, money, packed
 from infra.settings import LanguageModelSettings, StoreSettings
 
 _SMOOTHING = 0.95  # weight of the mean of earlier requests against the last one
@@ -70,13 +69,19 @@ class Ledger(ABC):
     flight; once none is left, the budget is spent.
 
     Args:
-        settings: The model, its limits and its budget.
-        is_in_usd: Whether a budget in US dollars is in force.
+        settings: Model, address and key; limits and budget.
+        run: The budget of the run that asks.
+
+    Attributes:
+        settings: The model.
+        budgets: All that hold for its requests.
+        is_in_usd: Whether one of them is in US dollars.
     """
 
-    def __init__(self, settings: LanguageModelSettings, *, is_in_usd: bool) -> None:
+    def __init__(self, settings: LanguageModelSettings, run: Budget) -> None:
         self.settings = settings
-        self.is_in_usd = is_in_usd
+        self.budgets = budgets_of(settings, run)
+        self.is_in_usd = any(budget.limit_usd is not None for budget in self.budgets)
         self._asked: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._warnings: set[str] = set()
         self._is_stopped = False
@@ -167,17 +172,21 @@ class Ledger(ABC):
             yield
 
     @asynccontextmanager
-    async def reserved(self, limits: TokenLimits, usd: float | None) -> AsyncIterator[Commit]:
+    async def reserved(
+        self, limits: TokenLimits, price: Callable[[], float | None]
+    ) -> AsyncIterator[Commit]:
         """Reserve a request's tokens and price; the block runs once it may be sent.
 
         The block gets a function that commits the tokens and the price that the request took, with
-        its replies; a price that is not told counts as the reserved one. Where it is not called,
+        its replies; a price that is not told counts as the highest one. Where it is not called,
         the reservation is abandoned. Errors are those of `reserve`.
 
         Args:
             limits: The most tokens of the request.
-            usd: Their price, None where the model's is unknown.
+            price: Returns what they cost, None where the model's price is unknown. It is asked
+                where a budget is in US dollars, or no price was told.
         """
+        usd = price() if self.is_in_usd else None
         if usd is None and self.is_in_usd:
             self._warn(
                 f"the price of {self.settings.model} is unknown: until the first reply states it, "
@@ -200,12 +209,14 @@ class Ledger(ABC):
             nonlocal is_committed
             is_committed = True
             contents = packed((key, reply.model_dump_json().encode()) for key, reply in replies)
-            await self.commit(reservation, tokens, usd if told is None else told, contents)
+            await self.commit(reservation, tokens, price() if told is None else told, contents)
 
         try:
             yield commit
         finally:
-            if not is_committed:
+            if not is_committed and not self.is_in_usd and (most := price()):
+                await self.commit(reservation, reservation.tokens, most)
+            elif not is_committed:
                 await self.abandon(reservation)
 
     def _warn_of_wait(self) -> None:
@@ -237,10 +248,8 @@ class JournalLedger(Ledger):
         self, journal: Journal, settings: LanguageModelSettings, run: Budget | None = None
     ) -> None:
         self._run = run or Budget()
-        self._budgets = budgets_of(settings, self._run)
-        is_in_usd = any(budget.limit_usd is not None for budget in self._budgets)
-        super().__init__(settings, is_in_usd=is_in_usd)
-        self._has_budget = is_in_usd or settings.budget_tokens is not None
+        super().__init__(settings, self._run)
+        self._has_budget = self.is_in_usd or settings.budget_tokens is not None
         key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._account = mark("pace", settings.model, settings.base_url or "", key)
         self._journal = journal
@@ -291,7 +300,7 @@ class JournalLedger(Ledger):
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
         spent = self._journal.spent(self.settings.model)
-        tokens, usd = zip(*(budget.left(spent) for budget in self._budgets), strict=True)
+        tokens, usd = zip(*(budget.left(spent) for budget in self.budgets), strict=True)
         return min(tokens), min(usd)
 
     def spent(self) -> tuple[int, float]:
@@ -361,7 +370,7 @@ class JournalLedger(Ledger):
             raise
 
     def _enter(
-        self, tx: sqlite3.Connection, number: int, tokens: int, usd: float | None, *, is_alone: bool
+        self, tx: Transaction, number: int, tokens: int, usd: float | None, *, is_alone: bool
     ) -> Reservation:
         """Reserve; while no price is known one request goes alone, to learn it."""
         expected = self._pace(tx)[-1] if self.settings.tokens_per_minute else 0.0
@@ -370,14 +379,14 @@ class JournalLedger(Ledger):
             if is_untold and self.is_in_usd and not is_alone:
                 raise BudgetExhaustedError(f"the price of {self.settings.model} is unknown")
             price = spent.dearest_usd if usd is None else usd
-            refuse_beyond(self._budgets, spent, self.settings, (tokens, price))
+            refuse_beyond(self.budgets, spent, self.settings, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
         return Reservation(number, tokens, price, usd is not None, expected or tokens)
 
     def _commit(
         self,
-        tx: sqlite3.Connection,
+        tx: Transaction,
         made: Reservation,
         tokens: float,
         usd: float | None,
@@ -433,7 +442,7 @@ class JournalLedger(Ledger):
         finally:
             line.pop(number, None)
 
-    def _take_turns(self, tx: sqlite3.Connection, tokens: Sequence[float]) -> tuple[int, float]:
+    def _take_turns(self, tx: Transaction, tokens: Sequence[float]) -> tuple[int, float]:
         """Return how many requests, given the tokens of each, may be sent now, and when others may.
 
         The latter is in seconds from now.
@@ -459,7 +468,7 @@ class JournalLedger(Ledger):
         rate = self.settings.tokens_per_minute
         return tokens * 60 / rate if rate else 0.0
 
-    def _pace(self, tx: sqlite3.Connection) -> tuple[float, float, float]:
+    def _pace(self, tx: Transaction) -> tuple[float, float, float]:
         """Return when the last turn was, when tokens allow another, and what a request takes.
 
         These are seconds since 1970, and the smoothed mean of tokens.
@@ -468,7 +477,7 @@ class JournalLedger(Ledger):
         found: tuple[float, float, float] | None = tx.execute(query, [self._account]).fetchone()
         return found or (0.0, 0.0, 0.0)
 
-    def _set_pace(self, tx: sqlite3.Connection, *numbers: float) -> None:
+    def _set_pace(self, tx: Transaction, *numbers: float) -> None:
         tx.execute("INSERT OR REPLACE INTO paces VALUES (?, ?, ?, ?)", (self._account, *numbers))
 
 

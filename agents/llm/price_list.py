@@ -3,13 +3,17 @@
 It names models without any price, too, and litellm counts these at 0.
 """
 
+import json
 from collections.abc import Callable
-from typing import TypeVar
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
 
 from agents.llm.loading import loaded_litellm
 
-_PRICE = "input_cost_per_token"
-_TOKENS = 1_000  # few enough for the price of a short request
+_LIST = "model_prices_and_context_window_backup.json"  # the one that `loaded_litellm` takes
+_PRICES = ("input_cost_per_token", "output_cost_per_token")
 
 _Answer = TypeVar("_Answer")
 
@@ -28,6 +32,7 @@ def _told(model: str, ask: Callable[[str, str], _Answer]) -> _Answer | None:
         return None
 
 
+@cache
 def is_priced(model: str) -> bool:
     """Return whether a token of a model has a price."""
     litellm = loaded_litellm()
@@ -35,7 +40,7 @@ def is_priced(model: str) -> bool:
     if name is None:
         return False
     listed = litellm.model_cost.get(name)  # None where a server of the user's own tells it
-    return listed is None or _PRICE in listed
+    return listed is None or _PRICES[0] in listed
 
 
 def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -55,6 +60,27 @@ def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | 
 
 
 def token_prices(model: str) -> tuple[float, float] | None:
-    """Return the US dollars of a token sent and of one received, None for no known price."""
-    sent, received = price_of(model, _TOKENS, 0), price_of(model, 0, _TOKENS)
-    return None if sent is None or received is None else (sent / _TOKENS, received / _TOKENS)
+    """Return the US dollars of a token sent and of one received, None for no known price.
+
+    It reads litellm's list without litellm, whose import takes seconds.
+    """
+    provider, _, name = model.partition("/")
+    listed = _price_list()
+    entry = listed.get(model) or listed.get(name, {})
+    sent, received = (entry.get(price) for price in _PRICES)
+    is_of_provider = not name or str(entry.get("litellm_provider")).startswith(provider)
+    if sent is None or received is None or not is_of_provider:
+        return None
+    return float(sent), float(received)
+
+
+@cache
+def _price_list() -> dict[str, dict[str, Any]]:
+    """Return model → what litellm's list says of it."""
+    package = find_spec("litellm")
+    assert package  # noqa: S101 - a dependency
+    assert package.origin  # noqa: S101 - it is a folder with files
+    listed: dict[str, dict[str, Any]] = json.loads(
+        Path(package.origin).with_name(_LIST).read_text("utf-8")
+    )
+    return listed

@@ -52,7 +52,7 @@ from infra.records import Annotation, Pair
 from infra.settings import LanguageModelSettings, SandboxSettings, StoreSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
-from tasks.runtime.journal_owner import JournalOwner
+from tasks.runtime.journal_owner import JournalOwner, Terms
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 
@@ -276,7 +276,7 @@ async def pay(ledger: Ledger, worker: str, number: int) -> float:
             reply = RawReply(text=REPLY, prompt_tokens=900, completion_tokens=60, cost_usd=1e-4)
             async with ledger.asking([key]):
                 assert await ledger.find(key) is None
-                async with ledger.reserved(TokenLimits(2_000, 2_000), 1e-3) as commit:
+                async with ledger.reserved(TokenLimits(2_000, 2_000), lambda: 1e-3) as commit:
                     await commit(960, 1e-4, [(key, reply)])
 
     started = time.perf_counter()
@@ -302,7 +302,7 @@ def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) 
     llm = LanguageModelSettings(model="openai/gpt-4o-mini", budget_usd=1e6)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         store = StoreSettings(folder=Path(folder, "of the flow"))
-        owner = JournalOwner(store, llm, Budget(), PLACES)
+        owner = JournalOwner(Terms(store, llm, Budget(), PLACES))
         stack.enter_context(owner)
         task: Any = ray.remote(pay_as)
         begins = time.time() + START_S

@@ -20,6 +20,7 @@ from infra.errors import DiskFullError, UnrecordableError
 from infra.journal import (
     Journal,
     Money,
+    Transaction,
     begin,
     connect,
     fault_of,
@@ -56,7 +57,7 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def spend(journal: Journal, more_usd: float, model: str = "m", **numbers: float) -> None:
-    def change(tx: sqlite3.Connection) -> None:
+    def change(tx: Transaction) -> None:
         with money(tx, model) as spent:
             spent.usd += more_usd
             vars(spent).update(numbers)
@@ -126,15 +127,15 @@ def test_changes_of_one_group_end_each_for_itself(journal: Journal) -> None:
     spend(journal, 1.0)
     is_held, may_go = Event(), Event()
 
-    def hold(tx: sqlite3.Connection) -> None:
+    def hold(tx: Transaction) -> None:
         is_held.set()
         assert may_go.wait(60)
 
-    def half(tx: sqlite3.Connection) -> None:
+    def half(tx: Transaction) -> None:
         keep_all(tx, packed([("ab", b"half")]))
         raise KeyError("half")
 
-    def wrong(tx: sqlite3.Connection) -> None:
+    def wrong(tx: Transaction) -> None:
         with money(tx, "m") as spent:
             spent.usd = -1.0
 

@@ -225,7 +225,7 @@ class Slots:
 
     def release(self) -> None:
         """Leave a place, whose pair is judged."""
-        self._call(self._ledger.count_judged())
+        self._ledger.count_judged()
         if self._left > 0:
             self._free.release()
         else:

@@ -31,7 +31,7 @@ from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.caching import stage
-from tasks.runtime.journal_owner import JournalOwner
+from tasks.runtime.journal_owner import JournalOwner, Terms
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
@@ -75,13 +75,12 @@ def judge_round(
         CosqaError: The first error of a shard or of the store; what was stored before stays.
     """
     database = open_database(settings.store)
+    terms = Terms(settings.store, settings.llm, plan.budget, settings.annotation.in_flight)
     delays = delays_of(settings.annotation.patience_s)
     task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
     with (
         _recorded(plan, settings) as bar,
-        JournalOwner(
-            settings.store, settings.llm, plan.budget, settings.annotation.in_flight
-        ) as owner,
+        JournalOwner(terms) as owner,
         RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
     ):
         watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))

@@ -3,9 +3,12 @@
 Covers `agents.llm.price_list` and `agents.llm.loading`.
 """
 
+import subprocess
+import sys
+
 import pytest
 
-from agents.llm.price_list import token_prices
+from agents.llm.price_list import price_of, token_prices
 
 
 def test_a_model_that_litellm_knows_has_a_price_of_a_token_sent_and_of_one_received() -> None:
@@ -23,3 +26,25 @@ def test_a_model_that_litellm_lists_without_a_price_has_none(model: str) -> None
 
 def test_a_model_that_litellm_lists_at_0_is_free() -> None:
     assert token_prices("gemini/gemma-3-27b-it") == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["openai/gpt-4o-mini", "gpt-4o", "deepseek/deepseek-chat", "xai/grok-3",
+     "anthropic/claude-haiku-4-5", "azure/gpt-4o", "mistral/mistral-large-latest"],
+)  # fmt: skip
+def test_the_list_has_the_prices_by_which_litellm_counts(model: str) -> None:
+    prices = token_prices(model)
+    assert prices is not None
+    sent, received = price_of(model, 1_000, 0), price_of(model, 0, 1_000)
+    assert (sent, received) == pytest.approx([1_000 * price for price in prices])
+
+
+def test_prices_of_a_plan_are_read_without_litellm() -> None:
+    """Its import takes seconds of every run."""
+    program = "import sys; from agents import token_prices; print(token_prices('gpt-4o'))"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{program}; print('litellm' in sys.modules)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ended.stdout.split("\n")[1] == "False"

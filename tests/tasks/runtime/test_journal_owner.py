@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +20,9 @@ from infra.budget import Budget
 from infra.errors import BudgetExhaustedError, WorkerLostError
 from infra.ray import ensure_ray
 from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
-from tasks.runtime.journal_owner import JournalOwner, Owner, WorkerLedger
+from tasks.runtime import journal_owner
+from tasks.runtime.journal_owner import JournalOwner, Owner, Terms, WorkerLedger
+from tests.waiting import eventually
 
 IN_FLIGHT = 4
 KEYS = [f"{number:020x}" for number in range(50)]
@@ -36,12 +40,16 @@ class Here:
         self.store = StoreSettings(folder=folder)
         self.llm = LanguageModelSettings(**{"model": "openai/x", **settings})
         self.exchanges = 0
-        self.owner = Owner(self.store, self.llm, Budget(), IN_FLIGHT)
-        self._handle = SimpleNamespace(exchange=SimpleNamespace(remote=self._exchange))
+        self.terms = Terms(self.store, self.llm, Budget(), IN_FLIGHT)
+        self.owner = Owner(self.terms)
+        self._handle = SimpleNamespace(
+            exchange=SimpleNamespace(remote=self._exchange),
+            release=SimpleNamespace(remote=self.owner.release),
+        )
 
     def worker(self, attempt: str) -> WorkerLedger:
         """Return the ledger of another worker."""
-        return WorkerLedger(self._handle, attempt, self.llm, is_in_usd=bool(self.llm.budget_usd))
+        return WorkerLedger(self._handle, attempt, self.terms)
 
     def spent(self) -> tuple[int, float]:
         """Return the tokens and US dollars that are spent."""
@@ -58,7 +66,7 @@ class Here:
 async def pay(ledger: WorkerLedger, key: str) -> None:
     async with ledger.asking([key]):
         assert await ledger.find(key) is None
-        async with ledger.reserved(LIMITS, 0.5) as commit:
+        async with ledger.reserved(LIMITS, lambda: 0.5) as commit:
             await commit(30, 0.25, [(key, RawReply(text=key))])
 
 
@@ -87,10 +95,12 @@ async def test_what_workers_pay_for_at_once_is_kept_once_and_travels_together(
 async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_path: Path) -> None:
     here = Here(tmp_path)
     one, other = here.worker("a"), here.worker("b")
-    await asyncio.gather(*(worker.count_judged() for worker in (one, one, other)))
-    assert await here.owner.at_work() == (2, 3)
+    for worker in (one, one, other):
+        worker.count_judged()
+    await asyncio.gather(one.find(KEYS[0]), other.find(KEYS[0]))
+    assert (await here.owner.at_work())[:2] == (2, 3)
     await one.close()
-    assert await here.owner.at_work() == (1, 1)
+    assert (await here.owner.at_work())[:2] == (1, 1)
 
 
 async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:
@@ -123,17 +133,32 @@ async def test_of_an_attempt_that_has_ended_only_requests_on_the_wire_stay_charg
     assert here.spent() == (10, 0.0)
 
 
-async def test_a_grant_of_which_its_worker_has_not_heard_comes_back(tmp_path: Path) -> None:
+async def test_a_grant_of_which_its_worker_has_not_heard_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_owner, "_AT_ONCE_S", 60.0)
+    here = Here(tmp_path, requests_per_minute=1)
+    worker = here.worker("a")
+    asked = [asyncio.create_task(worker.reserve(tokens)) for tokens in (10, 20)]
+    await settled()
+    assert here.spent() == (30, 0.0)
+    assert not any(one.done() for one in asked), "the answer waits for the second one's turn"
+    await here.owner.release("a")
+    await settled()
+    assert here.spent() == (0, 0.0)
+    await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def test_what_the_owner_warns_of_is_told_once(tmp_path: Path) -> None:
     here = Here(tmp_path)
     worker = here.worker("a")
-    await worker.find(KEYS[0])
-    waiting = asyncio.create_task(worker.reserve(20))
-    while here.spent() != (20, 0.0) or not here.owner._attempts["a"].ends:
-        here.owner._attempts["a"].asked = None  # the answer is lost
-        await asyncio.sleep(0)
-    await here.owner.release("a")
-    assert here.spent() == (0, 0.0)
-    waiting.cancel()
+    await pay(worker, KEYS[0])
+    with closing(sqlite3.connect(here.store.journal)) as connection, connection:
+        connection.execute("UPDATE replies SET content = x'00'")
+    assert await worker.find(KEYS[0]) is None
+    told = await here.owner.at_work()
+    assert [KEYS[0] in warning for warning in told.warnings] == [True]
+    assert (await here.owner.at_work()).warnings == []
 
 
 async def test_who_waits_for_money_of_a_lost_attempt_is_refused_and_not_forgotten(
@@ -156,9 +181,8 @@ async def test_a_request_that_is_cancelled_in_its_worker_costs_nothing(tmp_path:
     waiting = asyncio.create_task(worker.reserve(20))
     await asyncio.sleep(0)
     waiting.cancel()
-    await settled()
+    await eventually(lambda: worker._ends == {})
     assert here.spent() == (0, 0.0)
-    assert worker._ends == {}
 
 
 async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path: Path) -> None:
@@ -222,13 +246,13 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
     store, llm = StoreSettings(folder=tmp_path), LanguageModelSettings(model="openai/x")
     remote: Any = ray.remote(num_cpus=0, max_retries=0)
     work = remote(_work)
-    with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
+    with JournalOwner(Terms(store, llm, Budget(), IN_FLIGHT)) as owner:
         with pytest.raises(WorkerCrashedError):
             ray.get(work.remote(owner, "cc", dies=True))
         ray.get([work.remote(owner, attempt, dies=False) for attempt in ("aa", "bb")])
     spent = journal_ledger(store, llm).spent()
     assert spent == (2 * 30 * len(KEYS) + 7, 0.5 * len(KEYS))
-    with JournalOwner(store, llm, Budget(), IN_FLIGHT) as owner:
+    with JournalOwner(Terms(store, llm, Budget(), IN_FLIGHT)) as owner:
         ray.kill(owner._actor)
         with pytest.raises(WorkerLostError, match="run the same command again"):
             asyncio.run(owner.ledger("a").find(KEYS[0]))
