@@ -6,6 +6,7 @@ lists the fields, of which `flows.cli.lazy` makes a command and `flows.entries` 
 several share is in the classes that come first. Nothing heavy is imported: ``--help`` reads this.
 """
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -881,6 +882,111 @@ class ShowPair(Store):
         if not (self.query and self.code):
             raise SettingsError("a pair is named by the ids of its query and of its code")
         return self
+
+
+# What people label.
+
+
+class Annotators(Options, panel="Sheets"):
+    """Who gets a sheet, and of which form."""
+
+    annotators: tuple[str, ...] = ask(
+        "Name of a person who gets a sheet; letters, digits, and . _ - between them.",
+        default=..., flag="--annotator",
+    )  # fmt: skip
+    form: Literal["csv", "jsonl"] = ask(
+        "CSV for spreadsheets, or JSON Lines.", default="csv", flag="--format"
+    )
+
+    @field_validator("annotators")
+    @classmethod
+    def _are_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return names that a file may be called by, each once."""
+        for name in names:
+            if not re.fullmatch(r"\w([\w.-]{0,62}\w)?", name):
+                raise SettingsError(
+                    f"--annotator {name!r}: letters, digits, and . _ - between them, 64 at most"
+                )
+        return tuple(dict.fromkeys(names))
+
+
+class LabelSample(Annotators, Store, Output):
+    """What ``cosqa label sample`` draws, or whose sheets it writes."""
+
+    strata: dict[str, int | None] = ask(
+        "Set of pairs to draw from, as NAME or NAME=N. Of a collection's candidates: uniform (all "
+        "of them), disagreement (rounds or recipes give several labels), undecided, queries (N "
+        "queries with all their judged pairs). Of runs on a benchmark: top (the first 10 of each "
+        "method), pool (of N queries the first 10 of all methods together in each language), "
+        "answers (of N queries each method's first code). A pair is drawn from the first that has "
+        "it.",
+        default=(), flag="--stratum", metavar="NAME[=N]", unset="uniform", panel=_INPUT,
+    )  # fmt: skip
+    pairs: int = ask("Pairs to draw from a set without N.", default=400, ge=1, panel=_INPUT)
+    queries: int | None = ask("As --stratum queries=N.", ge=1, panel=_INPUT)
+    graded: bool = ask("Ask for grades 0 to 3 in place of 0 and 1.", default=False, panel=_INPUT)
+    seed: int | None = ask("", "annotation.seed", panel=_INPUT)
+    collection: str | None = ask(
+        "Whose candidates are drawn.", unset="the only collection of the store", panel=_INPUT
+    )
+    benchmark: Path | None = ask(
+        "Benchmark that runs are of, exported or BEIR.", metavar="FOLDER", panel=_INPUT
+    )
+    runs: tuple[Path, ...] = ask(
+        "Run of a method on the benchmark, in TREC's form; its file's name names the method.",
+        default=(), flag="--run", unset="those of cosqa leaderboard and evaluate", panel=_INPUT,
+    )  # fmt: skip
+    sample: str | None = ask("Write further sheets of this sample; none is drawn.", panel=_INSTEAD)
+    conflicts_of: str | None = ask(
+        "Write sheets of what people disagree on in this sample, for one more.", panel=_INSTEAD
+    )
+    revise: str | None = ask(
+        "Write sheets of this sample with the agents' evidence, for people who are done blind.",
+        panel=_INSTEAD,
+    )
+
+    @field_validator("strata", mode="before")
+    @classmethod
+    def _by_name(cls, given: tuple[str, ...]) -> dict[str, int | None]:
+        """Return stratum → number of its values ``NAME=N``."""
+        found: dict[str, int | None] = {}
+        for text in given:
+            name, equals, number = text.partition("=")
+            if name in found or (equals and not (number.isdecimal() and int(number))):
+                raise SettingsError(f"--stratum {text}: give each one once, as {name}=N with N > 0")
+            found[name] = int(number) if equals else None
+        return found
+
+    @model_validator(mode="after")
+    def _refuse_several(self) -> Self:
+        if sum(map(bool, (self.sample, self.conflicts_of, self.revise))) > 1:
+            raise SettingsError("--sample, --conflicts-of and --revise: leave all but one out")
+        return self
+
+
+class LabelPreference(Annotators, Store, Output):
+    """What ``cosqa label preference`` draws."""
+
+    arguments = ("ours", "theirs")
+
+    ours: Path = ask(
+        "The benchmark whose share of wins is wanted: exported, BEIR, or a file of pairs.",
+        default=..., metavar="ours",
+    )  # fmt: skip
+    theirs: Path = ask("The benchmark to compare with.", default=..., metavar="theirs")
+    queries: int = ask("Queries to draw at most.", default=1_000, ge=1)
+    seed: int | None = ask("", "annotation.seed")
+
+
+class LabelRead(Store):
+    """What ``cosqa label read`` reads."""
+
+    arguments = ("sheets",)
+
+    sheets: tuple[Path, ...] = ask(
+        "Sheets that people filled in, of one sample.", default=..., metavar="FILE..."
+    )
+    unexecuted: bool = ask("Store test programs without running them in a box.", default=False)
 
 
 # What looks after the store, the sandbox, sheets and names.

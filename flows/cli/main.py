@@ -85,6 +85,43 @@ _ANNOTATORS = {
     ),
 }
 
+_LABEL = {
+    "sample": Command(
+        "Draw pairs at random for people to label, and write a blind sheet for each person.",
+        "LabelSample",
+        ("checks:store", "label:sample"),
+        details="A sheet has query and code and nothing that others say of them, in an order of "
+        "the person's own. Fill in grade (? for undecided), notes (quality, ambiguity, "
+        "project_specific, direction_reversed), comment, minutes, and a test program that may "
+        "`import target`, the code. Two people label all pairs, a third what they disagree on.",
+        examples=(
+            "cosqa label sample --pairs 400 --annotator ann --annotator bob",
+            "cosqa label sample --stratum undecided=100 --stratum uniform --annotator ann",
+            "cosqa label sample --benchmark DIR --stratum pool=99 --graded --annotator ann",
+            "cosqa label sample --benchmark DIR --stratum answers=23 --annotator ann",
+            "cosqa label sample --conflicts-of s1f0c9a --annotator cam",
+            "cosqa label sample --revise s1f0c9a --annotator ann",
+        ),
+    ),
+    "preference": Command(
+        "Draw two codes a query, one of each benchmark, and write sheets on which people choose.",
+        "LabelPreference",
+        ("checks:store", "label:preference"),
+        details="Which code is A and which B is random. `cosqa label read` prints how often the "
+        "first benchmark's is preferred, with an interval.",
+        examples=("cosqa label preference mine CoSQA/cosqa-dev.json --annotator ann",),
+    ),
+    "read": Command(
+        "Read sheets that people filled in; print how far they agree, and what they say.",
+        "LabelRead",
+        ("checks:store", "label:read"),
+        details="All rows of all files are stored, or none. Test programs run in a box of the "
+        "sandbox, and are stored with their results. What one person says is not shown before "
+        "all pairs given to that person have a label.",
+        examples=("cosqa label read ann.csv bob.csv", "cosqa label read ann.jsonl --unexecuted"),
+    ),
+}
+
 _SANDBOX = {
     "check": Command(
         "Check the Docker engine, the image and all behaviours that a sandbox must have.",
@@ -194,6 +231,7 @@ COMMANDS: Mapping[str, Command | Group] = {
             "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
         ),
     ),
+    "label": Group("Let people label samples of pairs on sheets, and read them back.", _LABEL),
     "evaluate": Command(
         "Score retrieval methods on the exported benchmarks and write the report.",
         "Evaluate",

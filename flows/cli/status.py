@@ -12,7 +12,7 @@ from infra.store.database import require_store
 from infra.store.figures import stored_counts
 from infra.store.runs import JudgingState, StageState, last_plan, lease_holder, read_state
 from tasks.reports.plan import RunPlan, plan_sentence
-from tasks.reports.text import cost, counted, duration, pace, rate
+from tasks.reports.text import cost, duration, pace, rate
 
 _PATIENCE_S = 1.0
 _SILENT_S = 60.0
@@ -41,7 +41,7 @@ def _stored(store: StoreSettings) -> Iterator[Line]:
     except StoreLockedError:
         yield "stored", "unknown: another process has the database open"
         return
-    yield "stored", ", ".join(counted(number, name) for name, number in counts.items())
+    yield "stored", ", ".join(f"{number:,} {name}" for name, number in counts.items())
     if plan:
         sentence = plan_sentence(RunPlan.model_validate(plan.body))
         yield "plan", f"{plan.planned_at.astimezone():%Y-%m-%d %H:%M} {sentence}"
@@ -82,8 +82,7 @@ def _judging(state: JudgingState) -> Iterator[Line]:
     yield "labels", ", ".join(endings) or "none yet"
     counts = state.canaries
     if counts.judged:
-        passes = counted(counts.false_passes, "false passes")
-        wrong = f"{passes}, {counted(counts.false_fails, 'false fails')}"
+        wrong = f"{counts.false_passes} false passes, {counts.false_fails} false fails"
         if counts.obeyed:
             wrong += f"; {counts.obeyed} of {counts.injected} obeyed what the code told them"
         yield "canaries", f"{rate(counts.wrong, counts.judged)} judged wrongly: {wrong}"

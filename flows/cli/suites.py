@@ -11,8 +11,9 @@ from typing import Any
 from flows.cli.lazy import Command
 from flows.cli.output import print_table, say
 from flows.options import Agreement
-from tasks.benchmarks.sheets import agreement, read_grades
+from tasks.benchmarks.sheets import read_grades
 from tasks.reports.text import counted
+from tasks.statistics.people import agreement
 from tasks.suites import Suite, suites
 
 
@@ -58,7 +59,12 @@ def print_agreement(options: Agreement) -> None:
     say(f"alpha, nominal: {_figure(result.nominal)}")
     say(f"alpha, ordinal: {_figure(result.ordinal)}")
     rows = [
-        (f"{two.first}, {two.second}", f"{two.pairs:,}", f"{two.equal:.1%}", _figure(two.kappa))
+        (
+            f"{two.first}, {two.second}",
+            f"{two.pairs:,}",
+            f"{two.equal:.1%}",
+            _figure(two.kappa.mean),
+        )
         for two in result.each_two
     ]
     _print(("annotators", "pairs", "equal", "kappa, squared weights"), rows)

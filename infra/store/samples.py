@@ -11,15 +11,30 @@ from pydantic import Field
 
 from infra.errors import SourceError
 from infra.identity import digest_of, mark
-from infra.ids import CodeId, SampleId
+from infra.ids import CodeId, PairKey, SampleId
 from infra.records import Code, GivenVote, OfPair, Query, Record
 from infra.store.corpus import insert_texts
 from infra.store.database import Database
+from infra.store.labels import CurrentLabels, labels_in
 from infra.store.votes import load_votes
 
 Kind = Literal["pairs", "preference", "answers"]
 Scale = Literal["binary", "graded"]
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
+
+# Stratum → the pairs of it among a collection's candidates.
+_STRATA = {
+    "uniform": "SELECT query_id, code_id FROM candidate_pairs($labels)",
+    "queries": "SELECT query_id, code_id FROM current_labels "
+    "WHERE status IN ('labelled', 'undecided')",
+    "undecided": "SELECT query_id, code_id FROM current_labels WHERE status = 'undecided'",
+    "disagreement": "SELECT query_id, code_id FROM annotations "
+    "SEMI JOIN candidate_pairs($labels) USING (query_id, code_id) "
+    "GROUP BY query_id, code_id HAVING count(DISTINCT label) > 1",
+}
+STRATA_OF_STORE = tuple(_STRATA)
+"""All candidates; judged pairs, drawn with all of their query's; pairs that the agents have left
+undecided; pairs to which labelling rounds or recipes gave several labels."""
 
 
 class SampleItem(OfPair):
@@ -139,6 +154,19 @@ def add_sample(
         tx.insert("sample_items", items, on_conflict="ignore")
 
 
+def pairs_by_stratum(
+    database: Database, labels: CurrentLabels, strata: Sequence[str]
+) -> dict[str, list[PairKey]]:
+    """Return stratum (of `STRATA_OF_STORE`) → its pairs, of a collection's candidates."""
+    with labels_in(database, labels) as tx:
+        found = {}
+        for name in strata:
+            sql = _STRATA[name]
+            told = {"labels": labels.struct} if "$labels" in sql else {}
+            found[name] = [PairKey(*row) for row in tx.rows(sql, told)]
+        return found
+
+
 def samples_in(database: Database) -> list[StoredSample]:
     """Return the samples of a store, newest first."""
     return database.records(
@@ -218,6 +246,11 @@ def items_for(database: Database, sample: Sample, annotator: str) -> list[ShownI
         (item for item in sample.items if item.position in given),
         key=lambda item: mark(str(sample.seed), annotator, *item.key),
     )
+    return show(database, items)
+
+
+def show(database: Database, items: Sequence[SampleItem]) -> list[ShownItem]:
+    """Return items with their texts."""
     queries = _texts(database, "queries", "query_id", [item.query_id for item in items])
     codes = _texts(database, "codes", "code_id", [name for item in items for name in _sides(item)])
     return [
@@ -243,14 +276,15 @@ def _texts(database: Database, table: str, name: str, ids: Sequence[str]) -> dic
     return dict(rows)
 
 
-def readable_votes(database: Database, sample: Sample, reader: str) -> list[GivenVote]:
+def readable_votes(database: Database, sample: Sample, reader: str = "") -> list[GivenVote]:
     """Return the votes that an annotator may read: the own ones, and others' once both are done.
 
-    Nobody else's are given to an annotator who has an item left, nor of one who has.
+    Nobody else's are given to an annotator who has an item left, nor of one who has. Without a name
+    they are the votes of all who are done.
     """
     done = {one.annotator for one in progress(database, sample.sample_id) if one.is_done}
     return [
         vote
         for vote in load_votes(database, sample.origin)
-        if vote.annotator == reader or {vote.annotator, reader} <= done
+        if vote.annotator == reader or {vote.annotator, reader or vote.annotator} <= done
     ]

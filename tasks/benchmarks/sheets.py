@@ -1,4 +1,4 @@
-"""Sheets for people, as CSV: written out, read back, and the agreement of several.
+"""Sheets of written answers and of grades for people, as CSV: written out, and read back.
 
 Every sheet has the columns annotator, query, code, relevance and notes. That of written answers has
 further ones, which say which answer a row is about and what it rests on.
@@ -6,27 +6,20 @@ further ones, which say which answer a row is about and what it rests on.
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 from infra.atomic import atomic_write
 from infra.errors import SourceError
 from infra.ids import QueryId
 from infra.records import Record
 from tasks.files.csv_rows import CsvRow, read_rows, whole_number
-from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
-
-# Annotator → pair → grade.
-Grades = dict[str, dict[tuple[str, str], int]]
+from tasks.statistics.people import Grades
 
 _FOR_PEOPLE = ("annotator", "query", "code", "relevance", "notes")
 _OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
 _MOST_ANSWERS = 10**6
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets run
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets run them
 
 
 class SheetRow(NamedTuple):
@@ -86,7 +79,7 @@ def read_sheet(file: Path, highest: int = 1, about: Sequence[str] = ()) -> Itera
     """
     columns = [*_FOR_PEOPLE[:-1], *about]
     for row in read_rows(file, columns, ["notes"]):
-        cells = {name: _plain(cell) for name, cell in row.cells.items()}
+        cells = {name: plain(cell) for name, cell in row.cells.items()}
         if not (cells["annotator"] or cells["relevance"]):
             continue  # nobody's
         for name in ("annotator", "query", "code"):
@@ -125,7 +118,7 @@ def write_answers(answers: Sequence[Answer], file: Path) -> None:
             about = [
                 item.collection, item.query_id, str(item.ordinal), item.model, item.evidence,
             ]  # fmt: skip
-            writer.writerow([_inert(cell) for cell in (*shown, *about)])
+            writer.writerow([inert(cell) for cell in (*shown, *about)])
 
 
 def is_filled(file: Path) -> bool:
@@ -156,47 +149,19 @@ def read_answers(file: Path) -> list[AnswerRow]:
     return rows
 
 
-def _inert(cell: str) -> str:
+def inert(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if _looks_like_formula(cell) else cell
 
 
-def _plain(cell: str) -> str:
-    """Undo `_inert`."""
+def plain(cell: str) -> str:
+    """Undo `inert`."""
     return cell[1:] if cell.startswith("'") and _looks_like_formula(cell) else cell
 
 
 def _looks_like_formula(cell: str) -> bool:
-    """Return whether a cell is a formula, or what `_inert` could have made of one."""
+    """Return whether a cell is a formula, or what `inert` could have made of one."""
     return cell.lstrip("'").startswith(_FORMULA)
-
-
-class PairOfAnnotators(Record):
-    """Agreement of two annotators on the pairs that both graded; NaN where grades do not vary."""
-
-    first: str
-    second: str
-    pairs: int
-    equal: float
-    kappa: float
-
-
-class Agreement(Record):
-    """How far annotators agree.
-
-    Attributes:
-        annotators: Their names.
-        pairs: Pairs of query and code that at least two of them graded.
-        nominal: Krippendorff's alpha with grades as categories.
-        ordinal: The same with ordered grades.
-        each_two: Every two annotators who share a pair.
-    """
-
-    annotators: tuple[str, ...]
-    pairs: int
-    nominal: float
-    ordinal: float
-    each_two: tuple[PairOfAnnotators, ...]
 
 
 def read_grades(files: Iterable[Path], highest: int = 1) -> Grades:
@@ -213,36 +178,3 @@ def read_grades(files: Iterable[Path], highest: int = 1) -> Grades:
                 raise SourceError(f"{row.place}: {row.annotator!r} grades the pair twice")
             of_annotator[row.query, row.code] = row.relevance
     return grades
-
-
-def agreement(grades: Grades, highest: int = 1) -> Agreement:
-    """Return how far the annotators agree, whose grades are of 0 to ``highest``."""
-    names = sorted(grades)
-    ratings = _ratings(grades, names)
-    two = [_compare(grades, first, second, highest) for first, second in combinations(names, 2)]
-    return Agreement(
-        annotators=tuple(names),
-        pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
-        nominal=krippendorff_alpha(ratings, "nominal"),
-        ordinal=krippendorff_alpha(ratings, "ordinal"),
-        each_two=tuple(pair for pair in two if pair.pairs),
-    )
-
-
-def _ratings(grades: Grades, names: list[str]) -> npt.NDArray[np.float64]:
-    pairs = sorted({pair for of_annotator in grades.values() for pair in of_annotator})
-    rows = [[grades[name].get(pair, np.nan) for pair in pairs] for name in names]
-    return np.array(rows, np.float64).reshape(len(names), len(pairs))
-
-
-def _compare(grades: Grades, first: str, second: str, highest: int) -> PairOfAnnotators:
-    shared = sorted(grades[first].keys() & grades[second].keys())
-    ours, theirs = ([grades[name][pair] for pair in shared] for name in (first, second))
-    equal = sum(a == b for a, b in zip(ours, theirs, strict=True))
-    return PairOfAnnotators(
-        first=first,
-        second=second,
-        pairs=len(shared),
-        equal=equal / max(len(shared), 1),
-        kappa=cohen_kappa(ours, theirs, range(highest + 1)),
-    )

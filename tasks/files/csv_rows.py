@@ -1,4 +1,4 @@
-"""Rows of comma-separated files with a header, as suites publish them."""
+"""Rows of comma-separated files with a header, as suites publish and spreadsheets save them."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
     """Yield the rows of a file, their cells trimmed; quoted commas and line ends are text.
 
     Args:
-        file: UTF-8, with a header.
+        file: With a header; commas, semicolons or tabs stand between cells.
         columns: What the header must hold.
         optional: What it may hold.
 
@@ -62,7 +62,9 @@ def whole_number(cell: str, lowest: int, highest: int) -> int | None:
 
 def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield the rows with a cell that is not empty, the header first, each with its place."""
-    reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
+    text = read_text(file)
+    separator = max(",;\t", key=text.partition("\n")[0].count)  # as spreadsheets have it
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:
         for cells in reader:

@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
@@ -12,15 +13,16 @@ from infra.identity import mark_of
 from infra.links import leads_outside
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # what reading a file, or its gzip, raises
+_UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _LARGEST_TEXT = 1 << 29  # bytes; such a file must fit into memory
 
 
 def read_text(file: Path) -> str:
-    """Return a file's text.
+    """Return the text of a file in UTF-8, or in the UTF-16 of a spreadsheet.
 
     Raises:
-        SourceError: The file is missing, no file, of more than 512 MiB, cannot be read or is not
-            UTF-8.
+        SourceError: The file is missing, no file, of more than 512 MiB, cannot be read or is
+            neither.
     """
     try:
         size = regular(file).stat().st_size
@@ -33,7 +35,7 @@ def read_text(file: Path) -> str:
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror}") from None
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SourceError(f"{printable(file)}:{line}: {not_utf_8(error)}") from None

@@ -6,7 +6,7 @@ from infra.records import Record
 from tasks.estimation.records import Difference, MethodComparison, MethodEstimate
 from tasks.reports.charts import STYLES, Mark, Row, intervals
 from tasks.reports.document import Block, Chart, Document, Key, Paragraph, Section, Table
-from tasks.reports.text import NONE, count, counted
+from tasks.reports.text import NONE, count
 from tasks.statistics.intervals import Interval
 
 _COMBINED, _ALONE, _KAPE = STYLES[1], STYLES[9], STYLES[0]
@@ -37,8 +37,8 @@ def summary(report: EstimationReport) -> str:
     first = report.estimates[0]
     judged = count(len(first.judged.rows)) if first.judged else "none"
     return (
-        f"{counted(first.queries, 'queries')}, {judged} of them judged; "
-        f"{counted(first.training, 'training pairs')} of {report.training}; k = {first.k}; "
+        f"{count(first.queries)} queries, {judged} of them judged; "
+        f"{count(first.training)} training pairs of {report.training}; k = {first.k}; "
         f"{first.level:.0%} intervals"
     )
 

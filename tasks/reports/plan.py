@@ -119,7 +119,7 @@ def plan_sentence(plan: RunPlan) -> str:
     reasons = ", ".join(
         f"{words(item.reason)} {item.taken:,}" for item in plan.reasons if item.taken
     )
-    of = f"{plan.taken:,} of {counted(plan.pending, 'pending pairs')} of {plan.collection}"
+    of = f"{plan.taken:,} of {plan.pending:,} pending pairs of {plan.collection}"
     if plan.has_changed:
         return f"at most {of}: the input has changed since `cosqa collect`"
     return f"{of}: {reasons}" if reasons else of

@@ -9,7 +9,7 @@ from infra.records import Record
 from tasks.reports.charts import STYLES, Line, lines, steps
 from tasks.reports.document import Block, Chart, Document, Facts, Paragraph, Section, Table
 from tasks.reports.leaderboard import MethodScores
-from tasks.reports.text import count, counted, duration
+from tasks.reports.text import count, duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.training.data import Leakage
 from tasks.training.encoder import Description
@@ -115,7 +115,7 @@ def training_document(report: TrainingReport) -> Document:
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
-        lead=[Paragraph(f"{recipe.name} on {told.data}: {counted(report.pairs, 'pairs')}")],
+        lead=[Paragraph(f"{recipe.name} on {told.data}: {count(report.pairs)} pairs")],
         sections=[
             Section("gain", "On test queries", [gains_table(report), _about_gains(report)]),
             Section("curves", "While it was trained", list(_curves(report.history))),
@@ -136,7 +136,7 @@ def training_document(report: TrainingReport) -> Document:
                             "data": f"{told.data} ({told.data_fingerprint[:12]})",
                             "licences of base and data": ", ".join(told.licences) or "unknown",
                             "time": f"{duration(report.history.seconds)}, "
-                            f"{counted(report.history.steps, 'steps')}, on {report.history.device}",
+                            f"{count(report.history.steps)} steps, on {report.history.device}",
                         }
                     )
                 ],

@@ -1,5 +1,6 @@
 """The sandbox commands' work: checks, the run of one program, and the clean-up."""
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -15,6 +16,7 @@ from sandbox.contract.kept import keep_findings
 from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
 from tasks.files.text import read_text
 
+_AT_ONCE = 8  # boxes of people's programs; the machine's slots bound them too
 _log = logging.getLogger(__name__)
 _IMPORT = re.compile(r"\bfrom\s+target\b|\bimport(_module)?\b.*\btarget\b")
 
@@ -81,6 +83,28 @@ async def run_program(
                 "Name distributions that have wheels for the image's Python."
             )
         return await box.run(text, hash_seed=hash_seed, clock=CLOCK if clock is None else clock)
+
+
+async def run_programs(
+    settings: SandboxSettings, programs: Sequence[tuple[str, str]]
+) -> list[ExecutionResult]:
+    """Run test programs of people, each in a box of its own around its code; return their results.
+
+    Args:
+        settings: The sandbox's settings.
+        programs: Each with the code under test, which it may import as ``target``.
+
+    Raises:
+        SandboxError: The sandbox, not a program, failed.
+    """
+    places = asyncio.Semaphore(_AT_ONCE)
+    async with _opened(settings) as sandbox:
+
+        async def run(program: str, code: str) -> ExecutionResult:
+            async with places, sandbox.box(code) as box:
+                return await box.run(program)
+
+        return list(await asyncio.gather(*(run(*pair) for pair in programs)))
 
 
 async def clean(settings: SandboxSettings, *, everything: bool) -> int:

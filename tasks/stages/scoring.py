@@ -143,6 +143,15 @@ def _run_folder(database: Database, published: Published, settings: PublishSetti
     return Path(published.folder) if is_own else leaderboard_folder(published, settings)
 
 
+def stored_runs(
+    database: Database, benchmark: OpenBenchmark, settings: PublishSettings
+) -> list[Run]:
+    """Return the runs of methods that were scored on a benchmark, by their names."""
+    folder = _run_folder(database, benchmark.published, settings)
+    files = sorted(run_file(folder, "x").parent.glob("*.trec"))
+    return [Run(method=file.stem, file=file) for file in files]
+
+
 def _tag(method: str, key: str) -> str:
     return f"{method}.{key[:8]}"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from infra.records import Record
 from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
+from tasks.statistics.intervals import wilson_interval
 
 Labels = Sequence[int | None]
 
@@ -50,13 +51,13 @@ def agreement(labels: Labels, truth: Sequence[int]) -> Agreement:
     ratings = np.array(both, np.float64).reshape(-1, 2).T
     right = sum(ours == true for ours, true in both)
     true_matches = sum(ours == true == 1 for ours, true in both)
-    low, high = _confidence_interval(right, len(truth))
+    accuracy = wilson_interval(right, len(truth))
     return Agreement(
         pairs=len(truth),
         decided=len(both),
         accuracy=_share(right, len(truth)),
-        accuracy_low=low,
-        accuracy_high=high,
+        accuracy_low=_defined(accuracy.low),
+        accuracy_high=_defined(accuracy.high),
         precision=_share(true_matches, sum(ours for ours, _ in both)),
         recall=_share(true_matches, sum(true for _, true in both)),
         kappa=_defined(cohen_kappa(ratings[0], ratings[1], (0, 1))),
@@ -66,15 +67,6 @@ def agreement(labels: Labels, truth: Sequence[int]) -> Agreement:
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _confidence_interval(right: int, pairs: int) -> tuple[float | None, float | None]:
-    if not pairs:
-        return None, None
-    from scipy.stats import binomtest  # noqa: PLC0415 - takes a second to import
-
-    interval = binomtest(right, pairs).proportion_ci(0.95, method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def _defined(value: float) -> float | None:

@@ -1,8 +1,10 @@
-"""Confidence intervals of means."""
+"""Confidence intervals of means, of shares, and of what else is computed from items."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tasks.statistics import Values
 
@@ -45,3 +47,49 @@ def bootstrap_interval(
         means[start : start + drawn] = values[chosen].mean(axis=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(values.mean()), float(low), float(high), level)
+
+
+def bootstrap_of(
+    statistic: Callable[[npt.NDArray[np.int64]], float],
+    items: int,
+    *,
+    level: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> Interval:
+    """Return a statistic of items with its percentile bootstrap interval (Efron 1979).
+
+    Resamples for which it is undefined are left out; all is NaN where it is never defined.
+
+    Args:
+        statistic: Computes it from the positions of drawn items; NaN is undefined.
+        items: Their number.
+        level: Between 0 and 1.
+        resamples: How often items are drawn anew, with replacement.
+        seed: Of the draws.
+    """
+    nan = float("nan")
+    value = statistic(np.arange(items)) if items else nan
+    if np.isnan(value):
+        return Interval(nan, nan, nan, level)
+    generator = np.random.default_rng(seed)
+    drawn = np.array([statistic(generator.integers(0, items, items)) for _ in range(resamples)])
+    low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(value, float(low), float(high), level)
+
+
+def wilson_interval(part: int, whole: int, *, level: float = 0.95) -> Interval:
+    """Return a share with its interval by Wilson (1927); NaN of nothing.
+
+    Args:
+        part: How many have what is counted.
+        whole: Of how many.
+        level: Between 0 and 1.
+    """
+    if not whole:
+        nan = float("nan")
+        return Interval(nan, nan, nan, level)
+    from scipy.stats import binomtest  # noqa: PLC0415 - takes a second to import
+
+    found = binomtest(part, whole).proportion_ci(level, method="wilson")
+    return Interval(part / whole, float(found.low), float(found.high), level)

@@ -66,7 +66,7 @@ def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost(
         "stage      annotation-c: 120 of 420 pairs judged, 12 a minute, about 25 min 0 s left",
         "pairs      8 of at most 64 in flight, 50 queued",
         "labels     35 labelled 0, 80 labelled 1, 2 failed",
-        "canaries   1 of 6 (16.7%) judged wrongly: 1 false pass, 0 false fails",
+        "canaries   1 of 6 (16.7%) judged wrongly: 1 false passes, 0 false fails",
         "cost       $0.50 by this run, $3.10 and 40,000 tokens on openai/m in all, budget $5.00",
     ]
 

@@ -11,12 +11,12 @@ from infra.errors import SourceError
 from infra.ids import QueryId
 from tasks.benchmarks.sheets import (
     Answer,
-    agreement,
     is_filled,
     read_answers,
     read_grades,
     write_answers,
 )
+from tasks.statistics.people import agreement
 
 CODES = ["def f(x):\n    return x, 1", "@cache\ndef g():\n    return '\"'", "=1+1"]
 ANSWERS = [
@@ -130,7 +130,7 @@ def test_agreement_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     assert two.pairs == 3
     assert two.equal == pytest.approx(2 / 3)
     # One disagreement; by chance 3 pairs x (2/3 x 2/3 + 1/3 x 1/3) = 5/3.
-    assert two.kappa == pytest.approx(1 - 1 / (5 / 3))
+    assert two.kappa.mean == pytest.approx(1 - 1 / (5 / 3))
     # Three ones and three zeros: Do = 2/6, De = 2 x 3 x 3 / (6 x 5).
     assert found.nominal == pytest.approx(1 - (2 / 6) / (18 / 30))
     assert found.ordinal == pytest.approx(found.nominal), "two grades have but one order"
@@ -144,7 +144,7 @@ def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given(tmp_path: Path)
             files[place] += f"by{place},q,c{pair},{grade},\n"
     (two,) = agreement(read_grades(sheets(tmp_path, *files), 3), 3).each_two
     # Squares of 1 and 3; by chance (2 x 2 x 1 + 1 x 2 x 1 + 1 x 2 x 9 + 1 x 2 x 4) / 4 = 8.
-    assert two.kappa == pytest.approx(1 - (1 + 9) / 8)
+    assert two.kappa.mean == pytest.approx(1 - (1 + 9) / 8)
 
 
 def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> None:

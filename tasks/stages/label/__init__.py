@@ -1,0 +1,1 @@
+"""People's labels: samples that are drawn, sheets, and what they say."""

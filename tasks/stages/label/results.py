@@ -1,0 +1,117 @@
+"""What people's labels of a sample say, as far as they may be told: of those who are done."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from infra.ids import PairKey
+from infra.records import GivenVote, Record
+from infra.store import Database, samples
+from infra.store.samples import Sample, SampleProgress
+from tasks.statistics.intervals import Interval, wilson_interval
+from tasks.statistics.people import Agreement, agreement, blind_grades, conflicts, majority
+
+EVERYBODY = "majority"
+
+
+class Preferred(Record):
+    """How often the own benchmark's code is preferred, of queries that are decided."""
+
+    annotator: str
+    decided: int
+    share: Interval
+
+
+class RightAnswers(Record):
+    """Right answers of a method: the mean over annotators of their number, of how many queries."""
+
+    method: str
+    queries: int
+    mean: float
+    by_annotator: dict[str, int]
+
+
+class LabelResults(Record):
+    """What is told of a sample.
+
+    Attributes:
+        progress: Of each annotator.
+        agreement: Of the blind labels of those who are done; None with fewer than two.
+        conflicts: Positions of items of which no label has more than half of the blind votes.
+        decided: Items with a label by more than half of the last votes, undecided ones aside.
+        by_label: Label → number of them.
+        preferred: Of a preference, for all by majority, then for each annotator.
+        right: Of answers, for each method.
+    """
+
+    progress: tuple[SampleProgress, ...]
+    agreement: Agreement | None
+    conflicts: tuple[int, ...]
+    decided: int
+    by_label: dict[int, int]
+    preferred: tuple[Preferred, ...]
+    right: tuple[RightAnswers, ...]
+
+
+def label_results(database: Database, sample: Sample) -> LabelResults:
+    """Return what the labels of those say who have labelled all that they were given."""
+    votes = samples.readable_votes(database, sample)
+    grades = blind_grades(votes)
+    disputed = conflicts(votes)
+    last = {(vote.annotator, vote.key): vote for vote in sorted(votes, key=lambda it: it.phase)}
+    truth = majority_labels(list(last.values()))
+    labels = sorted(truth.values())
+    return LabelResults(
+        progress=tuple(samples.progress(database, sample.sample_id)),
+        agreement=agreement(grades, sample.highest) if len(grades) > 1 else None,
+        conflicts=tuple(item.position for item in sample.items if item.key in disputed),
+        decided=len(truth),
+        by_label={int(label): labels.count(label) for label in dict.fromkeys(labels)},
+        preferred=_preferred(list(last.values()), truth) if sample.kind == "preference" else (),
+        right=_right(sample, list(last.values())) if sample.kind == "answers" else (),
+    )
+
+
+def majority_labels(votes: Sequence[GivenVote]) -> dict[PairKey, float]:
+    """Return pair → the label of more than half of those who decided; others are left out."""
+    said: dict[PairKey, list[float]] = {}
+    for vote in votes:
+        if vote.relevance is not None:
+            said.setdefault(vote.key, []).append(vote.relevance)
+    found = {key: majority(labels) for key, labels in said.items()}
+    return {key: label for key, label in found.items() if label is not None}
+
+
+def _preferred(votes: Sequence[GivenVote], truth: dict[PairKey, float]) -> tuple[Preferred, ...]:
+    by_annotator: dict[str, list[float]] = {EVERYBODY: list(truth.values())}
+    for vote in votes:
+        if vote.relevance is not None:
+            by_annotator.setdefault(vote.annotator, []).append(vote.relevance)
+    return tuple(
+        Preferred(
+            annotator=name,
+            decided=len(labels),
+            share=wilson_interval(int(sum(labels)), len(labels)),
+        )
+        for name, labels in by_annotator.items()
+    )
+
+
+def _right(sample: Sample, votes: Sequence[GivenVote]) -> tuple[RightAnswers, ...]:
+    answers = sample.body.get("answers")
+    methods: dict[str, dict[str, str]] = answers if isinstance(answers, dict) else {}
+    highest, names = sample.highest, sorted({vote.annotator for vote in votes})
+    found = []
+    for method, by_query in methods.items():
+        right = {
+            name: sum(
+                vote.relevance == highest
+                for vote in votes
+                if vote.annotator == name and by_query.get(vote.query_id) == vote.code_id
+            )
+            for name in names
+        }
+        mean = fmean(right.values()) if right else float("nan")
+        found.append(
+            RightAnswers(method=method, queries=len(by_query), mean=mean, by_annotator=right)
+        )
+    return tuple(found)

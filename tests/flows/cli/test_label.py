@@ -1,0 +1,137 @@
+"""``cosqa label``: what a person types, and what is printed.
+
+Covers `flows.cli.label`.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.main import app
+from infra.errors import CosqaError, SettingsError, SourceError
+from infra.store import Database, samples
+from tests.tasks.stages.generate.world import judged_store
+from tests.tasks.stages.label.world import read, save
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Database:
+    monkeypatch.chdir(tmp_path)
+    return judged_store(tmp_path, rounds=3)[0]
+
+
+def label(*words: str) -> str:
+    """Run `cosqa label` in this folder; return what it printed."""
+    done = CliRunner().invoke(app, ["label", *words, "--store", "store"])
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
+def sheets(printed: str) -> list[Path]:
+    return [Path(line) for line in printed.splitlines() if line.endswith((".csv", ".jsonl"))]
+
+
+def fill(file: Path, *ones: str) -> str:
+    """Grade a sheet: 1 on these items, 0 on others; return its name."""
+    rows = [row | {"grade": str(int(row["item"] in ones))} for row in read(file)]
+    save(file, rows)
+    return str(file)
+
+
+def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: Database) -> None:
+    printed = label("sample", "--pairs", "5", "--annotator", "ann", "--annotator", "bob")
+    assert "5 items" in printed
+    assert "uniform: 5 of 6 drawn" in printed
+    ann, bob = sheets(printed)
+    assert ann.parent == Path("cosqa-benchmarks/sheets").resolve() or ann.is_file()
+    printed = label("read", fill(ann, "1", "2"))
+    assert "not done, and left out below: bob" in printed
+    assert "alpha" not in printed
+    printed = label("read", fill(bob, "2", "3"))
+    assert "5 items labelled blind by two or more" in printed
+    assert "in conflict: 2 items (1, 3)" in printed
+    assert "by majority 3 of 5 items are decided: 2 have 0, 1 have 1" in printed
+    [sample] = samples.samples_in(database)
+    printed = label("sample", "--conflicts-of", sample.sample_id, "--annotator", "cam")
+    [cam] = sheets(printed)
+    printed = label("read", fill(cam, "1"))
+    assert "in conflict" not in printed
+    assert "by majority 5 of 5 items are decided: 3 have 0, 2 have 1" in printed
+    [dan] = sheets(
+        label("sample", "--sample", sample.sample_id, "--annotator", "dan", "--format", "jsonl")
+    )
+    assert len(read(dan)) == 5
+    [revised] = sheets(label("sample", "--revise", sample.sample_id, "--annotator", "ann"))
+    assert {row["phase"] for row in read(revised)} == {"revised"}
+    printed = label("read", fill(revised, "2"))
+    assert [line.split() for line in printed.splitlines() if line.startswith("ann ")] == [
+        ["ann", "5", "5", "5"]
+    ]
+
+
+def test_a_preference_is_printed_for_all_and_for_each_person(
+    database: Database, tmp_path: Path
+) -> None:
+    for name in ("ours", "theirs"):
+        rows = [{"query": f"q {n}", "code": f"def {name}(): return {n}"} for n in range(8)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    words = ("preference", "ours.jsonl", "theirs.jsonl", "--annotator", "ann")
+    [file] = sheets(label(*words))
+    rows = read(file)
+    assert not any("grade" in row or "program" in row for row in rows)
+    own = [row | {"choice": "A" if "ours" in row["code_a"] else "b"} for row in rows]
+    save(file, own[:6] + [row | {"choice": "?"} for row in own[6:]])
+    printed = label("read", str(file))
+    assert ["ann", "6", "1.000", "(0.610", "to", "1.000)"] in map(str.split, printed.splitlines())
+    for bad in ("C", "1"):
+        save(file, [row | {"choice": bad} for row in own])
+        with pytest.raises(SourceError, match=f":2: choice '{bad}': it must be A, B"):
+            label("read", str(file))
+
+
+def test_answers_of_methods_are_judged_blind_and_counted(
+    database: Database, tmp_path: Path
+) -> None:
+    beir = tmp_path / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    for name, kind in (("queries", "q"), ("corpus", "c")):
+        rows = [{"_id": f"{kind}{n}", "text": f"{kind} text {n}"} for n in range(3)]
+        (beir / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (beir / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"q{n}\tc0\t{int(not n)}\n" for n in range(3))
+    )
+    for name, code in (("first", 0), ("second", 1)):
+        lines = [f"q{n} Q0 c{code} 1 1.0 {name}\n" for n in range(3)]
+        (tmp_path / f"{name}.trec").write_text("".join(lines))
+    words = ["sample", "--benchmark", "beir", "--stratum", "answers", "--annotator", "ann"]
+    [file] = sheets(label(*words, "--run", "first.trec", "--run", "second.trec"))
+    rows = [row | {"grade": str(int(row["code"] == "c text 1"))} for row in read(file)]
+    assert len(rows) == 6
+    save(file, rows)
+    printed = label("read", str(file))
+    assert [line.split()[:4] for line in printed.splitlines() if " of 3 " in line] == [
+        ["first", "0.0", "of", "3"],
+        ["second", "3.0", "of", "3"],
+    ]
+
+
+def test_what_is_no_sample_or_no_name_is_refused(database: Database) -> None:
+    bad: list[tuple[tuple[str, ...], str, type[CosqaError]]] = [
+        (("--annotator", "../x"), "letters, digits, and", SettingsError),
+        (("--annotator", "a" * 65), "64 at most", SettingsError),
+        (("--annotator", "a", "--stratum", "uniform=0"), "uniform=N with N > 0", SettingsError),
+        (("--annotator", "a", "--stratum", "x"), "unknown stratum 'x'", SourceError),
+        (
+            ("--annotator", "a", "--sample", "s0"),
+            "holds no sample 's0'; it holds none",
+            SourceError,
+        ),
+        (("--annotator", "a", "--sample", "s", "--revise", "s"), "all but one", SettingsError),
+    ]
+    for words, told, kind in bad:
+        with pytest.raises(kind, match=told):
+            label("sample", *words)
+    assert samples.samples_in(database) == []

@@ -1,0 +1,148 @@
+"""Laws of results: made-up people with known error come out as they were put in.
+
+Covers `tasks.stages.label.results`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.records import Code, GivenVote, Query
+from infra.settings import StoreSettings
+from infra.store import Database, open_database, samples
+from infra.store.samples import Sample, SampleItem
+from infra.store.votes import record_votes
+from tasks.stages.label.results import label_results, majority_labels
+
+ITEMS = 800
+QUERY = Query.of("made up")
+CODES = [Code.of(f"def f(): return {number}") for number in range(ITEMS)]
+
+
+def stored(folder: Path, **fields: object) -> tuple[Database, Sample]:
+    database = open_database(StoreSettings(folder=folder / "store"))
+    items = tuple(
+        SampleItem(
+            query_id=QUERY.query_id, code_id=code.code_id, position=number, stratum="uniform"
+        )
+        for number, code in enumerate(CODES, 1)
+    )
+    sample = Sample.model_validate({"collection": "", "items": items, **fields})
+    samples.add_sample(database, sample, [QUERY], CODES)
+    return database, sample
+
+
+def vote(
+    database: Database, sample: Sample, name: str, labels: dict[int, float | None], **fields: object
+) -> None:
+    """Store what a person says of items by their positions."""
+    samples.assign(database, sample, name, labels)
+    rows = [
+        GivenVote.model_validate(
+            {
+                "query_id": QUERY.query_id, "code_id": CODES[position - 1].code_id,
+                "annotator": name, "origin": sample.origin, "relevance": label, **fields,
+            }
+        )
+        for position, label in labels.items()
+    ]  # fmt: skip
+    with database.transaction() as tx:
+        record_votes(tx, "", rows)
+
+
+def test_accuracy_alpha_and_majority_of_made_up_people_are_those_put_in(tmp_path: Path) -> None:
+    """Half of the items are matches, and each person errs by chance at a known rate.
+
+    Two labels then differ with probability e = a (1 - b) + b (1 - a), so that alpha is 1 - 2 e, and
+    so is kappa.
+    """
+    database, sample = stored(tmp_path)
+    generator = np.random.default_rng(5)
+    truth = generator.integers(0, 2, ITEMS)
+    errors = {"ann": 0.05, "bob": 0.10}
+    said = {}
+    for name, rate in errors.items():
+        wrong = generator.random(ITEMS) < rate
+        said[name] = np.where(wrong, 1 - truth, truth)
+        labels = {number: float(label) for number, label in enumerate(said[name].tolist(), 1)}
+        vote(database, sample, name, dict(labels))
+        assert (said[name] == truth).mean() == pytest.approx(1 - rate, abs=0.025)
+    differ = 0.05 * 0.90 + 0.95 * 0.10
+    found = label_results(database, sample)
+    assert found.agreement
+    for interval in (found.agreement.alpha, found.agreement.each_two[0].kappa):
+        assert interval.low < 1 - 2 * differ < interval.high
+        assert interval.mean == pytest.approx(1 - 2 * differ, abs=0.07)
+        assert 0.07 < interval.high - interval.low < 0.13, "3.92 standard errors"
+    disputed = set(np.flatnonzero(said["ann"] != said["bob"]) + 1)
+    assert set(found.conflicts) == disputed
+    assert found.decided == ITEMS - len(disputed)
+    third = {int(number): float(truth[number - 1]) for number in disputed}
+    vote(database, sample, "cam", dict(third))  # who never errs
+    found = label_results(database, sample)
+    assert (found.conflicts, found.decided) == ((), ITEMS)
+    decided = majority_labels(samples.readable_votes(database, sample))
+    right = np.mean([decided[item.key] == truth[item.position - 1] for item in sample.items])
+    assert right == pytest.approx(1 - 0.05 * 0.10, abs=0.01), "wrong where both are"
+
+
+def test_agreement_is_of_blind_labels_and_the_majority_of_the_last(tmp_path: Path) -> None:
+    database, sample = stored(tmp_path, items=stored_items(4))
+    vote(database, sample, "ann", {1: 1, 2: 1, 3: 0, 4: 0})
+    vote(database, sample, "bob", {1: 1, 2: 0, 3: 0, 4: None})
+    vote(database, sample, "bob", {2: 1}, phase="revised")
+    found = label_results(database, sample)
+    assert found.agreement
+    assert found.agreement.nominal == pytest.approx(1 - 5 * 2 / (3 * 3 * 2))
+    assert (found.conflicts, found.decided, found.by_label) == ((2, 4), 4, {0: 2, 1: 2})
+
+
+def stored_items(number: int) -> tuple[SampleItem, ...]:
+    return tuple(
+        SampleItem(
+            query_id=QUERY.query_id, code_id=CODES[place].code_id, position=place + 1,
+            stratum="uniform",
+        )
+        for place in range(number)
+    )  # fmt: skip
+
+
+def test_nothing_is_told_of_people_who_are_not_done(tmp_path: Path) -> None:
+    database, sample = stored(tmp_path, items=stored_items(3))
+    samples.assign(database, sample, "bob")
+    vote(database, sample, "ann", {1: 1, 2: 1, 3: 0})
+    with database.transaction() as tx:
+        given = {"query_id": QUERY.query_id, "code_id": CODES[0].code_id, "relevance": 0.0}
+        row = {**given, "annotator": "bob", "origin": sample.origin}
+        record_votes(tx, "", [GivenVote.model_validate(row)])
+    found = label_results(database, sample)
+    assert [(one.annotator, one.blind, one.is_done) for one in found.progress] == [
+        ("ann", 3, True), ("bob", 1, False),
+    ]  # fmt: skip
+    assert (found.agreement, found.conflicts, found.decided) == (None, (), 3)
+
+
+def test_a_preference_is_a_share_with_wilsons_interval_for_all_and_for_each(tmp_path: Path) -> None:
+    database, sample = stored(tmp_path, items=stored_items(10), kind="preference")
+    vote(database, sample, "ann", {n: float(n <= 7) for n in range(1, 11)})
+    vote(database, sample, "bob", {n: None if n == 1 else float(n <= 8) for n in range(1, 11)})
+    found = {it.annotator: it for it in label_results(database, sample).preferred}
+    assert {name: it.decided for name, it in found.items()} == {"majority": 9, "ann": 10, "bob": 9}
+    assert found["majority"].share.mean == 7 / 9
+    ann = found["ann"].share
+    assert (ann.mean, ann.low, ann.high) == pytest.approx((0.7, 0.3968, 0.8922), abs=1e-4)
+
+
+def test_answers_are_counted_for_each_method_and_person(tmp_path: Path) -> None:
+    answers = {"roberta": {QUERY.query_id: CODES[0].code_id}}
+    answers["codebert"] = {QUERY.query_id: CODES[1].code_id}
+    body = {"answers": answers}
+    database, sample = stored(tmp_path, items=stored_items(2), kind="answers", body=body)
+    vote(database, sample, "ann", {1: 0, 2: 1})
+    vote(database, sample, "bob", {1: 1, 2: 1})
+    right = {it.method: it for it in label_results(database, sample).right}
+    assert right["roberta"].by_annotator == {"ann": 0, "bob": 1}
+    assert {name: (it.mean, it.queries) for name, it in right.items()} == {
+        "roberta": (0.5, 1), "codebert": (1.0, 1),
+    }  # fmt: skip
