@@ -31,6 +31,7 @@ from tests.flows.estimation import (
     store_vectors,
     write_lines,
 )
+from tests.flows.world import World, environment, stored_items
 
 TRAIN = [pair(number) for number in range(150)]
 ASKED = [pair(number) for number in range(1_000, 1_100)]
@@ -150,6 +151,32 @@ def test_input_travels_as_paths(world: Path) -> None:
     sent = pickle.dumps(inputs)
     assert len(sent) < 2_000
     assert pickle.loads(sent).queries == inputs.queries
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_a_killed_command_goes_on_with_the_texts_that_it_had_not_embedded(
+    folder: Path, prefect_server: str
+) -> None:
+    env = environment("", PREFECT_API_URL=prefect_server, COSQA_ENCODER__SHARD_SIZE="16")
+    world = World(folder, env)
+    train, asked = pairs_file(folder / "t.jsonl", TRAIN[:64]), folder / "q.jsonl"
+    write_lines(asked, ({"query": query} for query, _ in ASKED[:40]))
+    words = ("estimate", "--train", str(train), "--queries", str(asked))
+    files = "SELECT file FROM vector_files"
+    world.kill_command_when(
+        world.command_on_folder(*words), lambda: world.store.exists() and bool(world.rows(files))
+    )
+    before = set(world.rows(files))
+    done = world.run_on_folder(*words)
+    assert done.returncode == 0, done.stdout
+    assert before < set(world.rows(files))
+    stored = stored_items(world.database())
+    assert len(stored) == len(set(stored))
+    computed = world.rows("SELECT computed_at FROM estimations")
+    assert world.run_on_folder(*words).returncode == 0
+    assert world.rows("SELECT computed_at FROM estimations") == computed
+    assert world.all_have_ended()
 
 
 LABELLED_0 = {"query": "q", "code": "c", "label": 0}

@@ -34,6 +34,7 @@ from tests.flows.estimation import (
     settings_in,
     store_vectors,
 )
+from tests.flows.world import COSQA, World, environment
 from tests.waiting import until
 
 TRAIN = [pair(number) for number in range(60)]
@@ -112,6 +113,25 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     assert len(read_kape_report(run(world, *ENCODERS)).studied) == 2
     assert len(calls) == 3, "what was computed is not computed again"
     assert (method, when) in [(row[0], row[3]) for row in stored(world)]
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_a_killed_command_goes_on_where_it_was(world: Path, prefect_server: str) -> None:
+    commands = World(world, environment("", PREFECT_API_URL=prefect_server))
+    command = [
+        COSQA, "study", "kape", "--data", f"docs={world / 'docs'}",
+        *(word for encoder in ENCODERS for word in ("--encoder", encoder)),
+        "--store", str(commands.store), "--output", str(commands.output),
+    ]  # fmt: skip
+    commands.kill_command_when(command, lambda: bool(stored(world)))
+    before = stored(world)
+    done = commands.finish_alone(command)
+    assert done.returncode == 0, done.stdout
+    assert set(before) <= set(stored(world))
+    assert len(stored(world)) == 2
+    assert "docs, codet5p" in done.stdout
+    assert commands.all_have_ended()
 
 
 def test_a_report_is_replaced_as_a_whole_or_not_at_all(
