@@ -5,9 +5,9 @@ tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, `
 ``generated``, ``benchmarks``), of people's ``samples`` and ``votes``, or of several (``pending``,
 ``labels``, ``evidence``, ``figures``), as functions that take a `Database` and take or return
 records or Arrow columns. ``labels.sql`` says once what the current label of a pair is. Vectors are
-in files, which ``vectors`` reads and writes.
-Only a flow's process writes; ``runs`` lets one flow at a time write labels. ``check`` and
-``backup`` are what `cosqa store` does.
+in files, which ``vectors`` reads and writes; ``snapshot`` is a copy that pages read by
+``browsing``. Only a flow's process and the labelling pages write; ``runs`` lets one flow at a time
+write labels. ``check`` and ``backup`` are what `cosqa store` does.
 """
 
 from infra.store.database import Database, open_database, require_store

@@ -7,19 +7,28 @@ lists show, filter and sort by; pages read it in milliseconds.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from typing import Literal, NamedTuple
+from uuid import uuid4
 
+import duckdb
 import pyarrow as pa
 
-from infra.ids import PairKey, RecipeId
-from infra.records import Record
+from infra.errors import CosqaError, PublishError
+from infra.ids import PairKey, RecipeId, SampleId
+from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Transaction
 from infra.store.labels import CurrentLabels, define_macros
+from infra.store.samples import progress
 from infra.store.snapshot import Snapshot
+from infra.store.votes import votes_on
 
 FACETS = ("status", "label", "support", "path", "disagreement", "model", "recipe", "language")
+NONE = "none"  # a facet's value of pairs that have none
+_COLUMNS = {"label": "grade"}
 SORTS: Mapping[str, str] = {"query": "number", "slowest": "-seconds", "dearest": "-cost"}
 PAGE = 50
+_WAITED_S, _KEPT = 0.04, 10  # for a search; of their results
 _TITLE = 160  # characters of a code's first line
 
 _TABLES = """
@@ -75,13 +84,15 @@ _PAIRS = """
         WHERE language <> '' GROUP BY code_id
     )
     SELECT row_number() OVER (ORDER BY position, query_id, rank, code_id) AS number,
-        query_id, code_id, j.collection, j.status, j.label, j.recipe_id AS recipe, rank, similarity,
+        query_id, code_id, j.collection, j.status, j.label, j.recipe_id AS recipe,
+        CASE WHEN j.label IS NULL THEN '' ELSE printf('%g', j.label) END AS grade,
+        rank, similarity,
         CASE WHEN several.query_id IS NULL THEN j.disagreement
              WHEN j.disagreement = '' THEN 'recipes' ELSE j.disagreement END AS disagreement,
         coalesce(a.support, '') AS support, coalesce(a.path, '') AS path, a.seconds, costs.cost,
         coalesce(model, '') AS model, coalesce(language, 'unnamed') AS language,
         queries.text AS query, left(split_part(codes.text, chr(10), 1), $title) AS title,
-        codes.rowid AS code_row
+        queries.rowid AS query_row, codes.rowid AS code_row
     FROM memory.judged AS j
     JOIN queries USING (query_id) JOIN codes USING (code_id)
     LEFT JOIN places USING (query_id) LEFT JOIN ranks USING (query_id, code_id)
@@ -162,29 +173,44 @@ def index_exported(
         tables: ``queries``, ``codes``, ``labels`` and ``undecided`` in their records' columns.
         recipes: Recipe → its body.
         evidence: The agents' annotations with lists of calls and executions.
+
+    Raises:
+        PublishError: A value is none that the store could hold.
     """
     bodies = [json.dumps(body) for body in recipes.values()]
     given = {**tables, "recipes": pa.table({"recipe_id": list(recipes), "body": bodies})}
-    with snapshot.transaction() as tx, ExitStack() as stack:
-        for table, rows in given.items():
-            stack.enter_context(tx.stream(f"given_{table}", rows))
-        tx.execute(_EXPORTED + _TABLES)
-        for batch in evidence:
-            with tx.stream("part", pa.Table.from_batches([batch])):
-                tx.execute(_EVIDENCE)
-        tx.execute(_LABELLED, {"name": name})
-        tx.execute(_OTHERS[0])
-        _index(tx)
+    try:
+        with snapshot.transaction() as tx, ExitStack() as stack:
+            for table, rows in given.items():
+                stack.enter_context(tx.stream(f"given_{table}", rows))
+            tx.execute(_EXPORTED + _TABLES)
+            for batch in evidence:
+                with tx.stream("part", pa.Table.from_batches([batch])):
+                    tx.execute(_EVIDENCE)
+            tx.execute(_LABELLED, {"name": name})
+            tx.execute(_OTHERS[0])
+            _index(tx)
+    except duckdb.Error as error:
+        [problem, *_] = str(error).splitlines()
+        raise PublishError(f"{snapshot.settings.folder} cannot be shown: {problem}") from error
 
 
 def _index(tx: Transaction) -> None:
     tx.execute(_PAIRS, {"title": _TITLE})
-    tx.execute("DROP TABLE memory.judged")
+    tx.execute(
+        "CREATE TABLE memory.shown_queries AS SELECT DISTINCT query_id FROM memory.pairs; "
+        "DROP TABLE memory.judged"
+    )
     for facet in FACETS:
         tx.execute(
-            f"CREATE TABLE memory.facet_{facet} AS SELECT {_text(facet)} AS value, "  # noqa: S608 - literals only
+            f"CREATE TABLE memory.facet_{facet} AS "  # noqa: S608 - literals only
+            f"SELECT coalesce(nullif({_COLUMNS.get(facet, facet)}, ''), '{NONE}') AS value, "
             "count(*) AS pairs FROM memory.pairs GROUP BY value ORDER BY pairs DESC, value"
         )
+
+
+class SearchingError(CosqaError):
+    """A search takes longer than a page may; its result is there when it is asked for again."""
 
 
 class Wanted(Record):
@@ -234,6 +260,9 @@ class ListedPair(Record):
         return PairKey(self.query_id, self.code_id)  # type: ignore[arg-type]
 
 
+_CHOSEN = "WHERE number IN (SELECT unnest(?::BIGINT[]))"
+
+
 class Listed(NamedTuple):
     """A page of a list: its pairs, how many there are in all, and whether more follow."""
 
@@ -243,45 +272,75 @@ class Listed(NamedTuple):
 
 
 def find_pairs(snapshot: Snapshot, wanted: Wanted, limit: int = PAGE) -> Listed:
-    """Return a page of the pairs that are wanted."""
+    """Return a page of the pairs that are wanted.
+
+    Raises:
+        SearchingError: All codes are being searched for a text; ask again.
+    """
     place = f"coalesce({SORTS[wanted.sort]}, 0)::DOUBLE"
-    where, parameters = _where(wanted)
+    where, parameters = _where(wanted, _found_codes(snapshot, wanted.code))
     with snapshot.transaction() as tx:
         total = tx.count(f"SELECT count(*) FROM memory.pairs WHERE {where}", parameters)  # noqa: S608 - literals only
         if wanted.after:
             where += f" AND ({place} > $place OR {place} = $place AND number > $number)"
             parameters |= {"place": wanted.after[0], "number": wanted.after[1]}
-        found = _listed(
-            tx,
-            f"WHERE {where} ORDER BY place, number LIMIT {limit + 1}",
+        numbers = tx.rows(
+            f"SELECT number FROM memory.pairs WHERE {where} "  # noqa: S608 - literals only
+            f"ORDER BY {place}, number LIMIT {limit + 1}",
             parameters,
-            place,
         )
-    return Listed(found[:limit], total, len(found) > limit)
+        chosen = [number for (number,) in numbers]
+        found = {pair.number: pair for pair in _listed(tx, _CHOSEN, [chosen], place)}
+    listed = [found[number] for number in chosen]
+    return Listed(listed[:limit], total, len(listed) > limit)
 
 
-def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
+def _found_codes(snapshot: Snapshot, text: str) -> str:
+    """Return the table of the codes that have a text, "" where none is searched for.
+
+    To go through 650,000 codes takes half a second, so that a page waits for a moment only.
+    """
+    if not text:
+        return ""
+    with snapshot.lock:
+        if text not in snapshot.searches:
+            for done in [key for key, each in snapshot.searches.items() if each.done()][:-_KEPT]:
+                with snapshot.transaction() as tx:
+                    tx.execute(f"DROP TABLE {snapshot.searches.pop(done).result()}")
+            snapshot.searches[text] = snapshot.searcher.submit(_search, snapshot, text)
+        search = snapshot.searches[text]
+    try:
+        return search.result(_WAITED_S)
+    except TimeoutError:
+        raise SearchingError("the code is being searched") from None
+
+
+def _search(snapshot: Snapshot, text: str) -> str:
+    table = f"memory.found_{uuid4().hex}"
+    with snapshot.transaction() as tx:
+        tx.execute(
+            f"CREATE TABLE {table} AS SELECT rowid AS code_row FROM codes "  # noqa: S608 - literals only
+            "WHERE contains(lower(text), lower(?))",
+            [text],
+        )
+    return table
+
+
+def _where(wanted: Wanted, found_codes: str) -> tuple[str, dict[str, object]]:
     conditions, parameters = ["true"], dict[str, object]()
     for facet in FACETS:
         if value := wanted.facets.get(facet):
-            conditions.append(f"{_text(facet)} = ${facet}_is")
-            parameters[f"{facet}_is"] = value
+            conditions.append(f"{_COLUMNS.get(facet, facet)} = ${facet}_is")
+            parameters[f"{facet}_is"] = "" if value == NONE else value
     if wanted.query:
-        conditions.append("contains(lower(query), lower($query_has))")
+        conditions.append(
+            "query_row IN (SELECT rowid FROM queries "
+            "WHERE contains(lower(text), lower($query_has)))"
+        )
         parameters["query_has"] = wanted.query
     if wanted.code:
-        conditions.append(
-            "code_row IN (SELECT rowid FROM codes WHERE contains(lower(text), lower($code_has)))"
-        )
-        parameters["code_has"] = wanted.code
+        conditions.append(f"code_row IN (SELECT code_row FROM {found_codes})")  # noqa: S608 - a name
     return " AND ".join(conditions), parameters
-
-
-def _text(facet: str) -> str:
-    """Return a facet's value as text: labels are numbers, and pairs may have none."""
-    if facet == "label":
-        return "CASE WHEN label IS NULL THEN 'none' ELSE printf('%g', label) END"
-    return f"if({facet} = '', 'none', {facet})"
 
 
 def _listed(
@@ -289,11 +348,12 @@ def _listed(
 ) -> list[ListedPair]:
     return tx.records(
         ListedPair,
-        f"SELECT * EXCLUDE (code_row), {place} AS place FROM memory.pairs {rest}",  # noqa: S608 - literals only
+        f"SELECT * EXCLUDE (code_row, query_row, grade), {place} AS place FROM memory.pairs {rest}",  # noqa: S608 - literals only
         parameters,
     )
 
 
+@lru_cache(maxsize=1)
 def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Return facet → value → number of pairs, the most frequent values first."""
     with snapshot.transaction() as tx:
@@ -343,6 +403,17 @@ def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
     return [recipe_id for (recipe_id,) in rows]
 
 
+def people_on(snapshot: Snapshot, key: PairKey) -> list[GivenVote]:
+    """Return people's votes on a pair; those of a sample when all who label it are done."""
+    found = [vote for vote in votes_on(snapshot, key) if vote.kind == "person"]
+    return [vote for vote in found if _is_readable(snapshot, vote)]
+
+
+def _is_readable(snapshot: Snapshot, vote: GivenVote) -> bool:
+    sample_id = vote.origin.removeprefix("sample:")
+    return all(one.is_done for one in progress(snapshot, SampleId(sample_id)))
+
+
 class Scored(Record):
     """A benchmark's method with its mean in a metric, over so many queries."""
 
@@ -355,6 +426,7 @@ class Scored(Record):
     queries: int
 
 
+@lru_cache(maxsize=1)
 def scored_methods(snapshot: Snapshot) -> list[Scored]:
     """Return the mean scores of all methods, by benchmark, the metrics of each in their order."""
     return snapshot.records(
@@ -407,7 +479,7 @@ def scores_of_queries(
     return snapshot.records(
         QueryScore,
         f"SELECT query_id, coalesce(text, query_id) AS query, a.value, b.value AS other, "  # noqa: S608 - literals only
-        "query_id IN (SELECT query_id FROM memory.pairs) AS has_pairs "
+        "query_id IN (SELECT query_id FROM memory.shown_queries) AS has_pairs "
         f"FROM ({of_one} AND method_key = $method) AS a "
         f"LEFT JOIN ({of_one} AND method_key = $other) AS b USING (query_id) "
         "LEFT JOIN queries USING (query_id) "

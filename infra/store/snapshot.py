@@ -5,15 +5,19 @@ A writer locks out all readers of a DuckDB file, so pages do not ask it. A `Snap
 store has no name on the disk once it is open, so that it is gone with its process.
 """
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
+from threading import Lock
 
 import duckdb
 
+from infra.locks import locked
 from infra.settings import StoreSettings
 from infra.store.database import (
     SCHEMA,
@@ -27,23 +31,30 @@ from infra.store.database import (
 
 _NAME = "cosqa"
 _MEMORY_MB = 2_000
+_ADDRESS = "browse.address"
 
 State = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot(Database):
     """The database as it was at one moment; its transactions wait for nobody.
 
     Attributes:
         connection: The connection whose cursors read it.
         state: That of the store's files when they were copied.
-        taken_at: The moment.
+        taken_at: A moment before which all commits are in it.
+        searches: Searched text → the table of the codes that have it, when it is there.
+        lock: Held while ``searches`` changes.
+        searcher: What goes through all codes, for one text after the other.
     """
 
     connection: duckdb.DuckDBPyConnection
     state: State = ()
     taken_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    searches: dict[str, Future[str]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    searcher: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "search"))
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -70,14 +81,14 @@ def take_snapshot(settings: StoreSettings) -> Snapshot:
     """
     with TemporaryDirectory(dir=settings.folder, prefix="browse-") as folder:
         file = Path(folder) / settings.database.name
-        state = state_of(settings)
+        state, taken_at = state_of(settings), datetime.now(UTC)
         copy_files(settings, file)
         connection = _connection(settings.folder)
         connection.execute(f"ATTACH {quoted(file)} AS {_NAME} (TYPE duckdb, READ_ONLY)")
         with closing(connection.cursor()) as cursor:
             cursor.execute(f"USE {_NAME}")
             store_id = require_version(cursor, settings.database)
-    return Snapshot(settings, store_id, connection, state)
+    return Snapshot(settings, store_id, connection, state, taken_at)
 
 
 def empty_snapshot(folder: Path) -> Snapshot:
@@ -88,6 +99,33 @@ def empty_snapshot(folder: Path) -> Snapshot:
     connection.execute(SCHEMA.read_text(encoding="utf-8"))
     connection.execute("INSERT INTO meta VALUES (?, '')", [SCHEMA_VERSION])
     return Snapshot(StoreSettings(folder=folder), "", connection)
+
+
+@contextmanager
+def announced(settings: StoreSettings, address: str) -> Iterator[None]:
+    """Tell reports where a store's pages are, for as long as the ``with`` lasts.
+
+    Of several servers the first is told.
+    """
+    try:
+        with locked(settings.folder / _ADDRESS, wait=False) as file:
+            os.truncate(file, 0)
+            os.write(file, address.encode())
+            yield
+    except BlockingIOError:
+        yield
+
+
+def browse_line(settings: StoreSettings) -> str:
+    """Return the command that shows a store's pairs, and the address where its pages are up."""
+    file, command = settings.folder / _ADDRESS, f"cosqa browse --store {settings.folder}"
+    if not file.is_file():
+        return command
+    try:
+        with locked(file, wait=False, shared=True):
+            return command  # its server has ended
+    except BlockingIOError:
+        return f"{command} (up at {file.read_text('utf-8')})"
 
 
 def _connection(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -6,11 +6,12 @@ stores pairs of no collection with them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 
 from infra.errors import SourceError
+from infra.ids import PairKey
 from infra.records import GivenVote
 from infra.store.database import Database, Transaction
 
@@ -110,10 +111,19 @@ def record_votes(
 
 def load_votes(database: Database, origin: str) -> list[GivenVote]:
     """Return the votes of an origin, in the order in which they were stored."""
+    return _load(database, "origin = ?", [origin])
+
+
+def votes_on(database: Database, key: PairKey) -> list[GivenVote]:
+    """Return the votes on a pair, of all origins, in the order in which they were stored."""
+    return _load(database, "query_id = ? AND code_id = ?", [*key])
+
+
+def _load(database: Database, where: str, parameters: Sequence[object]) -> list[GivenVote]:
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE origin = ? ORDER BY rowid",
-            [origin],
+            f"SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE {where} ORDER BY rowid",  # noqa: S608 - literals only
+            parameters,
         )
     return [
         GivenVote.model_validate(row | {"execution": json.loads(row["execution"] or "null")})

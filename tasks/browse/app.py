@@ -1,21 +1,34 @@
 """The application: addresses of pages, of static files, and of forms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlencode
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from infra.errors import CosqaError
+from infra.errors import CosqaError, SandboxError, StoreLockedError
+from infra.store.browsing import SearchingError
 from infra.store.snapshot import Snapshot
 from tasks.browse.guard import Guard
+from tasks.browse.labelling import FormError, Labelling
 from tasks.browse.pages import PAGES, NoSuchPageError, Page
 from tasks.browse.rendering import html_of, static_files
 
+_LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], Page]] = {
+    "label": lambda labelling, snapshot, _browser, _asked: labelling.samples_page(snapshot),
+    "sample": lambda labelling, snapshot, browser, asked: labelling.sample_page(
+        snapshot, browser, asked.get("sample", "")
+    ),
+    "item": lambda labelling, snapshot, browser, asked: labelling.item_page(
+        snapshot, browser, asked
+    ),
+}
 _TYPES = {"css": "text/css", "js": "text/javascript"}
 
 
@@ -32,37 +45,91 @@ def address_of(page: str, **parameters: object) -> str:
     return f"/{page}" + (f"?{urlencode(given)}" if given else "")
 
 
-def browse_app(browsed: Browsed, guard: Guard) -> ASGIApp:
+def browse_app(browsed: Browsed, guard: Guard, labelling: Labelling | None = None) -> ASGIApp:
     """Return the application.
 
     Args:
         browsed: The store or the folder.
         guard: What each request is asked.
+        labelling: Who labels what; None of a folder, which cannot be labelled.
     """
-
-    def shown(request: Request, page: Page, snapshot: Snapshot, status: int = 200) -> Response:
-        csrf = guard.form_token(request.scope["browser"])
-        html = html_of(page, snapshot, address_of, live=True, csrf=csrf)
-        return HTMLResponse(html, status)
-
-    def read(request: Request) -> Response:
-        snapshot = browsed.current()
-        name = request.path_params["page"]
-        if name not in PAGES:
-            raise NoSuchPageError(f"there is no page {name!r}")
-        return shown(request, PAGES[name](snapshot, dict(request.query_params)), snapshot)
-
-    def refused(request: Request, error: Exception) -> Response:
-        status = 404 if isinstance(error, NoSuchPageError) else 400
-        return shown(request, Page("error", {"problem": str(error)}), browsed.current(), status)
-
+    site = _Site(browsed, guard, labelling)
     routes = [
         Route("/", lambda _: RedirectResponse("/pairs")),
         *(Route(f"/{name}", _static(name)) for name in static_files()),
-        Route("/{page:str}", read),
+        Route("/{page:str}", site.read),
+        Route("/{action:str}", site.write, methods=["POST"]),
     ]
-    app = Starlette(routes=routes, exception_handlers={CosqaError: refused})
+    app = Starlette(
+        routes=routes, exception_handlers=dict.fromkeys((CosqaError, ValueError), site.refuse)
+    )
     return guard.wrap(app)
+
+
+@dataclass(frozen=True)
+class _Site:
+    browsed: Browsed
+    guard: Guard
+    labelling: Labelling | None
+
+    def read(self, request: Request) -> Response:
+        name, asked = request.path_params["page"], dict(request.query_params)
+        snapshot, browser = self.browsed.current(), request.scope["browser"]
+        if self.labelling and name in _LABELLED:
+            return self._show(request, _LABELLED[name](self.labelling, snapshot, browser, asked))
+        if name not in PAGES:
+            raise NoSuchPageError(f"there is no page {name!r}")
+        if self.labelling and (sample := self.labelling.blind_sample(snapshot, browser)):
+            return self._show(request, Page("blind", {"sample": sample}), 403)
+        try:
+            return self._show(request, PAGES[name](snapshot, asked))
+        except SearchingError:
+            answer = self._show(request, Page("searching", {"asked": asked}))
+            answer.headers["Refresh"] = "1"
+            return answer
+
+    async def write(self, request: Request) -> Response:
+        form = await self.guard.form(request)
+        if form is None:
+            return PlainTextResponse("This form is no form of these pages, or too large.\n", 403)
+        return await run_in_threadpool(self._act, request, form)
+
+    def _act(self, request: Request, form: Mapping[str, str]) -> Response:
+        action, browser = request.path_params["action"], request.scope["browser"]
+        labelling, snapshot = self.labelling, self.browsed.current()
+        if labelling is None or action not in ("begin", "leave", "vote", "program"):
+            raise NoSuchPageError(f"nothing is done at {action!r}")
+        following: dict[str, object] = {"sample": form.get("sample", "")}
+        if action == "leave":
+            labelling.leave(browser, form.get("sample", ""))
+            return RedirectResponse(address_of("sample", **following), 303)
+        problem = ""
+        try:
+            if action == "program":
+                labelling.run(snapshot, browser, form)
+            elif action == "vote":
+                following = labelling.vote(snapshot, browser, form)
+            else:
+                labelling.begin(snapshot, browser, form)
+        except (FormError, StoreLockedError, SandboxError) as error:
+            if action == "begin":
+                raise
+            problem = str(error)
+        if problem or action == "program":
+            page = labelling.item_page(snapshot, browser, form, form, problem)
+            return self._show(request, page, 400 if problem else 200)
+        return RedirectResponse(address_of("item", **following), 303)
+
+    def refuse(self, request: Request, error: Exception) -> Response:
+        status = 404 if isinstance(error, NoSuchPageError) else 400
+        return self._show(request, Page("error", {"problem": str(error)}), status)
+
+    def _show(self, request: Request, page: Page, status: int = 200) -> Response:
+        html = html_of(
+            page, self.browsed.current(), address_of, live=True, labels=bool(self.labelling),
+            csrf=self.guard.form_token(request.scope["browser"]),
+        )  # fmt: skip
+        return HTMLResponse(html, status)
 
 
 def _static(name: str) -> Callable[[Request], Response]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -132,10 +132,13 @@ class Guard:
     async def form(self, request: Request) -> Mapping[str, str] | None:
         """Return a form's fields, None of one that is too large or was not made for the session."""
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > _MOST_BYTES:
-                return None
+        try:
+            async for part in request.stream():
+                body += part
+                if len(body) > _MOST_BYTES:
+                    return None
+        except ClientDisconnect:
+            return None
         try:
             pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError:

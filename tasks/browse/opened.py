@@ -10,17 +10,19 @@ import pyarrow.parquet as pq
 from infra.errors import CosqaError, PublishError, SettingsError
 from infra.settings import StoreSettings
 from infra.store import candidates
-from infra.store.browsing import index_exported, index_pairs
+from infra.store.browsing import Wanted, facet_values, find_pairs, index_exported, index_pairs
 from infra.store.snapshot import Snapshot, empty_snapshot, state_of, take_snapshot
 from tasks.benchmarks import Benchmark, columns_of, is_export, read_benchmark
 from tasks.benchmarks.beir import beir_split, read_beir
+from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.parquet import readable
+from tasks.browse.pages import pair_page, query_page
 from tasks.stages.coverage import labels_by, last_recipe
 
 _PAUSE_S, _SHARE = 5.0, 10  # copies take a tenth of the time at most
-_MOST_MB, _MOST_JSON_MB = 8_000, 4_000  # of a stranger's folder, unpacked
+_MOST_MB, _ROWS = 4_000, 256  # of a table of a stranger's folder, unpacked; rows at once
 
-_TABLES = ("queries", "codes", "labels", "undecided")
+TABLES = ("queries", "codes", "labels", "undecided")
 
 _log = logging.getLogger(__name__)
 
@@ -57,9 +59,19 @@ class StoreCopies:
             if recipe := last_recipe(snapshot, collection, searches):
                 labels.append(labels_by(snapshot, collection, searches, recipe.rounds))
         index_pairs(snapshot, labels)
+        _warm(snapshot)
         ended = time.monotonic()
         self._due = ended + max(_PAUSE_S, _SHARE * (ended - started))
         return snapshot
+
+
+def _warm(snapshot: Snapshot) -> None:
+    """Read what pages need first: a database that was opened just now is slow at that."""
+    facet_values(snapshot)
+    for pair in find_pairs(snapshot, Wanted(), limit=1).pairs:
+        asked = {"query": pair.query_id, "code": pair.code_id}
+        query_page(snapshot, asked)
+        pair_page(snapshot, asked)
 
 
 class OneFolder:
@@ -98,18 +110,23 @@ def _read(folder: Path) -> Snapshot:
 
 def _fill(snapshot: Snapshot, benchmark: Benchmark) -> None:
     columns = columns_of(benchmark)
-    tables = {name: getattr(columns, name).table for name in _TABLES}
+    tables = {name: getattr(columns, name).table for name in TABLES}
     recipes = {each.recipe_id: each.body for each in benchmark.recipes}
     index_exported(snapshot, benchmark.name, tables, recipes, benchmark.evidence.batches())
 
 
 def _refuse_large(folder: Path) -> None:
-    """Refuse a folder whose files are too large to be read into memory."""
+    """Refuse a folder whose tables are too large for memory, as a few bytes of Parquet may be.
+
+    Evidence is read in parts, of which DuckDB bounds the memory.
+    """
     for file in sorted(folder.glob("*.parquet")):
+        left = _MOST_MB * 1_000_000
         with readable(file), pq.ParquetFile(file) as opened:
-            groups = [opened.metadata.row_group(n) for n in range(opened.num_row_groups)]
-            if sum(group.total_byte_size for group in groups) > _MOST_MB * 1_000_000:
-                raise PublishError(f"{file} has more than {_MOST_MB:,} MB unpacked: not read")
+            for batch in opened.iter_batches(_ROWS) if file.name != EVIDENCE_FILE else ():
+                left -= batch.nbytes
+                if left < 0:
+                    raise PublishError(f"{file} has more than {_MOST_MB:,} MB unpacked: not read")
     for file in sorted(folder.glob("*.jsonl*")):
-        if file.stat().st_size > _MOST_JSON_MB * 1_000_000:
-            raise PublishError(f"{file} has more than {_MOST_JSON_MB:,} MB: not read")
+        if file.stat().st_size > _MOST_MB * 1_000_000:
+            raise PublishError(f"{file} has more than {_MOST_MB:,} MB: not read")

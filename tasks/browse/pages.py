@@ -22,6 +22,7 @@ from infra.store.browsing import (
     find_pair,
     find_pairs,
     pairs_of_query,
+    people_on,
     recipes_of_pair,
     scored_methods,
     scores_of_queries,
@@ -84,7 +85,15 @@ def pair_page(snapshot: Snapshot, asked: Parameters) -> Page:
     """Return a pair with all that is known of it, by each recipe that judged it."""
     pair = _pair(snapshot, asked)
     history = evidence_of(snapshot, pair)
-    return Page("pair", {"pair": pair, "texts": texts_of(snapshot, [pair.key]), "history": history})
+    return Page(
+        "pair",
+        {
+            "pair": pair,
+            "texts": texts_of(snapshot, [pair.key]),
+            "people": people_on(snapshot, pair.key),
+            "history": history,
+        },
+    )
 
 
 def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:

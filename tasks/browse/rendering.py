@@ -29,7 +29,7 @@ def html_of(page: Page, snapshot: Snapshot, link: Link, **more: Any) -> str:  # 
         more: What else templates know, such as who labels.
     """
     template = _environment().get_template(f"{page.template}.html.jinja")
-    known = {"live": False, "csrf": "", **more}
+    known = {"live": False, "labels": False, "csrf": "", **more}
     return template.render(page.shown, snapshot=snapshot, link=link, page=page.template, **known)
 
 

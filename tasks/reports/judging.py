@@ -22,6 +22,7 @@ from tasks.reports.document import (
 from tasks.reports.text import NONE, cost, count, counted, duration, share, words
 
 _LONGEST_REASON = 200
+_MUTANTS = {"assertion_failed": Span("killed", "yes"), "passed": Span("survived", "no")}
 _STATUSES = ("labelled", "undecided", "failed")
 
 
@@ -38,6 +39,7 @@ class JudgedRun(Record):
         spent_tokens: The same in tokens.
         slowest: The slowest pairs, the slowest first.
         failed: The first pairs that failed.
+        browse: The command that shows all pairs on pages.
     """
 
     collection: str
@@ -49,6 +51,7 @@ class JudgedRun(Record):
     spent_tokens: int
     slowest: tuple[Annotation, ...]
     failed: tuple[Annotation, ...]
+    browse: str = "cosqa browse"
 
     @property
     def judged(self) -> int:
@@ -91,7 +94,12 @@ def funnel_document(run: JudgedRun) -> Document:
 
 def pairs_document(run: JudgedRun) -> Document:
     """Return the slowest and the failed pairs, and the command that shows one in full."""
-    told = ("A pair with all its calls and executions:", Span("cosqa pair QUERY CODE", "code"))
+    told = (
+        "A pair with all its calls and executions:",
+        Span("cosqa pair QUERY CODE", "code"),
+        "All pairs on pages:",
+        Span(run.browse, "code"),
+    )
     more = run.with_status("failed") - len(run.failed)
     left_out = [Paragraph(f"{more:,} more failed.")] if more > 0 else []
     return Document(
@@ -254,7 +262,10 @@ def _run(run: Execution) -> Iterator[Block]:
         yield Details(counted(len(told), "tests"), [Listing(told)])
     if run.oracle:
         faults = [(Span(words(gate)), fault) for gate, fault in run.oracle.faults.items()]
-        mutants = [_case(mutant.change, mutant.outcome) for mutant in run.oracle.trials]
+        mutants = [
+            (Span(mutant.change, "code"), _MUTANTS.get(mutant.outcome, Span(words(mutant.outcome))))
+            for mutant in run.oracle.trials
+        ]
         killed = f"{run.oracle.killed} of {run.oracle.judged} mutants killed"
         summary = "; ".join(filter(None, (counted(len(faults), "faults") * bool(faults), killed)))
         yield Details(summary, [Listing([*faults, *mutants])])

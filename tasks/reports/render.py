@@ -6,7 +6,7 @@ short form: it has neither charts nor details.
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +14,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.lexer import Lexer  # type: ignore[import-untyped]
+from pygments.lexers import TextLexer, get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from infra.markdown import markdown_code, markdown_text
@@ -84,12 +85,17 @@ def environment(*folders: Path) -> Environment:
 
 
 def _coloured(source: str, language: str = "python") -> Markup:
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return escape(visible(source, _CODE))
-    shown = highlight(visible(source, _CODE), lexer, HtmlFormatter(nowrap=True))
+    shown = highlight(visible(source, _CODE), _lexer(language), HtmlFormatter(nowrap=True))
     return Markup(shown)  # noqa: S704 - the formatter escapes
+
+
+@lru_cache(maxsize=20)
+def _lexer(language: str) -> Lexer:
+    known = {"stripnl": False, "ensurenl": False}
+    try:
+        return get_lexer_by_name(language, **known)
+    except ClassNotFound:
+        return TextLexer(**known)
 
 
 def _inline(text: Text, longest: int = _LINE) -> Markup:

@@ -113,6 +113,7 @@ class ReportData(Record):
         stages: The last run of each stage that did new work.
         pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
         links: Text → http(s) address or path.
+        browse: The command that shows all pairs on pages.
     """
 
     title: str
@@ -124,6 +125,7 @@ class ReportData(Record):
     stages: tuple[StageRun, ...] = ()
     pairs: tuple[PairEvidence, ...] = ()
     links: dict[str, str] = Field(default_factory=dict)
+    browse: str = "cosqa browse"
 
     @property
     def ranked_benchmarks(self) -> list[BenchmarkScores]:
@@ -304,8 +306,10 @@ def _pairs(data: ReportData) -> Iterator[Block]:
         yield "There is no pair to show."
         return
     of = f" of {data.agents.figures.pairs:,}" if data.agents else ""
-    pairs = counted(len(shown), "pairs")
-    yield Paragraph(f"{pairs}{of} on the page, each with its model calls and test runs.")
+    told = (
+        f"{counted(len(shown), 'pairs')}{of} on the page, each with its model calls and test runs."
+    )
+    yield Paragraph((told, "All of them:", Span(data.browse, "code")))
     for pair in shown:
         yield Details(_summary(pair), list(_evidence(pair)))
 

@@ -18,6 +18,7 @@ from infra.store.corpus import StoredCollection
 from infra.store.figures import label_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
+from infra.store.snapshot import browse_line
 from tasks.benchmarks import read_manifest
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
@@ -119,6 +120,7 @@ def gather_report(
         ),
         pairs=_pairs(database, search, current) if current else (),
         links={item.name: item.folder for item in published},
+        browse=browse_line(database.settings),
     )
 
 

@@ -21,6 +21,7 @@ from infra.errors import (
 from infra.records import Annotation
 from infra.settings import Settings
 from infra.store.runs import JudgingState
+from infra.store.snapshot import browse_line
 from tasks.reports.judging import JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import cost
@@ -109,7 +110,7 @@ class RunWatch:
         canaries: CanaryWatch,
     ) -> None:
         self._plan = plan
-        self._bar = bar
+        self._bar, self._store = bar, settings.store
         self._canaries = canaries
         self._in_flight = settings.annotation.in_flight
         self._spending = Spending(settings, plan.budget)
@@ -243,6 +244,7 @@ class RunWatch:
             spent_tokens=self._spending.by_run[0],
             slowest=tuple(slowest),
             failed=tuple(self._failed),
+            browse=browse_line(self._store),
         )
 
     def _tell(self, collection: str, error: Exception | None) -> None:

@@ -7,15 +7,19 @@ import html
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError, SettingsError
 from infra.ids import RecipeId
 from infra.store import annotations
-from infra.store.browsing import FACETS
-from tasks.benchmarks import write_benchmark
+from infra.store.browsing import FACETS, index_exported
+from infra.store.snapshot import empty_snapshot
+from tasks.benchmarks import columns_of, write_benchmark
+from tasks.benchmarks.schemas import EVIDENCE
 from tasks.browse.guard import HEADERS
-from tasks.browse.opened import OneFolder, StoreCopies
+from tasks.browse.opened import TABLES, OneFolder, StoreCopies
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.browsing import HOSTILE, client_of, judged, judged_store, pairs_of
 from tests.fakes.stores import whole_store
@@ -91,7 +95,7 @@ def test_a_pair_shows_tests_mutants_cost_and_what_former_recipes_said(tmp_path: 
     assert "recipes differ" in text_of(listed)
     text = text_of(client.get(links(listed, "pair")[0]).text)
     for told in ("Verdict: 0", "By a former recipe: 1", "another reason", "$0.002",
-                 "reverse a list → z", "passed"):  # fmt: skip
+                 "reverse a list → z", "survived"):  # fmt: skip
         assert told in text, told
 
 
@@ -104,6 +108,20 @@ def test_methods_lead_to_their_queries_alone_and_against_another(tmp_path: Path)
     assert "Worst queries" in page
     assert client.get(f"{one}&other=nothing").status_code == 200
     assert client.get("/method?benchmark=x&metric=y&method=z").status_code == 404
+
+
+def test_a_long_search_says_so_and_is_there_when_it_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.store.browsing._WAITED_S", 0.0)
+    client = client_of(whole_store(tmp_path / "store"))
+    first = client.get("/pairs?code=sum_of")
+    assert "Searching" in first.text
+    assert first.headers["refresh"] == "1"
+    monkeypatch.setattr("infra.store.browsing._WAITED_S", 60.0)
+    for number in range(30):  # results are kept for some searches only
+        assert "No pair is left" in client.get(f"/pairs?code=nothing{number}").text
+    assert "1 pair<" in client.get("/pairs?code=sum_of").text
 
 
 def test_hostile_texts_are_shown_and_nothing_of_them_is_obeyed(tmp_path: Path) -> None:
@@ -204,6 +222,18 @@ def test_an_exported_folder_is_shown_with_its_evidence(tmp_path: Path) -> None:
     assert evidence.executions[0].program.splitlines()[0] in text_of(shown)
 
 
+def test_evidence_that_no_store_could_hold_is_refused(tmp_path: Path) -> None:
+    [evidence] = agents_benchmark().evidence
+    batch = pa.RecordBatch.from_pylist(
+        [evidence.model_dump(exclude={"executions"}) | {"executions": [], "status": "odd"}],
+        schema=EVIDENCE,
+    )
+    columns = columns_of(agents_benchmark())
+    tables = {name: getattr(columns, name).table for name in TABLES}
+    with pytest.raises(PublishError, match=r"cannot be shown: .*CHECK"):
+        index_exported(empty_snapshot(tmp_path), "n", tables, {}, [batch])
+
+
 def test_a_folder_in_beirs_form_is_shown(tmp_path: Path) -> None:
     write_benchmark(agents_benchmark(), tmp_path / "export")
     beir = next(path.parent for path in (tmp_path / "export").rglob("corpus.jsonl"))
@@ -211,12 +241,16 @@ def test_a_folder_in_beirs_form_is_shown(tmp_path: Path) -> None:
     assert "pairs<" in client.get("/pairs").text
 
 
-def test_what_is_no_export_or_too_large_is_refused(
+def test_what_is_no_export_or_unpacks_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match="no exported folder"):
         OneFolder(tmp_path)
     write_benchmark(agents_benchmark(), tmp_path / "export")
-    monkeypatch.setattr("tasks.browse.opened._MOST_MB", 0)
+    file = tmp_path / "export" / "codes.parquet"
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000, pa.int32()), ["x" * 100_000])
+    pq.write_table(pa.table({"text": texts.cast(pa.string())}), file)
+    assert file.stat().st_size < 1_000_000
+    monkeypatch.setattr("tasks.browse.opened._MOST_MB", 50)
     with pytest.raises(PublishError, match="unpacked: not read"):
         OneFolder(tmp_path / "export")

@@ -1,0 +1,365 @@
+"""Labelling on the pages: queues of samples, blind votes, then evidence and revisions, programs.
+
+An annotator first labels all items blind; while a browser labels so, no page shows it what others
+say. Then the evidence is unlocked, and each label can be revised; both votes are kept. A vote is in
+the store, committed, before the page says so.
+"""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, get_args
+
+from infra.errors import CosqaError, SourceError
+from infra.ids import PairKey
+from infra.records import Difficulty, ExecutionResult, GivenVote
+from infra.settings import SandboxSettings
+from infra.store import Database, samples
+from infra.store.browsing import find_pair
+from infra.store.samples import Sample, SampleProgress, ShownItem
+from infra.store.snapshot import Snapshot
+from infra.store.votes import load_votes, record_votes
+from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
+from tasks.stages.label.results import LabelResults, label_results
+from tasks.stages.sandbox import run_programs
+
+_MOST_NAME, _MOST_NOTE, _MOST_PROGRAM = 100, 10_000, 100_000
+DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
+_UNDECIDED = "undecided"
+
+
+class FormError(CosqaError):
+    """A form has a value that cannot be; its page shows what was entered, and what is wrong."""
+
+
+class _State(NamedTuple):
+    """What the store says of a sample, at a moment."""
+
+    sample: Sample
+    progress: Mapping[str, SampleProgress]
+    votes: list[GivenVote]
+    read_at: datetime
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An item in an annotator's queue."""
+
+    state: _State
+    annotator: str
+    items: list[ShownItem]
+    index: int
+
+    @property
+    def shown(self) -> ShownItem:
+        return self.items[self.index]
+
+    @property
+    def key(self) -> PairKey:
+        found = (one for one in self.state.sample.items if one.position == self.shown.position)
+        return next(found).key
+
+    @property
+    def is_blind(self) -> bool:
+        return not self.state.progress[self.annotator].is_done
+
+    @property
+    def votes(self) -> dict[str, GivenVote]:
+        """The annotator's own votes on the item, by phase."""
+        return {
+            vote.phase: vote
+            for vote in self.state.votes
+            if vote.annotator == self.annotator and vote.key == self.key
+        }
+
+
+@dataclass
+class Labelling:
+    """Who labels which sample in which browser.
+
+    Attributes:
+        database: The store, which votes are written to.
+        sandbox: Settings of the boxes that people's programs run in.
+    """
+
+    database: Database
+    sandbox: SandboxSettings
+    _names: dict[tuple[str, str], str] = field(default_factory=dict)  # browser, sample → name
+    _states: dict[str, _State] = field(default_factory=dict)
+    _queues: dict[tuple[str, str, int], list[ShownItem]] = field(default_factory=dict)
+    _results: dict[str, tuple[object, LabelResults]] = field(default_factory=dict)
+    _since: dict[tuple[str, str, int], float] = field(default_factory=dict)
+    _ran: dict[tuple[str, str, int], tuple[str, ExecutionResult]] = field(default_factory=dict)
+    _writes: threading.Lock = field(default_factory=threading.Lock)
+    _runs: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+
+    def samples_page(self, snapshot: Snapshot) -> Page:
+        """Return the list of samples."""
+        found = samples.samples_in(snapshot)
+        done = {each.sample_id: self._state(snapshot, each.sample_id).progress for each in found}
+        return Page("samples", {"samples": found, "progress": done})
+
+    def sample_page(self, snapshot: Snapshot, browser: str, sample_id: str) -> Page:
+        """Return who labels a sample, how far they are, and how far those who are done agree."""
+        state = self._state(snapshot, sample_id)
+        done = [name for name, one in state.progress.items() if one.is_done]
+        results = self._result(snapshot, state) if len(done) > 1 else None
+        waiting = {
+            position
+            for one in state.progress.values()
+            if not one.is_done
+            for position in one.positions
+        }
+        disputed = results.conflicts if results else ()
+        return Page(
+            "sample",
+            {
+                "sample": state.sample,
+                "progress": list(state.progress.values()),
+                "results": results,
+                "disputed": [position for position in disputed if position not in waiting],
+                "name": self._names.get((browser, sample_id), ""),
+            },
+        )
+
+    def _result(self, snapshot: Snapshot, state: _State) -> LabelResults:
+        """Return the results, which take a second, anew only when somebody has voted."""
+        votes = [(vote.annotator, *vote.key, vote.phase, vote.relevance) for vote in state.votes]
+        known = self._results.get(state.sample.sample_id)
+        if known is None or known[0] != votes:
+            is_newer = state.read_at > snapshot.taken_at
+            source = self.database if is_newer else snapshot
+            known = (votes, label_results(source, state.sample))
+            self._results[state.sample.sample_id] = known
+        return known[1]
+
+    def _state(self, snapshot: Snapshot, sample_id: str) -> _State:
+        known = self._states.get(sample_id)
+        if known is None or known.read_at < snapshot.taken_at:
+            try:
+                known = _read(snapshot, sample_id, snapshot.taken_at)
+            except SourceError:  # it may have been drawn since
+                known = _read(self.database, sample_id, datetime.now(UTC))
+            self._states[sample_id] = known
+        return known
+
+    def begin(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> str:
+        """Let a browser label a sample under a name; return the sample's id.
+
+        A third person is given the items on which the others are in conflict.
+
+        Raises:
+            FormError: The name is none, or another browser labels under it.
+        """
+        sample_id, name = form.get("sample", ""), " ".join(form.get("annotator", "").split())
+        if not name or len(name) > _MOST_NAME or not name.isprintable():
+            raise FormError(f"a name has 1 to {_MOST_NAME} printable characters")
+        state = self._state(snapshot, sample_id)
+        holder = next((who for who, own in self._names.items() if own == name), None)
+        if holder and holder[1] == sample_id and holder[0] != browser:
+            raise FormError(f"{name} labels this sample in another browser: leave it there first")
+        if name not in state.progress:
+            disputed: tuple[int, ...] = ()
+            if form.get("conflicts"):
+                disputed = self._result(snapshot, state).conflicts
+            with self._writes:
+                samples.assign(self.database, state.sample, name, disputed)
+                self._refresh(sample_id)
+        self._names[browser, sample_id] = name
+        return sample_id
+
+    def leave(self, browser: str, sample_id: str) -> None:
+        """Let a browser label a sample no more."""
+        self._names.pop((browser, sample_id), None)
+
+    def blind_sample(self, snapshot: Snapshot, browser: str) -> str:
+        """Return the sample that a browser labels blind, "" where it labels none so."""
+        for (who, sample_id), name in [*self._names.items()]:
+            if who == browser and not self._state(snapshot, sample_id).progress[name].is_done:
+                return sample_id
+        return ""
+
+    def item_page(
+        self,
+        snapshot: Snapshot,
+        browser: str,
+        asked: Parameters,
+        entered: Mapping[str, str] | None = None,
+        problem: str = "",
+    ) -> Page:
+        """Return an item to label: the one that is asked for, else the next without a label.
+
+        Args:
+            snapshot: The copy of the store.
+            browser: Whose queue it is.
+            asked: ``sample`` and maybe ``position``.
+            entered: What was entered in the form, where that could not be stored.
+            problem: Why it could not.
+        """
+        place = self._place(snapshot, browser, asked)
+        label = (asked["sample"], place.annotator, place.shown.position)
+        self._since.setdefault(label, time.monotonic())
+        votes = place.votes
+        last = votes.get("revised") or votes.get("blind")
+        evidence: list[dict[str, Any]] = []
+        if not place.is_blind and place.state.sample.kind != "preference":
+            pair = find_pair(snapshot, place.key)
+            evidence = evidence_of(snapshot, pair) if pair else []
+        return Page(
+            "item",
+            {
+                "place": place,
+                "sample": place.state.sample,
+                "blind": votes.get("blind"),
+                "entered": entered or _as_entered(last, place),
+                "grades": _grades(place.state.sample),
+                "difficulties": DIFFICULTIES,
+                "ran": self._ran.get(label),
+                "evidence": evidence,
+                "problem": problem,
+            },
+        )
+
+    def _place(self, snapshot: Snapshot, browser: str, asked: Parameters) -> _Place:
+        sample_id = asked.get("sample", "")
+        state = self._state(snapshot, sample_id)
+        name = self._names.get((browser, sample_id))
+        if name is None or name not in state.progress:
+            raise NoSuchPageError("say under which name you label this sample first")
+        items = self._queue(snapshot, state, name)
+        labelled = {
+            vote.key for vote in state.votes if vote.annotator == name and vote.phase == "blind"
+        }
+        key_of = {one.position: one.key for one in state.sample.items}
+        wanted = asked.get("position", "")
+        places = [index for index, one in enumerate(items) if str(one.position) == wanted]
+        waiting = (n for n, one in enumerate(items) if key_of[one.position] not in labelled)
+        return _Place(state, name, items, places[0] if places else next(waiting, 0))
+
+    def _place_of_form(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> _Place:
+        place = self._place(snapshot, browser, form)
+        if form.get("position") != str(place.shown.position):
+            raise FormError("the form is of no item that you were given: label the one below")
+        return place
+
+    def _queue(self, snapshot: Snapshot, state: _State, name: str) -> list[ShownItem]:
+        given = state.progress[name].positions
+        known = (state.sample.sample_id, name, len(given))
+        if known not in self._queues:
+            source = self.database if state.read_at > snapshot.taken_at else snapshot
+            self._queues[known] = samples.items_for(source, state.sample, name)
+        return self._queues[known]
+
+    def vote(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> dict[str, object]:
+        """Store a vote; return the parameters of the next item's page.
+
+        Raises:
+            FormError: A value cannot be.
+            StoreLockedError: Another process has the store for too long; nothing is stored.
+        """
+        place = self._place_of_form(snapshot, browser, form)
+        sample, position = place.state.sample, place.shown.position
+        label = (sample.sample_id, place.annotator, position)
+        program = _text(form, "program", _MOST_PROGRAM)
+        ran = self._ran.get(label)
+        since = self._since.get(label)
+        vote = GivenVote(
+            query_id=place.key.query_id,
+            code_id=place.key.code_id,
+            annotator=place.annotator,
+            origin=sample.origin,
+            phase="blind" if place.is_blind else "revised",
+            relevance=_relevance(form.get("grade", ""), place),
+            note=_text(form, "note", _MOST_NOTE),
+            notes=tuple(name for name in DIFFICULTIES if form.get(f"is_{name}")),
+            minutes=None if since is None else round((time.monotonic() - since) / 60, 3),
+            program=program,
+            execution=ran[1] if ran and ran[0] == program else None,
+        )
+        with self._writes:
+            with self.database.transaction() as tx:
+                record_votes(tx, sample.collection, [vote])
+            self._refresh(sample.sample_id)
+        self._since.pop(label, None)
+        if place.is_blind:
+            return {"sample": sample.sample_id}
+        following = place.items[min(place.index + 1, len(place.items) - 1)]
+        return {"sample": sample.sample_id, "position": following.position}
+
+    def run(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> None:
+        """Run an annotator's program on the item's code in a box, and keep how it ended.
+
+        Raises:
+            FormError: There is none, it is too long, or another one of the annotator runs.
+            SandboxError: The box, not the program, failed.
+        """
+        place = self._place_of_form(snapshot, browser, form)
+        program = _text(form, "program", _MOST_PROGRAM)
+        if not program.strip():
+            raise FormError(
+                "there is no program: write one that begins with `from target import …`"
+            )
+        turn = self._runs[place.annotator]
+        if not turn.acquire(blocking=False):
+            raise FormError("a program of yours is running: wait for its end")
+        try:
+            pair = (program, place.shown.codes[0].text)
+            [result] = asyncio.run(run_programs(self.sandbox, [pair]))
+        finally:
+            turn.release()
+        label = (place.state.sample.sample_id, place.annotator, place.shown.position)
+        self._ran[label] = (program, result)
+
+    def _refresh(self, sample_id: str) -> None:
+        now = datetime.now(UTC)
+        self._states[sample_id] = _read(self.database, sample_id, now)
+
+
+def _read(database: Database, sample_id: str, moment: datetime) -> _State:
+    sample = samples.load_sample(database, sample_id)
+    progress = {one.annotator: one for one in samples.progress(database, sample.sample_id)}
+    return _State(sample, progress, load_votes(database, sample.origin), moment)
+
+
+def _grades(sample: Sample) -> dict[str, str]:
+    """Return a grade → what it means."""
+    if sample.kind == "preference":
+        return {"1": "the first code", "2": "the second code"}
+    if sample.scale == "binary":
+        return {"0": "does not answer", "1": "answers the query"}
+    return {"0": "irrelevant", "1": "weak", "2": "good", "3": "exact match"}
+
+
+def _relevance(grade: str, place: _Place) -> float | None:
+    if grade == _UNDECIDED:
+        return None
+    if grade not in _grades(place.state.sample):
+        raise FormError("choose a grade, or undecided")
+    if place.state.sample.kind != "preference":
+        return float(grade)
+    [item] = [one for one in place.state.sample.items if one.position == place.shown.position]
+    # The second code is the pair's own where the two were swapped.
+    return float((grade == "2") == item.swapped)
+
+
+def _as_entered(vote: GivenVote | None, place: _Place) -> dict[str, str]:
+    """Return the fields of a form that say what a vote says."""
+    if vote is None:
+        return {}
+    grade = _UNDECIDED
+    if vote.relevance is not None:
+        same = [g for g in _grades(place.state.sample) if _relevance(g, place) == vote.relevance]
+        grade = same[0] if same else ""
+    notes = {f"is_{name}": "on" for name in vote.notes}
+    return {"grade": grade, "note": vote.note, "program": vote.program, **notes}
+
+
+def _text(form: Mapping[str, str], name: str, most: int) -> str:
+    text = form.get(name, "").replace("\r\n", "\n")
+    if len(text) > most:
+        raise FormError(f"the {name} has {len(text):,} characters; {most:,} are allowed")
+    return text

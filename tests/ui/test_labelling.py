@@ -1,0 +1,294 @@
+"""Three people label twenty pairs in a browser; the pages are accessible and nothing sticks out.
+
+With ``COSQA_SCREENSHOTS=FOLDER`` it writes screenshots of all pages into that folder.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from infra.store import Database
+from infra.store.samples import Sample
+from infra.store.votes import load_votes
+from tests.browser import CHROMIUM
+from tests.flows.world import COSQA
+from tests.ports import free_port
+from tests.ui.labelling import labelled_store, pairs_to_label
+
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.slow(200)]
+
+_PATIENCE_MS = 120_000
+_AXE = "axe-core@4.14.1"
+# Which code each person takes for an answer, by its place in the sample: the truth is every other.
+_SAID = {
+    "Ann": [1, 0] * 10,
+    "Ben": [1, 0] * 8 + [0, 1, 0, 1],
+    "Cat": {17: 1, 18: 0, 19: 1, 20: 1},  # of those on which the others disagree
+}
+_PROGRAM = "from target import answer\n\ndef test_it():\n    assert answer('abc') == {value!r}\n"
+
+
+class Server(NamedTuple):
+    """A running ``cosqa browse``."""
+
+    address: str
+    process: "subprocess.Popen[str]"
+
+
+@contextmanager
+def served(database: Database) -> Iterator[Server]:
+    """Yield ``cosqa browse`` over a store."""
+    port = free_port()
+    folder = str(database.settings.folder)
+    command = [COSQA, "browse", "--store", folder, "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert "The pages are at" in process.stdout.readline()
+            yield Server(f"http://127.0.0.1:{port}", process)
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=CHROMIUM, chromium_sandbox=os.geteuid() != 0,
+            args=["--disable-gpu", "--disable-background-networking"],
+        )  # fmt: skip
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the script of axe-core, "" where the npm registry cannot be asked."""
+    folder = tmp_path_factory.mktemp("axe")
+    if not (npm := shutil.which("npm")):
+        return ""
+    packed = subprocess.run(
+        [npm, "pack", "--silent", _AXE], cwd=folder, check=False, capture_output=True, timeout=120
+    )
+    if packed.returncode:
+        return ""
+    subprocess.run(["tar", "xf", *map(str, folder.glob("*.tgz"))], cwd=folder, check=True)
+    return (folder / "package" / "axe.min.js").read_text("utf-8")
+
+
+class Desk:
+    """A tab in which somebody labels; what its pages complain of, or fail in, is noted."""
+
+    def __init__(self, browser: Browser, address: str, axe: str, *, is_phone: bool) -> None:
+        self._axe, self._address = axe, address
+        self.complaints: list[str] = []
+        self._suffix = "-phone" if is_phone else ""
+        context = browser.new_context(
+            viewport={"width": 400 if is_phone else 1280, "height": 860},
+            color_scheme="dark" if is_phone else "light",
+        )
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(_PATIENCE_MS)
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def visit(self, path: str, name: str = "") -> None:
+        self.page.goto(f"{self._address}{path}")
+        if name:
+            self.look(name)
+
+    def look(self, name: str) -> None:
+        """Check a page as it is: it fits, and axe-core finds no fault; keep a screenshot."""
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        if self.page.evaluate(wide) > 0:
+            self.complaints.append(f"{name} sticks out")
+        if self._axe:
+            self.page.evaluate(self._axe)
+            found = self.page.evaluate("axe.run()")["violations"]
+            self.complaints += [f"{name}: {each['id']}, {each['help']}" for each in found]
+        if folder := os.environ.get("COSQA_SCREENSHOTS"):
+            file = Path(folder) / f"browse-{name}{self._suffix}.png"
+            self.page.screenshot(path=file, full_page=True)
+
+    def begin(self, sample: Sample, name: str) -> None:
+        self.visit(f"/sample?sample={sample.sample_id}")
+        self.page.get_by_label("Your name").fill(name)
+        self.page.get_by_role("button", name="Begin").click()
+        self.page.wait_for_selector("#vote")
+
+    def label(self, grade_of: dict[tuple[str, str], int]) -> None:
+        """Label all items by keys alone."""
+        while "evidence unlocked" not in self.page.inner_text(".progress"):
+            before = self.page.inner_text(".progress")
+            self.page.keyboard.press(str(grade_of[self.subject()]))
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_function(
+                "before => document.querySelector('.progress')?.innerText !== before", arg=before
+            )
+
+    def subject(self) -> tuple[str, str]:
+        code = self.page.inner_text(".subject pre").strip()
+        return self.page.inner_text("h1").strip(), re.sub(r"\s+", " ", code)
+
+
+def grades(said: dict[int, int]) -> dict[tuple[str, str], int]:
+    """Return (query, code) → grade of the pairs at these places of the sample."""
+    pairs = dict(enumerate(pairs_to_label(), start=1))
+    return {
+        (pairs[place].query.text, re.sub(r"\s+", " ", pairs[place].code.text)): grade
+        for place, grade in said.items()
+    }
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> tuple[Database, Sample]:
+    return labelled_store(tmp_path / "store")
+
+
+def test_three_people_label_by_keyboard_and_alpha_is_as_worked_out_by_hand(
+    world: tuple[Database, Sample], browser: Browser, axe: str
+) -> None:
+    database, sample = world
+    places = range(1, 21)
+    with served(database) as server:
+        desks = [Desk(browser, server.address, axe, is_phone=name == "Ben") for name in _SAID]
+        ann, ben, cat = desks
+        for desk in (ann, ben):
+            read_pages(desk)
+        for desk, name in ((ann, "Ann"), (ben, "Ben")):
+            desk.begin(sample, name)
+            desk.look("item")
+            said = _SAID[name]
+            assert isinstance(said, list)
+            desk.label(grades(dict(zip(places, said, strict=True))))
+            desk.look("evidence")
+        ann.visit(f"/sample?sample={sample.sample_id}", "sample")
+        # 40 ratings, 20 of them 1; 4 of 20 pairs differ: D_o = 4/20, D_e = 2·20·20/(40·39).
+        expected = 1 - (4 / 20) / (2 * 20 * 20 / (40 * 39))
+        assert ann.page.inner_text("#alpha") == f"{expected:.3f}"
+        said = _SAID["Cat"]
+        assert isinstance(said, dict)
+        cat.begin(sample, "Cat")
+        assert "item 1 of 4" in cat.page.inner_text(".progress")
+        cat.label(grades(said))
+        revises(ann)
+        for desk in desks:
+            assert desk.complaints == []
+    votes = load_votes(database, sample.origin)
+    assert sorted((vote.annotator, vote.phase) for vote in votes) == sorted(
+        [("Ann", "blind"), ("Ben", "blind")] * 20 + [("Cat", "blind")] * 4 + [("Ann", "revised")]
+    )
+
+
+def read_pages(desk: Desk) -> None:
+    """Filter the list, read a pair and a query, look at methods and samples."""
+    desk.visit("/pairs", "pairs")
+    desk.page.get_by_label("Query has").fill("VOWELS")
+    desk.page.get_by_role("button", name="Filter").click()
+    assert "2 pairs" in desk.page.inner_text("main")
+    desk.page.locator("table.pairs td:nth-child(3) a").first.click()
+    desk.page.wait_for_selector("#agents")
+    for details in desk.page.locator("details").all():
+        details.locator("summary").click()
+    desk.look("pair")
+    desk.page.get_by_role("link", name="All candidates of this query").click()
+    desk.page.wait_for_selector(".candidates")
+    desk.look("query")
+    desk.visit("/methods", "methods")
+    desk.visit("/label", "samples")
+
+
+def revises(desk: Desk) -> None:
+    """Go back to a label after the evidence, and change it."""
+    desk.page.get_by_role("link", name="Go on as Ann").click()
+    desk.page.wait_for_selector("#evidence")
+    before = desk.page.inner_text(".progress")
+    desk.page.keyboard.press("u")
+    desk.page.keyboard.press("n")
+    desk.page.keyboard.type("the test shows 0 and 1")
+    desk.page.keyboard.press("Escape")
+    desk.page.keyboard.press("Enter")
+    desk.page.wait_for_function(
+        "before => document.querySelector('.progress')?.innerText !== before", arg=before
+    )
+
+
+@pytest.mark.docker
+def test_an_experts_program_runs_in_a_box_and_is_stored_with_the_vote(
+    world: tuple[Database, Sample], browser: Browser, axe: str
+) -> None:
+    database, sample = world
+    with served(database) as server:
+        desk = Desk(browser, server.address, axe, is_phone=False)
+        desk.begin(sample, "Ann")
+        desk.page.keyboard.press("t")
+        desk.page.keyboard.type(_PROGRAM.format(value="no such value"))
+        desk.page.get_by_role("button", name="Run in a box").click()
+        desk.page.get_by_text("assertion failed in").wait_for()
+        desk.look("program")
+        desk.page.get_by_label("answers the query").check()
+        desk.page.get_by_role("button", name="Save and next").click()
+        desk.page.get_by_text("1 labelled").wait_for()
+        assert desk.complaints == []
+    [vote] = load_votes(database, sample.origin)
+    assert vote.execution is not None
+    assert vote.execution.outcome == "assertion_failed"
+    assert "no such value" in vote.program
+
+
+def test_no_label_is_lost_when_the_server_is_killed_beside_a_flow(
+    world: tuple[Database, Sample], browser: Browser
+) -> None:
+    database, sample = world
+    said = grades(dict.fromkeys(range(1, 21), 1))
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(database.settings.folder)])
+    try:
+        told = 0
+        for _ in range(3):  # each server is killed while the next label is sent
+            with served(database) as server:
+                desk = Desk(browser, server.address, "", is_phone=False)
+                desk.begin(sample, "Ann")
+                for _ in range(3):
+                    before = desk.page.inner_text(".progress")
+                    desk.page.keyboard.press(str(said[desk.subject()]))
+                    desk.page.keyboard.press("Enter")
+                    desk.page.wait_for_function(
+                        "before => document.querySelector('.progress')?.innerText !== before",
+                        arg=before,
+                    )
+                    told += 1
+                desk.page.keyboard.press("1")
+                desk.page.keyboard.press("Enter")
+                server.process.kill()
+        stored = load_votes(database, sample.origin)
+        assert told <= len(stored) <= told + 3
+        assert writer.poll() is None, "the flow beside has failed"
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+# Commits as a flow does, all the time.
+_WRITER = """
+import sys
+from pathlib import Path
+from infra.settings import StoreSettings
+from infra.store import open_database
+database = open_database(StoreSettings(folder=Path(sys.argv[1]), lock_timeout_s=60))
+while True:
+    with database.transaction() as tx:
+        tx.execute("INSERT INTO stage_runs BY NAME SELECT 'c' AS collection, 's' AS stage, "
+                   "1 AS items, 0.1 AS seconds FROM range(1000)")
+"""
