@@ -102,7 +102,11 @@ _ORACLE = json.dumps(
     }
 )
 _DETAILS = json.dumps(
-    {"tests": [{"name": f"test_{n}", "outcome": "passed"} for n in "12"], "repairs": []}
+    {
+        "tests": [{"name": f"test_{n}", "outcome": "passed"} for n in "12"],
+        "repairs": [],
+        "beside": "",
+    }
 )
 
 
