@@ -363,11 +363,6 @@ def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
         }
 
 
-def count_pairs(snapshot: Snapshot) -> int:
-    """Return the number of all pairs."""
-    return snapshot.count("SELECT count(*) FROM memory.pairs")
-
-
 def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
     """Return a pair, None where there is none of these ids."""
     with snapshot.transaction() as tx:

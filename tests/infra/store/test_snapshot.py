@@ -13,7 +13,7 @@ import pytest
 from infra.errors import StoreError, StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.browsing import count_pairs, index_pairs
+from infra.store.browsing import Wanted, find_pairs, index_pairs
 from infra.store.snapshot import state_of, take_snapshot
 from tests.fakes.stores import whole_store
 
@@ -48,7 +48,7 @@ def test_a_snapshot_cannot_be_written(tmp_path: Path) -> None:
 def test_pairs_without_any_labels_are_candidates(tmp_path: Path) -> None:
     snapshot = take_snapshot(whole_store(tmp_path / "store").settings)
     index_pairs(snapshot, [])
-    assert count_pairs(snapshot) == 7
+    assert find_pairs(snapshot, Wanted()).total == 7
 
 
 def _hold(file: str, holds: Event, end: Event) -> None:
