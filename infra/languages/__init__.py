@@ -1,16 +1,21 @@
 """Programming languages: parsing, signatures, scaffolding, mutants and controls of their code.
 
 To add a language, add one file here (or a folder, named like the language) with a subclass of
-``Language`` that is decorated with ``@languages.register("name")``. A conformance test checks it as
-soon as it exists.
+``Language`` that is decorated with ``@languages.register("name")``; where a grammar of tree-sitter
+can be installed, a subclass of `infra.languages._syntax_tree.SyntaxTreeLanguage` is a table of the
+grammar's names. A conformance test checks it as soon as it exists.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import ClassVar, Protocol
 
 from infra.executions import Record
 from infra.registry import Registry
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Function(Protocol):
@@ -29,6 +34,16 @@ class Function(Protocol):
     @property
     def last_line(self) -> int:
         """Number of its last line."""
+        ...
+
+    @property
+    def in_class(self) -> bool:
+        """Whether it is a method, and its class is there."""
+        ...
+
+    @property
+    def has_error(self) -> bool:
+        """Whether a part of it could not be parsed."""
         ...
 
     @property
@@ -76,13 +91,25 @@ class Mutant(Record):
 class Language(ABC):
     """Source code of one language; nothing is imported and nothing runs.
 
-    A language whose programs are only searched, not executed, needs the two abstract methods alone.
+    A language whose programs are only searched, not executed, needs the two abstract methods alone,
+    and `suffixes` where its files are to be found.
 
     Attributes:
         name: Its registered name.
+        suffixes: How the names of its files end, such as ".py".
+        keywords: The words of its tokens that are no identifiers.
+        left_out_folders: Names of folders whose files are no part of a project's own code. By
+            default those that CodeSearchNet leaves out (arXiv 1909.09436).
+        is_executed: Whether test programs can run its functions here.
     """
 
     name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    keywords: ClassVar[frozenset[str]] = frozenset()
+    left_out_folders: ClassVar[frozenset[str]] = frozenset(
+        {"test", "tests", "vendor", "node_modules"}
+    )
+    is_executed: ClassVar[bool] = False
 
     @abstractmethod
     def functions_of(self, text: str) -> Sequence[Function]:
@@ -95,6 +122,34 @@ class Language(ABC):
     @abstractmethod
     def signature_of(self, code: str) -> str:
         """Return the headers of a piece of code's functions and classes, "" where there is none."""
+
+    def decoded(self, content: bytes) -> str:
+        """Return a file's text, which is UTF-8 where the language has no rule of its own.
+
+        Raises:
+            UnicodeDecodeError: It is not in its encoding.
+            SyntaxError: It declares an unknown encoding.
+        """
+        return content.decode("utf-8-sig")
+
+    def is_special(self, name: str) -> bool:  # noqa: ARG002 - by default
+        """Return whether CodeSearchNet leaves a function out by its name, qualified or not.
+
+        It does so with constructors and with methods that the language itself calls.
+        """
+        return False
+
+    def tokens(self, code: str) -> Sequence[str]:
+        """Return names, literals and operators of a code, whether it can be parsed or not."""
+        return _TOKEN.findall(code)
+
+    def identifiers(self, code: str) -> Sequence[str]:
+        """Return a code's identifiers as often as they occur; in literals and comments are none."""
+        return [
+            token
+            for token in self.tokens(code)
+            if token.isidentifier() and token not in self.keywords
+        ]
 
     def translated(self, code: str) -> str:
         """Return code of a former release in today's language; any other as it is."""
@@ -143,3 +198,10 @@ class Language(ABC):
 
 
 languages: Registry[Callable[[], Language]] = Registry("language", "infra.languages")
+
+
+@cache
+def language_named(name: str) -> Language | None:
+    """Return a code's language, None where it is unknown here; Python where nothing is said."""
+    name = name.lower() or "python"
+    return languages.get(name)() if name in languages.names() else None

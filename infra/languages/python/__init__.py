@@ -1,5 +1,10 @@
 """Python source code by its syntax tree; nothing is imported and nothing runs."""
 
+import io
+import keyword
+import re
+import tokenize
+
 from infra.languages import Language, languages
 from infra.languages.python import (
     control,
@@ -11,12 +16,19 @@ from infra.languages.python import (
     translation,
 )
 
+_STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
+_TOKEN = re.compile(rf"#[^\n]*|({_STRING}|\w+|[^\w\s])", re.DOTALL)
+
 
 @languages.register("python")
 class Python(Language):
     """Python 3, as this interpreter reads it."""
 
     name = "python"
+    suffixes = (".py",)
+    keywords = frozenset(keyword.kwlist)
+    left_out_folders = frozenset()
+    is_executed = True
     functions_of = staticmethod(functions.functions_of)
     translated = staticmethod(translation.translated)
     signature_of = staticmethod(signature.signature_of)
@@ -29,3 +41,17 @@ class Python(Language):
     unseen_of = staticmethod(emptying.unseen_of)
     filled_of = staticmethod(emptying.filled_of)
     control_of = staticmethod(control.control_of)
+
+    def decoded(self, content: bytes) -> str:
+        """Return a file's text in the encoding that it declares."""
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        return io.TextIOWrapper(io.BytesIO(content), encoding).read()
+
+    def is_special(self, name: str) -> bool:
+        """Return whether a name is that of a constructor or another method that Python calls."""
+        last = name.rpartition(".")[2]
+        return last.startswith("__") and last.endswith("__")
+
+    def tokens(self, code: str) -> list[str]:
+        """Return names, literals and operators; a string is one token, and comments are none."""
+        return list(filter(None, _TOKEN.findall(code)))

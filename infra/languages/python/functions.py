@@ -6,6 +6,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
@@ -28,6 +29,7 @@ class Function:
     name: str
     lines: Sequence[str] = field(repr=False)
     in_class: bool = False
+    has_error: ClassVar[bool] = False  # what has one, Python does not parse
 
     @property
     def first_line(self) -> int:

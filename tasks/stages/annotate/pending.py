@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from infra.errors import SettingsError
 from infra.ids import SearchId
-from infra.languages import languages
+from infra.languages import language_named, languages
 from infra.settings import Reason, Settings
 from infra.store import Database, candidates, corpus
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
@@ -190,10 +190,15 @@ def refuse_others(holder: str, numbers: Mapping[str, int], way_out: str = _WITHO
     Raises:
         SettingsError: There is such code.
     """
-    others = {name: n for name, n in numbers.items() if name and name.lower() not in languages}
+    others = {
+        name: number
+        for name, number in numbers.items()
+        if (language := language_named(name)) is None or not language.is_executed
+    }
     if others:
+        judged = [name for name in languages if languages.get(name)().is_executed]
         counted = ", ".join(f"{number:,} in {name}" for name, number in sorted(others.items()))
         raise SettingsError(
-            f"the agents judge code in {', '.join(languages)} alone, and {holder} holds "
+            f"the agents judge code in {', '.join(judged)} alone, and {holder} holds "
             f"{counted}: {way_out}"
         )

@@ -1,0 +1,345 @@
+"""Languages that are read by tree-sitter: one walk over a syntax tree finds what is asked of it.
+
+Nothing here recurs, so that deep nesting costs no stack. The grammars' own queries would need less
+text, but they take minutes on trees of 100,000 levels, such as damaged files give.
+"""
+
+import importlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+from tree_sitter import Language as Grammar
+from tree_sitter import Node, Parser, Tree, TreeCursor
+
+from infra.languages import Language
+
+_DEEPEST = 1_000  # levels of a syntax tree
+_MOST_STEPS = 100_000  # reports of the parser, which makes 15,000 for a megabyte of usual code
+_CHUNK = 1 << 16
+_LITERALS = ("string", "heredoc", "template", "encapsed", "raw_string", "interpreted_string")
+_BLOCK = re.compile(r"/\*+!?|[ \t]*\*+/$|^=begin\b.*\n?|^=end\b.*", re.MULTILINE)
+_MARGIN = re.compile(r"^[ \t]*(?:\*(?!/)|//+!?|#+)?[ \t]?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function or method of a file; `infra.languages.Function` says what its fields are."""
+
+    name: str
+    first_line: int
+    last_line: int
+    parameters: tuple[str, ...]
+    returns_value: bool
+    documentation: str
+    in_class: bool
+    has_error: bool
+    lines: Sequence[str] = field(repr=False)
+    fixed_lines: frozenset[int] = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        """The source, moved to the left margin; lines inside literals stay as they are."""
+        first, *rest = self.lines
+        margin = first[: len(first) - len(first.lstrip())]
+        moved = (
+            line if number in self.fixed_lines else line.removeprefix(margin)
+            for number, line in enumerate(rest, self.first_line + 1)
+        )
+        return "\n".join((first.lstrip(), *moved))
+
+    @property
+    def text_without_documentation(self) -> str:
+        """The same, since documentation stands before a function."""
+        return self.text
+
+
+class Definition(NamedTuple):
+    """A function as the grammar gives it.
+
+    Attributes:
+        name: Its own name.
+        node: The part that holds its parameters and its body.
+        owner: The class that the definition itself names, "" for none.
+    """
+
+    name: str
+    node: Node
+    owner: str = ""
+
+
+@dataclass
+class _Open:
+    """A class or function that the walk is in; without a definition, one inside of a function."""
+
+    end: int
+    name: str = ""
+    node: Node | None = None
+    definition: Definition | None = None
+    has_return: bool = False
+
+
+class SyntaxTreeLanguage(Language):
+    """A language by its grammar.
+
+    Attributes:
+        grammar: The module with the grammar, and the name of its function.
+        functions: Kinds of nodes that may define a function.
+        scopes: Kinds of nodes with a name by which the functions inside are qualified.
+        anonymous: Kinds of nodes of functions without a name, whose returns are their own.
+        returns: Kinds of nodes that return a value if they hold one.
+        comments: Kinds of comments.
+        special: Names that CodeSearchNet leaves out.
+        wrappers: What may stand before and behind a function that was cut out of its file.
+    """
+
+    grammar: ClassVar[tuple[str, str]]
+    functions: ClassVar[frozenset[str]]
+    scopes: ClassVar[frozenset[str]] = frozenset()
+    anonymous: ClassVar[frozenset[str]] = frozenset()
+    returns: ClassVar[frozenset[str]] = frozenset({"return_statement"})
+    comments: ClassVar[frozenset[str]] = frozenset({"comment"})
+    special: ClassVar[frozenset[str]] = frozenset()
+    wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+    def __init__(self) -> None:
+        module, function = self.grammar
+        self._grammar = Grammar(getattr(importlib.import_module(module), function)())
+
+    def definition_of(self, node: Node) -> Definition | None:
+        """Return the function that a node defines, None where it defines none or has no body."""
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        return Definition(text_of(name), node) if name and body else None
+
+    def parameters_of(self, function: Node) -> Iterator[str]:
+        """Yield the names of a function's parameters."""
+        parameters = function.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters else ():
+            if parameter.type not in self.comments:
+                yield text_of(parameter.child_by_field_name("name") or parameter)
+
+    def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
+        """Return whether a function returns a value.
+
+        Args:
+            function: Its node.
+            has_return: Whether a ``return`` of its own has a value.
+        """
+        return has_return
+
+    def is_special(self, name: str) -> bool:
+        """Return whether a name is one of `special`, or that of its class."""
+        *owners, last = name.split(".")
+        return last in self.special or owners[-1:] == [last]
+
+    def functions_of(self, text: str) -> Sequence[Function]:
+        """Return the named functions and methods of a file, without those inside of others.
+
+        The text may also be a function that was cut out of its class.
+
+        Raises:
+            SyntaxError: There are errors and no function without one, the text is nested too
+                deeply, or the parser gives up.
+        """
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+        tree = self._parsed(text)
+        found = list(_Walk(self, tree).functions())
+        if not all(function.has_error for function in found):
+            return found
+        for before, behind in self.wrappers:
+            wrapped = self._parsed(f"{before}{text}{behind}")
+            if not wrapped.root_node.has_error:
+                inside = list(_Walk(self, wrapped, len(before)).functions())
+                if inside:
+                    return inside
+        if tree.root_node.has_error:
+            raise SyntaxError("invalid syntax")
+        return []
+
+    def signature_of(self, code: str) -> str:
+        """Return the first lines of a code's functions."""
+        try:
+            return "\n".join(
+                function.text.partition("\n")[0] for function in self.functions_of(code)
+            )
+        except SyntaxError:
+            return ""
+
+    def tokens(self, code: str) -> list[str]:
+        """Return names, literals and operators; a literal is one token, and comments are none."""
+        return [text_of(node) for node in self._leaves(code)]
+
+    def identifiers(self, code: str) -> list[str]:
+        """Return names as often as they occur; the grammar tells them from words of its own."""
+        named = ((node.type, text_of(node)) for node in self._leaves(code) if node.is_named)
+        return [name for kind, name in named if kind != name and name.isidentifier()]
+
+    def _leaves(self, code: str) -> Iterator[Node]:
+        """Yield the tokens of a code, none of one that the parser gives up."""
+        try:
+            cursor = self._parsed(code).walk()
+        except SyntaxError:
+            return
+        goes_on = True
+        while goes_on and (node := cursor.node):
+            is_comment = node.type in self.comments
+            is_leaf = is_comment or not node.child_count or node.type.startswith(_LITERALS)
+            if is_leaf and not is_comment:
+                yield node
+            goes_on = _next(cursor, into=not is_leaf)
+
+    def _parsed(self, text: str) -> Tree:
+        content = text.encode(errors="replace")
+        steps = 0
+
+        def is_too_long(*_: object) -> bool:
+            nonlocal steps
+            steps += 1
+            return steps > _MOST_STEPS
+
+        try:
+            return Parser(self._grammar).parse(
+                lambda offset, _: content[offset : offset + _CHUNK], progress_callback=is_too_long
+            )
+        except ValueError:
+            raise SyntaxError("the parser gives up") from None
+
+
+class _Walk:
+    """One walk over a file's tree.
+
+    Args:
+        language: The language.
+        tree: The tree.
+        before: Number of bytes before the text itself; a class that is opened there has no name.
+    """
+
+    def __init__(self, language: SyntaxTreeLanguage, tree: Tree, before: int = 0) -> None:
+        self._language, self._tree, self._before = language, tree, before
+        self._lines = text_of(tree.root_node).split("\n")
+        self._offset = tree.root_node.start_point.row
+        self._comments: dict[int, Node] = {}  # by the row after their last one
+        self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
+        self._scopes: list[_Open] = []
+        self._functions: list[_Open] = []
+
+    def functions(self) -> Iterator[Function]:
+        """Yield the functions in their order.
+
+        Raises:
+            SyntaxError: The tree is too deep.
+        """
+        cursor = self._tree.walk()
+        goes_on = True
+        while goes_on and (node := cursor.node):
+            yield from self._closed(node.start_byte)
+            self._enter(node)
+            goes_on = _next(cursor)
+            if cursor.depth > _DEEPEST:
+                raise SyntaxError("nested too deeply")
+        yield from self._closed(self._tree.root_node.end_byte)
+
+    def _enter(self, node: Node) -> None:
+        kind, language = node.type, self._language
+        if kind in language.comments:
+            self._comments[node.end_point.row + 1] = node
+        elif kind in language.scopes:
+            name = node.child_by_field_name("name")
+            is_named = name is not None and node.start_byte >= self._before
+            self._scopes.append(_Open(node.end_byte, text_of(name) if name and is_named else ""))
+        elif kind in language.functions or kind in language.anonymous:
+            self._enter_function(node)
+        elif kind in language.returns:
+            if self._functions and node.named_child_count:
+                self._functions[-1].has_return = True
+        elif node.start_point.row < node.end_point.row and kind.startswith(_LITERALS):
+            self._fixed.update(range(node.start_point.row + 2, node.end_point.row + 2))
+
+    def _enter_function(self, node: Node) -> None:
+        language, outer = self._language, self._functions[-1] if self._functions else None
+        if outer is None and node.type in language.functions:
+            definition = language.definition_of(node)
+            if definition:
+                self._functions.append(_Open(node.end_byte, node=node, definition=definition))
+        elif (
+            outer
+            and node.child_by_field_name("body")
+            and not (outer.definition and outer.definition.node.id == node.id)
+        ):
+            self._functions.append(_Open(node.end_byte))
+
+    def _closed(self, place: int) -> Iterator[Function]:
+        """Yield the function that ends before a place; leave all that do."""
+        while self._functions and self._functions[-1].end <= place:
+            done = self._functions.pop()
+            if done.node and done.definition:
+                yield self._function(done.node, done.definition, has_return=done.has_return)
+        while self._scopes and self._scopes[-1].end <= place:
+            self._scopes.pop()
+
+    def _function(self, node: Node, definition: Definition, *, has_return: bool) -> Function:
+        language, scopes = self._language, [scope.name for scope in self._scopes if scope.name]
+        first, last = node.start_point.row, node.end_point.row
+        lines = self._lines[first - self._offset : last - self._offset + 1]
+        lines[-1] = cut(lines[-1], None, node.end_point.column)
+        start = node.start_point.column
+        if cut(lines[0], None, start).strip():
+            lines[0] = cut(lines[0], start, None)
+        qualified = (*scopes, *filter(None, [definition.owner]), definition.name)
+        return Function(
+            name=".".join(qualified),
+            first_line=first + 1,
+            last_line=last + 1,
+            parameters=tuple(language.parameters_of(definition.node)),
+            returns_value=language.returns_value(definition.node, has_return=has_return),
+            documentation=self._documentation(first),
+            in_class=bool(self._scopes or definition.owner),
+            has_error=node.has_error,
+            lines=lines,
+            fixed_lines=frozenset(self._fixed),
+        )
+
+    def _documentation(self, row: int) -> str:
+        """Return the block comment, or the line comments, that end right before a row."""
+        found: list[str] = []
+        while (comment := self._comments.pop(row, None)) is not None:
+            line = self._lines[comment.start_point.row - self._offset]
+            is_block = comment.end_point.row > comment.start_point.row or _is_block(comment)
+            if (found and is_block) or cut(line, None, comment.start_point.column).strip():
+                break
+            found.insert(0, plain_comment(text_of(comment)))
+            row = comment.start_point.row
+            if is_block:
+                break
+        return "\n".join(found).strip()
+
+
+def text_of(node: Node) -> str:
+    """Return the source of a node."""
+    return (node.text or b"").decode(errors="replace")
+
+
+def plain_comment(text: str) -> str:
+    """Return a comment's text without its marks."""
+    return _MARGIN.sub("", _BLOCK.sub("", text.strip())).strip()
+
+
+def cut(line: str, start: int | None, end: int | None) -> str:
+    """Return a part of a line by its columns, which tree-sitter counts in bytes."""
+    return line.encode()[start:end].decode(errors="replace")
+
+
+def _is_block(comment: Node) -> bool:
+    return text_of(comment).startswith("/*")
+
+
+def _next(cursor: TreeCursor, *, into: bool = True) -> bool:
+    """Move to the next node in the order of the text; False at the end."""
+    if into and cursor.goto_first_child():
+        return True
+    while not cursor.goto_next_sibling():
+        if not cursor.goto_parent():
+            return False
+    return True

@@ -1,0 +1,46 @@
+"""Java by tree-sitter's grammar."""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infra.languages import languages
+from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+
+
+@languages.register("java")
+class Java(SyntaxTreeLanguage):
+    """Methods with a body, and constructors, by their classes."""
+
+    name = "java"
+    suffixes = (".java",)
+    grammar = ("tree_sitter_java", "language")
+    functions = frozenset(
+        {"method_declaration", "constructor_declaration", "compact_constructor_declaration"}
+    )
+    scopes = frozenset(
+        {
+            "class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
+            "annotation_type_declaration",
+        }
+    )  # fmt: skip
+    anonymous = frozenset({"lambda_expression"})
+    comments = frozenset({"line_comment", "block_comment"})
+    special = frozenset(
+        {"toString", "hashCode", "equals", "finalize", "notify", "notifyAll", "clone"}
+    )
+    wrappers = (("class _ {", "\n}"),)
+
+    def parameters_of(self, function: Node) -> Iterator[str]:
+        """Yield the names, that of several arguments behind its dots."""
+        parameters = function.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters else ():
+            if parameter.type == "spread_parameter":
+                yield text_of(parameter.named_children[-1])
+            elif name := parameter.child_by_field_name("name"):
+                yield text_of(name)
+
+    def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
+        """Return whether the header's type is another than ``void``."""
+        result = function.child_by_field_name("type")
+        return result is not None and result.type != "void_type"

@@ -1,0 +1,32 @@
+"""PHP by tree-sitter's grammar."""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from infra.languages import languages
+from infra.languages._syntax_tree import SyntaxTreeLanguage
+
+
+@languages.register("php")
+class Php(SyntaxTreeLanguage):
+    """Functions and methods, in files with or without text around the code."""
+
+    name = "php"
+    suffixes = (".php",)
+    grammar = ("tree_sitter_php", "language_php")
+    functions = frozenset({"function_definition", "method_declaration"})
+    scopes = frozenset(
+        {"class_declaration", "interface_declaration", "trait_declaration", "enum_declaration"}
+    )
+    anonymous = frozenset({"anonymous_function", "arrow_function"})
+    wrappers = (("<?php ", ""), ("<?php class _ {", "\n}"))
+
+    def is_special(self, name: str) -> bool:
+        """Return whether it is a constructor or another magic method."""
+        return name.rpartition(".")[2].startswith("__")
+
+    def parameters_of(self, function: Node) -> Iterator[str]:
+        """Yield the names without their dollar."""
+        for parameter in super().parameters_of(function):
+            yield parameter.removeprefix("$")

@@ -1,0 +1,215 @@
+"""Laws of the languages that are read by tree-sitter."""
+
+import time
+
+import pytest
+
+from infra.languages import languages
+
+TREES = ("go", "java", "javascript", "php", "ruby")
+
+# Language → a file, and its functions: name, lines, parameters, whether a value comes back, and
+# the first line of the documentation.
+FILES = {
+    "go": (
+        """package shapes
+
+// Area returns the area.
+// It is never negative.
+func (s *Square[T]) Area(a, b int, more ...string) (int, error) {
+\tf := func(z int) int { return z }
+\treturn f(a), nil
+}
+
+func log(text string) {}
+func declared(x int) int
+""",
+        [
+            ("Square.Area", 5, 8, ("a", "b", "more"), True, "Area returns the area."),
+            ("log", 10, 10, ("text",), False, ""),
+        ],
+    ),
+    "java": (
+        """class A {
+    /** Adds.
+     * @param a one */
+    @Override
+    public int add(final int a, int... more) {
+        Runnable r = () -> { return; };
+        return a;
+    }
+    A(int x) { }
+    void stop() { return; }
+    interface B { int size(); default int two() { return 2; } }
+}
+""",
+        [
+            ("A.add", 4, 8, ("a", "more"), True, "Adds."),
+            ("A.A", 9, 9, ("x",), False, ""),
+            ("A.stop", 10, 10, (), False, ""),
+            ("A.B.two", 11, 11, (), True, ""),
+        ],
+    ),
+    "javascript": (
+        """/** Halves. */
+export const halve = (x, {y}, z = 1, ...rest) => x / 2;
+(function () {
+  // Doubles.
+  A.prototype.double = function (x) { return twice(x, () => { return 2; }); };
+  function silent(x) { items.map(function (y) { return y; }); }
+}());
+class A { static get size() { return 1; } constructor(a) {} [Symbol.iterator]() {} }
+module.exports = { 'quoted': function (a) { return a; }, short(b) { return; } };
+""",
+        [
+            ("halve", 2, 2, ("x", "{y}", "z", "rest"), True, "Halves."),
+            ("A.prototype.double", 5, 5, ("x",), True, "Doubles."),
+            ("silent", 6, 6, ("x",), False, ""),
+            ("A.size", 8, 8, (), True, ""),
+            ("A.constructor", 8, 8, ("a",), False, ""),
+            ("quoted", 9, 9, ("a",), True, ""),
+            ("short", 9, 9, ("b",), False, ""),
+        ],
+    ),
+    "php": (
+        """<p><?php
+namespace N;
+/**
+ * Sums up.
+ */
+#[Pure]
+function sum($a, int ...$more) { return 1; }
+abstract class C {
+    abstract function none();
+    public function run(&$x = 1) { return; }
+}
+""",
+        [
+            ("sum", 6, 7, ("a", "more"), True, "Sums up."),
+            ("C.run", 10, 10, ("x",), False, ""),
+        ],
+    ),
+    "ruby": (
+        """module A
+  class B
+    # Joins.
+    #   With blanks.
+    def join(a, b = 1, *c, k:, **o, &block)
+      <<~TEXT
+        a
+      TEXT
+    end
+    def self.empty; end
+    def ==(other) = true
+  end
+end
+""",
+        [
+            ("A.B.join", 5, 9, ("a", "b", "c", "k", "o", "block"), True, "Joins."),
+            ("A.B.empty", 10, 10, (), False, ""),
+            ("A.B.==", 11, 11, ("other",), True, ""),
+        ],
+    ),
+}
+SPECIAL = {
+    "go": ([], ["String"]),
+    "java": (["A.toString", "A.A"], ["A.add"]),
+    "javascript": (["A.valueOf", "constructor"], ["A.add"]),
+    "php": (["C.__construct", "__get"], ["construct"]),
+    "ruby": (["A.initialize", "B.=="], ["A.join"]),
+}
+CUT = {
+    "go": "func (s *S) area(a int) int { return a }",
+    "java": "public int area(int a) { return a; }",
+    "javascript": "area(a) { return a }",
+    "php": "public function area($a) { return $a; }",
+    "ruby": "def area(a)\n  a\nend",
+}
+COMMENTED = {
+    "go": 'func f(a int) int { /* b */ return a + len("c d") // e\n}',
+    "java": 'int f(int a) { /* b */ return a + "c d".length(); // e\n}',
+    "javascript": 'function f(a) { /* b */ return a + "c d".length; // e\n}',
+    "php": '<?php function f($a) { /* b */ return $a + strlen("c d"); // e\n}',
+    "ruby": 'def f(a)\n  a + "c d".length # e\nend',
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_functions_of_a_file_are_found_with_all_that_is_asked_of_them(name: str) -> None:
+    text, expected = FILES[name]
+    found = [
+        (
+            function.name, function.first_line, function.last_line, function.parameters,
+            function.returns_value, function.documentation.partition("\n")[0],
+        )
+        for function in languages.get(name)().functions_of(text)
+    ]  # fmt: skip
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_names_that_codesearchnet_leaves_out_are_known(name: str) -> None:
+    language = languages.get(name)()
+    special, usual = SPECIAL[name]
+    assert [language.is_special(each) for each in special] == [True] * len(special)
+    assert [language.is_special(each) for each in usual] == [False] * len(usual)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_function_cut_out_of_its_class_is_read(name: str) -> None:
+    (function,) = languages.get(name)().functions_of(CUT[name])
+    assert (function.name.rpartition(".")[2], function.parameters) == ("area", ("a",))
+    assert (function.text, function.first_line) == (CUT[name], 1)
+    assert function.returns_value
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_tokens_have_no_comments_and_identifiers_no_literals_or_keywords(name: str) -> None:
+    language = languages.get(name)()
+    tokens = language.tokens(COMMENTED[name])
+    assert '"c d"' in tokens
+    assert not {"b", "e"} & {token.strip("/*# ") for token in tokens}
+    identifiers = language.identifiers(COMMENTED[name])
+    assert {"f", "a"} <= set(identifiers)
+    assert not {"c", "d", "return", "def", "function", "func"} & set(identifiers)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_damaged_functions_say_so_and_the_others_are_read(name: str) -> None:
+    head = "package p\n" if name == "go" else "<?php\n" if name == "php" else ""
+    damaged = CUT[name].replace(" { return", " { % ( return").replace("\n  a", "\n  a ( %")
+    if name in ("java", "javascript", "php"):
+        body = f"class K {{\n{CUT[name]}\n{damaged}\n}}"
+    else:
+        body = f"{CUT[name]}\n{damaged}"
+    functions = languages.get(name)().functions_of(f"{head}{body}\n")
+    assert not functions[0].has_error
+    assert all(function.has_error for function in functions[1:])
+
+
+def test_a_margin_goes_but_not_inside_of_literals() -> None:
+    text = "class A\n  def f\n    x = <<T\n  kept\nT\n    x\n  end\nend\n"
+    (function,) = languages.get("ruby")().functions_of(text)
+    assert function.text == "def f\n  x = <<T\n  kept\nT\n  x\nend"
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("piece", ["(", "[(<{", "`${", "!"])
+def test_no_text_of_20_kilobytes_takes_long(name: str, piece: str) -> None:
+    language, started = languages.get(name)(), time.process_time()
+    text = piece * (20_000 // len(piece))
+    try:
+        assert language.functions_of(text) == []
+    except SyntaxError as error:
+        assert str(error)  # noqa: PT017 - either is an answer
+    assert time.process_time() - started < 30
+
+
+@pytest.mark.parametrize("depth", [100, 10_000])
+def test_deep_nesting_is_told(depth: int) -> None:
+    text = f"function f(x) {{ return {'(' * depth}x{')' * depth}; }}"
+    if depth == 100:
+        assert len(languages.get("javascript")().functions_of(text)) == 1
+    else:
+        with pytest.raises(SyntaxError, match="nested too deeply"):
+            languages.get("javascript")().functions_of(text)
