@@ -20,7 +20,10 @@ from tasks.browse.app import browse_app
 from tasks.browse.guard import Guard
 from tasks.browse.labelling import Labelling
 from tasks.browse.opened import StoreCopies
+from tasks.stages.label.results import label_results
+from tasks.stages.label.sheets import read_sheets
 from tests.fakes.browsing import ADDRESS, HOSTILE, PORT, client_of, judged_store, pairs_of
+from tests.tasks.stages.label.world import filled
 
 TEXTS = ("reverse a list", "sum of squares", "first word of a sentence")
 
@@ -203,6 +206,32 @@ def test_each_annotator_has_an_order_of_its_own_and_the_same_after_a_restart(
         assert [place for place, _ in found] == [1, 2, 3, 4, 5, 6, 7, 8]
         orders.append([position for _, position in found])
     assert orders[0] == orders[2] != orders[1]
+
+
+def test_sheets_with_the_same_grades_have_the_same_results(
+    database: Database, tmp_path: Path
+) -> None:
+    given = {
+        "Ann": dict(zip(TEXTS, "110", strict=True)),
+        "Ben": dict(zip(TEXTS, "100", strict=True)),
+    }
+    sample = sample_of(database, TEXTS)
+    app = app_of(database)
+    for name, grades in given.items():
+        person = Person(app, sample, name)
+        person.begin()
+        person.label_all(grades)
+    other = judged_store(tmp_path / "other", TEXTS)
+    assert sample_of(other, TEXTS) == sample
+    for name, grades in given.items():
+        samples.assign(other, sample, name)
+
+        def grade(row: dict[str, str], said: dict[str, str] = grades) -> None:
+            row["grade"] = said[row["query"]]
+
+        file = filled(other, sample, name, tmp_path, grade, "jsonl")
+        read_sheets(other, [file], SandboxSettings(), run=False)
+    assert label_results(database, sample) == label_results(other, sample)
 
 
 def test_a_forged_form_changes_nothing(database: Database) -> None:
