@@ -346,7 +346,7 @@ def test_a_program_runs_where_boxes_run_and_its_result_is_stored_with_the_vote(
     boxes.goes_on.set()
     program = "from target import f0\nassert f0(1)"
     answer = ann.send("program", position=1, program=program, note="so far")
-    assert "passed in" in answer.text
+    assert "passed</span> in" in answer.text
     assert "so far" in answer.text
     assert "</pre><script>" not in answer.text
     assert boxes.ran == [(program, pairs_of(TEXTS)[0].code.text)]
