@@ -1053,17 +1053,6 @@ class Clean(Options):
     )  # fmt: skip
 
 
-class Agreement(Options):
-    """What ``cosqa suite agreement`` compares."""
-
-    arguments = ("sheets",)
-
-    sheets: tuple[Path, ...] = ask(
-        "Sheets that people filled in, as CSV.", default=..., metavar="FILE..."
-    )
-    highest: int = ask("The best grade; the worst is 0.", default=1, ge=1)
-
-
 class Names(Options):
     """What ``cosqa list`` lists."""
 

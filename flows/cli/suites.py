@@ -5,27 +5,16 @@ A command for each registered suite is made of its options, so that a suite is o
 """
 
 from collections.abc import Mapping, Sequence
-from math import isnan
 from typing import Any
 
 from flows.cli.lazy import Command
 from flows.cli.output import print_table, say
-from flows.options import Agreement
-from tasks.benchmarks.sheets import read_grades
-from tasks.reports.text import counted
-from tasks.statistics.people import agreement
 from tasks.suites import Suite, suites
 
 
 def commands() -> Mapping[str, Command]:
-    """Return the commands: one for each registered suite, and those of this file."""
-    of_sheets = Command(
-        "Print how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two.",
-        "Agreement",
-        ("suites:print_agreement",),
-        examples=("cosqa suite agreement first.csv second.csv --highest 3",),
-    )
-    return {name: _command(name, suites.get(name)) for name in suites} | {"agreement": of_sheets}
+    """Return the commands, one for each registered suite."""
+    return {name: _command(name, suites.get(name)) for name in suites}
 
 
 def _command(name: str, kind: type[Suite]) -> Command:
@@ -49,29 +38,6 @@ def _example(name: str, kind: type[Suite]) -> str:
             named = [] if key in kind.Options.arguments else [f"--{key.replace('_', '-')}"]
             words += [*named, *map(str, (field.examples or [key])[:1])]
     return " ".join(words)
-
-
-def print_agreement(options: Agreement) -> None:
-    """Print how far annotators agree."""
-    result = agreement(read_grades(options.sheets, options.highest), options.highest)
-    pairs = counted(result.pairs, "pairs")
-    say(f"{counted(len(result.annotators), 'annotators')}, {pairs} graded by two or more")
-    say(f"alpha, nominal: {_figure(result.nominal)}")
-    say(f"alpha, ordinal: {_figure(result.ordinal)}")
-    rows = [
-        (
-            f"{two.first}, {two.second}",
-            f"{two.pairs:,}",
-            f"{two.equal:.1%}",
-            _figure(two.kappa.mean),
-        )
-        for two in result.each_two
-    ]
-    _print(("annotators", "pairs", "equal", "kappa, squared weights"), rows)
-
-
-def _figure(value: float) -> str:
-    return f"{value:.3f}" if not isnan(value) else "undefined: all grades are equal"
 
 
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,11 +1,11 @@
-"""Sheets of written answers and of grades for people, as CSV: written out, and read back.
+"""Sheets of written answers for people to confirm, as CSV: written out, and read back.
 
-Every sheet has the columns annotator, query, code, relevance and notes. That of written answers has
-further ones, which say which answer a row is about and what it rests on.
+A person fills in annotator, relevance and notes; further columns say which answer a row is about
+and what it rests on.
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,35 +13,12 @@ from infra.atomic import atomic_write
 from infra.errors import SourceError
 from infra.ids import QueryId
 from infra.records import Record
-from tasks.files.csv_rows import CsvRow, read_rows, whole_number
-from tasks.statistics.people import Grades
+from tasks.files.csv_rows import read_rows, whole_number
 
 _FOR_PEOPLE = ("annotator", "query", "code", "relevance", "notes")
 _OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
 _MOST_ANSWERS = 10**6
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets run them
-
-
-class SheetRow(NamedTuple):
-    """What a person says of a pair.
-
-    Attributes:
-        place: The row's file and line.
-        annotator: The person.
-        query: Id or text of the query.
-        code: Id or text of the code.
-        relevance: From 0.
-        note: What the person wrote beside it.
-        about: Further column → cell.
-    """
-
-    place: str
-    annotator: str
-    query: str
-    code: str
-    relevance: int
-    note: str
-    about: Mapping[str, str]
 
 
 class Answer(Record):
@@ -57,54 +34,27 @@ class Answer(Record):
 
 
 class AnswerRow(NamedTuple):
-    """What a person says of a written answer, whose code they may have changed."""
+    """What a person says of a written answer, whose code they may have changed.
 
-    said: SheetRow
+    Attributes:
+        place: The row's file and line.
+        annotator: The person.
+        code: The answer's code.
+        relevance: 1 confirms it, 0 refuses it.
+        note: What the person wrote beside it.
+        collection: That of the query.
+        query_id: The query.
+        ordinal: The answer's number among those to the query.
+    """
+
+    place: str
+    annotator: str
+    code: str
+    relevance: int
+    note: str
     collection: str
     query_id: QueryId
     ordinal: int
-
-
-def read_sheet(file: Path, highest: int = 1, about: Sequence[str] = ()) -> Iterator[SheetRow]:
-    """Yield the rows of a sheet that people filled in.
-
-    Args:
-        file: The sheet; an empty relevance is a pair that was not graded.
-        highest: The best relevance; the worst is 0.
-        about: Further columns.
-
-    Raises:
-        SourceError: A column is missing, a relevance is out of bounds, or a row names no annotator,
-            query or code.
-    """
-    columns = [*_FOR_PEOPLE[:-1], *about]
-    for row in read_rows(file, columns, ["notes"]):
-        cells = {name: plain(cell) for name, cell in row.cells.items()}
-        if not (cells["annotator"] or cells["relevance"]):
-            continue  # nobody's
-        for name in ("annotator", "query", "code"):
-            if not cells[name]:
-                raise SourceError(f"{row.place}: {name} is empty")
-        if cells["relevance"]:
-            yield SheetRow(
-                place=row.place,
-                annotator=cells["annotator"],
-                query=cells["query"],
-                code=cells["code"],
-                relevance=_relevance(row, highest),
-                note=cells.get("notes", ""),
-                about={name: cells[name] for name in about},
-            )
-
-
-def _relevance(row: CsvRow, highest: int) -> int:
-    cell = row.cells["relevance"]
-    relevance = whole_number(cell, 0, highest)
-    if relevance is None:
-        raise SourceError(
-            f"{row.place}: relevance {cell[:40]!r}: it must be 0 to {highest}, or empty"
-        )
-    return relevance
 
 
 def write_answers(answers: Sequence[Answer], file: Path) -> None:
@@ -134,19 +84,42 @@ def is_filled(file: Path) -> bool:
 
 
 def read_answers(file: Path) -> list[AnswerRow]:
-    """Return what people say of answers: relevance 1 confirms one, 0 refuses it.
+    """Return what people say of answers; a row without relevance is not graded.
 
     Raises:
-        SourceError: As of `read_sheet`, or the number of an answer is none.
+        SourceError: A column is missing, a relevance is neither 0 nor 1, the number of an answer is
+            none, or a row names no annotator, query or code.
     """
-    rows = []
-    for row in read_sheet(file, about=_OF_ANSWERS):
-        ordinal = whole_number(row.about["answer"], 0, _MOST_ANSWERS)
+    found = []
+    for row in read_rows(file, [*_FOR_PEOPLE[:-1], *_OF_ANSWERS], ["notes"]):
+        cells = {name: plain(cell) for name, cell in row.cells.items()}
+        if not (cells["annotator"] or cells["relevance"]):
+            continue  # nobody's
+        for name in ("annotator", "query", "code"):
+            if not cells[name]:
+                raise SourceError(f"{row.place}: {name} is empty")
+        if not cells["relevance"]:
+            continue
+        relevance = whole_number(cells["relevance"], 0, 1)
+        if relevance is None:
+            cell = cells["relevance"][:40]
+            raise SourceError(f"{row.place}: relevance {cell!r}: it must be 0 to 1, or empty")
+        ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
         if ordinal is None:
-            raise SourceError(f"{row.place}: answer {row.about['answer'][:40]!r} is no number")
-        query_id = QueryId(row.about["query_id"])
-        rows.append(AnswerRow(row, row.about["collection"], query_id, ordinal))
-    return rows
+            raise SourceError(f"{row.place}: answer {cells['answer'][:40]!r} is no number")
+        found.append(
+            AnswerRow(
+                place=row.place,
+                annotator=cells["annotator"],
+                code=cells["code"],
+                relevance=relevance,
+                note=cells.get("notes", ""),
+                collection=cells["collection"],
+                query_id=QueryId(cells["query_id"]),
+                ordinal=ordinal,
+            )
+        )
+    return found
 
 
 def inert(cell: str) -> str:
@@ -162,19 +135,3 @@ def plain(cell: str) -> str:
 def _looks_like_formula(cell: str) -> bool:
     """Return whether a cell is a formula, or what `inert` could have made of one."""
     return cell.lstrip("'").startswith(_FORMULA)
-
-
-def read_grades(files: Iterable[Path], highest: int = 1) -> Grades:
-    """Return the grades on one or more sheets, which name queries and codes alike.
-
-    Raises:
-        SourceError: As of `read_sheet`, or an annotator grades a pair twice.
-    """
-    grades: Grades = {}
-    for file in files:
-        for row in read_sheet(file, highest):
-            of_annotator = grades.setdefault(row.annotator, {})
-            if (row.query, row.code) in of_annotator:
-                raise SourceError(f"{row.place}: {row.annotator!r} grades the pair twice")
-            of_annotator[row.query, row.code] = row.relevance
-    return grades

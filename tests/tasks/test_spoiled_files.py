@@ -23,11 +23,12 @@ from infra.settings.environment import PREFIX
 from infra.store import corpus, open_database
 from tasks.benchmarks import read_benchmark, write_benchmark, write_run
 from tasks.benchmarks.beir import read_beir
+from tasks.benchmarks.label_sheets import COLUMNS, read_label_sheet
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.benchmarks.pairs import read_pairs
 from tasks.benchmarks.query_files import read_query_texts
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.sheets import Answer, read_answers, read_grades, write_answers
+from tasks.benchmarks.sheets import Answer, read_answers, write_answers
 from tasks.benchmarks.trec import read_run
 from tasks.files.json_lines import read_queries
 from tasks.sources import open_source, sources
@@ -133,7 +134,20 @@ def _confirmations(folder: Path) -> Callable[[], object]:
 
 PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
 QUERY = json.dumps({"query": "double it", "id": "q1"}) + "\n"
-SHEET = "annotator,query,code,relevance,notes\nfirst,q,c,1,\nsecond,q,c,0,why\n"
+CELLS = dict.fromkeys(COLUMNS["pairs"], "") | {
+    "sample": "s1", "item": "1", "annotator": "ann", "phase": "blind", "query": "q", "code": "c",
+    "grade": "1", "notes": "quality", "minutes": "2.5",
+}  # fmt: skip
+SHEET = f"{','.join(CELLS)}\n" + f"{','.join(CELLS.values())}\n" * 2
+
+
+def _labels(file: Path) -> object:
+    return [
+        (row.item, row.phase, row.relevance(1), row.difficulties, row.minutes)
+        for row in read_label_sheet(file)
+    ]
+
+
 SCORES = json.dumps([{"name": "spec · m", "model": "m", "agreement": {"pairs": 2, "accuracy": 1}}])
 
 READERS = {
@@ -145,7 +159,8 @@ READERS = {
     "sealed-export": Reader(_sealed_export, "b/*.parquet"),
     "settings": Reader(_settings),
     "confirmations": Reader(_confirmations),
-    "sheet": _file(SHEET, lambda file: read_grades([file]), "sheet.csv"),
+    "sheet": _file(SHEET, _labels, "sheet.csv"),
+    "sheet-lines": _file(json.dumps(CELLS) + "\n", _labels, "sheet.jsonl"),
     "truth": _file(PAIR * 2, read_truth),
     "pairs": _file(PAIR * 2, read_pairs),
     "queries": _file(QUERY, read_queries),

@@ -9,7 +9,7 @@ from infra.languages.python.syntax import parse_or_none
 from infra.records import Code, GivenVote, Record
 from infra.store import Database, generated
 from infra.store.generated import CONFIRMATIONS, GeneratedCode
-from tasks.benchmarks.sheets import Answer, SheetRow, is_filled, read_answers, write_answers
+from tasks.benchmarks.sheets import Answer, AnswerRow, is_filled, read_answers, write_answers
 
 
 class Confirmed(Record):
@@ -76,11 +76,12 @@ def confirm(database: Database, file: Path) -> Confirmed:
     }
     changed: list[GeneratedCode] = []
     votes: dict[str, list[GivenVote]] = {}
-    for said, collection, query_id, ordinal in rows:
-        answer = held.get((collection, query_id, ordinal))
+    for said in rows:
+        collection, query_id = said.collection, said.query_id
+        answer = held.get((collection, query_id, said.ordinal))
         if answer is None:
             raise SourceError(
-                f"{said.place}: this store holds no answer {ordinal} to query {query_id} of "
+                f"{said.place}: this store holds no answer {said.ordinal} to query {query_id} of "
                 f"{collection}: give the store that the sheet is of with --store"
             )
         of_collection = votes.setdefault(collection, [])
@@ -94,7 +95,7 @@ def confirm(database: Database, file: Path) -> Confirmed:
                 changed.append(answer)
         of_collection.append(_vote(said, answer, said.relevance))
     generated.add_answers(database, [(answer, ()) for answer in changed], votes)
-    said_no = sum(not row.said.relevance for row in rows)
+    said_no = sum(not row.relevance for row in rows)
     edited = sum(map(len, votes.values())) - len(rows)
     return Confirmed(confirmed=len(rows) - said_no - edited, edited=edited, refused=said_no)
 
@@ -109,7 +110,7 @@ def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]
     return answer.model_copy(update=fields)
 
 
-def _code(row: SheetRow) -> Code:
+def _code(row: AnswerRow) -> Code:
     try:
         code = Code.of(row.code)
     except ValueError as error:
@@ -119,7 +120,7 @@ def _code(row: SheetRow) -> Code:
     return code
 
 
-def _vote(row: SheetRow, answer: GeneratedCode, relevance: float) -> GivenVote:
+def _vote(row: AnswerRow, answer: GeneratedCode, relevance: float) -> GivenVote:
     return GivenVote(
         query_id=answer.query_id,
         code_id=answer.code_id,

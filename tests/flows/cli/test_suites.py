@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from infra.errors import SourceError
 from tasks.suites import suites
-from tests.tasks.benchmarks.test_sheets import FIRST, SECOND, sheets
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
 from tests.tasks.suites.test_neural_code_search import SHEET
 
@@ -37,18 +36,6 @@ def test_the_score_sheet_gives_each_method_its_line(tmp_path: Path) -> None:
     output = said("neural-code-search", str(tmp_path / "sheet.csv"))
     assert "NCS 1 3 3 0.425" in output
     assert "UNIF_android 1 1 2 0.297" in output
-
-
-def test_agreement_is_said_for_all_and_for_every_two(tmp_path: Path) -> None:
-    output = said("agreement", *map(str, sheets(tmp_path, FIRST, SECOND)))
-    assert "2 annotators, 3 pairs graded by two or more" in output
-    assert "first, second 3 66.7% 0.400" in output
-
-
-def test_what_does_not_vary_has_no_agreement_to_speak_of(tmp_path: Path) -> None:
-    same = "annotator,query,code,relevance\nfirst,q,c,1\nsecond,q,c,1\n"
-    output = said("agreement", *map(str, sheets(tmp_path, same)))
-    assert "alpha, nominal: undefined: all grades are equal" in output
 
 
 def test_a_bad_file_is_an_error_of_ours(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ Covers `tasks.statistics.people`, and of `tasks.statistics.intervals` what is no
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 
 from tasks.statistics import Values
 from tasks.statistics.intervals import bootstrap_of, wilson_interval
-from tasks.statistics.people import agreement, majority
+from tasks.statistics.people import Grades, agreement, majority
 
 
 def test_a_majority_is_more_than_half_of_all_votes() -> None:
@@ -64,3 +64,35 @@ def test_ordered_grades_have_an_ordinal_alpha_with_its_interval() -> None:
     assert found.alpha.mean == found.ordinal > found.nominal
     assert found.alpha.low < found.ordinal < found.alpha.high <= 1
     assert agreement({"a": first, "b": near}, 3) == found
+
+
+def _grades(*people: Sequence[int]) -> Grades:
+    return {
+        f"by {number}": {("q", f"c{item}"): grade for item, grade in enumerate(grades)}
+        for number, grades in enumerate(people)
+    }
+
+
+def test_agreement_is_that_worked_out_by_hand() -> None:
+    found = agreement(_grades((1, 0, 1), (1, 0, 0, 1)))
+    assert (found.annotators, found.pairs) == (("by 0", "by 1"), 3)
+    (two,) = found.each_two
+    assert two.pairs == 3
+    assert two.equal == pytest.approx(2 / 3)
+    # One disagreement; by chance 3 pairs x (2/3 x 1/3 + 1/3 x 2/3) = 4/3 agree, and 5/3 do not.
+    assert two.kappa.mean == pytest.approx(1 - 1 / (5 / 3))
+    # Three ones and three zeros: Do = 2/6, De = 2 x 3 x 3 / (6 x 5).
+    assert found.nominal == pytest.approx(1 - (2 / 6) / (18 / 30))
+    assert found.ordinal == pytest.approx(found.nominal), "two grades have but one order"
+
+
+def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given() -> None:
+    (two,) = agreement(_grades((0, 0, 1, 3), (0, 1, 1, 0)), 3).each_two
+    # Squares of 1 and 3; by chance (2 x 2 x 1 + 1 x 2 x 1 + 1 x 2 x 9 + 1 x 2 x 4) / 4 = 8.
+    assert two.kappa.mean == pytest.approx(1 - (1 + 9) / 8)
+
+
+def test_annotators_without_a_common_pair_are_not_compared() -> None:
+    found = agreement({"a": {("q", "c"): 1}, "b": {("q", "d"): 1}})
+    assert (found.pairs, found.each_two) == (0, ())
+    assert math.isnan(found.nominal)
