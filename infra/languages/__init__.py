@@ -15,6 +15,10 @@ from typing import ClassVar, Protocol
 from infra.executions import Record
 from infra.registry import Registry
 
+_GENERATED = re.compile(
+    r"\bgenerated\b[^\n]*\bdo not (?:edit|modify)\b|@generated\b", re.IGNORECASE
+)
+_HEAD = 2_000  # characters of a file in which it says what made it
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -100,6 +104,7 @@ class Language(ABC):
         keywords: The words of its tokens that are no identifiers.
         left_out_folders: Names of folders whose files are no part of a project's own code. By
             default those that CodeSearchNet leaves out (arXiv 1909.09436).
+        receivers: What the object or class of a method is called among its parameters.
         is_executed: Whether test programs can run its functions here.
     """
 
@@ -109,6 +114,7 @@ class Language(ABC):
     left_out_folders: ClassVar[frozenset[str]] = frozenset(
         {"test", "tests", "vendor", "node_modules"}
     )
+    receivers: ClassVar[frozenset[str]] = frozenset()
     is_executed: ClassVar[bool] = False
 
     @abstractmethod
@@ -131,6 +137,10 @@ class Language(ABC):
             SyntaxError: It declares an unknown encoding.
         """
         return content.decode("utf-8-sig")
+
+    def is_generated(self, text: str) -> bool:
+        """Return whether a file says in its first lines that a program wrote it."""
+        return _GENERATED.search(text[:_HEAD]) is not None
 
     def is_special(self, name: str) -> bool:  # noqa: ARG002 - by default
         """Return whether CodeSearchNet leaves a function out by its name, qualified or not.

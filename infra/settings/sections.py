@@ -189,6 +189,11 @@ class PublishSettings(Section):
         description="Split the queries into train, dev and test in this ratio, such as 8:1:1, "
         "alike for each number of matches; none given splits nothing.",
     )
+    split_by: Literal["query", "repository"] = Field(
+        "query",
+        description="What the split keeps together: a query, or all queries that code of one "
+        "repository answers (of installed code: of one package).",
+    )
     split_seed: int = Field(0, ge=0, description="Seed of the split.")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
-from infra.languages.python.functions import functions_of
+from infra.languages import language_named
 from tasks.files.json_lines import read_items
 from tasks.files.text import packed_or_not, printable
 from tasks.filters.documentation import first_paragraph
@@ -108,9 +108,10 @@ def _joined(tokens: list[str] | str) -> str:
 
 
 def _without_documentation(text: str, language: str) -> str:
-    """Return Python code without its docstring; other code, and what does not parse, as it is."""
+    """Return code without its documentation; as it is where it does not parse."""
+    reader = language_named(language)
     try:
-        functions = functions_of(text) if language.lower() == "python" else []
+        functions = reader.functions_of(text) if reader else ()
     except SyntaxError:
-        functions = []
+        functions = ()
     return functions[0].text_without_documentation if functions else text

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
 
 from infra.identity import mark
+from infra.records import Code
 
 SPLITS = ("train", "dev", "test")
 
@@ -44,3 +46,30 @@ def split_queries(matches: Mapping[str, int], ratio: str, seed: int) -> dict[str
         names += ["test"] * (len(queries) - len(names))
         parts |= zip(shuffled, names, strict=True)
     return parts
+
+
+def split_repositories(homes: Mapping[str, str], ratio: str, seed: int) -> dict[str, str]:
+    """Return query → train, dev or test, all queries of a repository in one part.
+
+    As CodeSearchNet splits (arXiv 1909.09436): so a model meets no project of the test in
+    training. Repositories go, the largest first, where most queries are lacking.
+
+    Args:
+        homes: Query → the repository of the code that answers it.
+        ratio: The shares of train, dev and test, such as ``8:1:1``.
+        seed: The same one gives the same split.
+    """
+    shares = dict(zip(SPLITS, map(int, ratio.split(":")), strict=True))
+    lacking = {part: len(homes) * share / sum(shares.values()) for part, share in shares.items()}
+    placed: dict[str, str] = {}
+    sizes = Counter(homes.values())
+    for name in sorted(sizes, key=lambda name: (-sizes[name], mark("split", str(seed), name))):
+        placed[name] = max(SPLITS, key=lambda part: lacking[part])
+        lacking[placed[name]] -= sizes[name]
+    return {query: placed[name] for query, name in homes.items()}
+
+
+def repository_of(code: Code) -> str:
+    """Return the repository that a code's address names, else the package of its module."""
+    path = [part for part in urlsplit(code.url).path.split("/") if part]
+    return "/".join(path[:2]) or code.module.partition(".")[0] or code.origin.partition("/")[0]

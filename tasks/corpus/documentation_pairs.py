@@ -42,14 +42,9 @@ class DocumentedFunction(NamedTuple):
         return cls(code, paragraph, function.code.code_id)
 
     @property
-    def name(self) -> str:
-        """The function's own name, without those of the classes around it."""
-        return self.code.name.rpartition(".")[2]
-
-    @property
     def unpaired_reason(self) -> str | None:
         """The rule by which its paragraph can be no query, None where it can."""
-        return unpaired_reason(self.name, self.paragraph, self.code.text)
+        return unpaired_reason(self.code, self.paragraph, self.code.text)
 
 
 def documentation_pairs(
@@ -68,7 +63,7 @@ def documentation_pairs(
     Args:
         functions: The functions of a corpus.
         info: Where they come from.
-        queries: How many pairs to draw; all where there are fewer.
+        queries: How many pairs to draw of each language; all where there are fewer.
         seed: Decides which.
         dropped: Reason → number of items of the corpus that were dropped before.
     """
@@ -123,7 +118,14 @@ def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[D
 def _draw(
     pairs: list[DocumentedFunction], number: int, seed: int, dropped: Counter[str]
 ) -> list[DocumentedFunction]:
-    in_order = sorted(pairs, key=lambda pair: pair.documented_id)
-    drawn = random.Random(seed).sample(in_order, min(number, len(in_order)))  # noqa: S311
+    """Draw pairs of each language, and name the others dropped."""
+    by_language: dict[str, list[DocumentedFunction]] = {}
+    for pair in sorted(pairs, key=lambda pair: pair.documented_id):
+        by_language.setdefault(pair.code.language, []).append(pair)
+    drawn = [
+        pair
+        for _, some in sorted(by_language.items())
+        for pair in random.Random(seed).sample(some, min(number, len(some)))  # noqa: S311
+    ]
     dropped[NOT_DRAWN] += len(pairs) - len(drawn)
     return drawn

@@ -1,55 +1,94 @@
-"""Functions of a set of Python files."""
+"""Functions of a set of source files."""
 
 import logging
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from errno import EINVAL
 from pathlib import Path
 
-from infra.languages.python.functions import Function, functions_of
+from infra.languages import Function, Language
 from infra.links import LINK_OUTSIDE
 from infra.records import Code
-from tasks.corpus.python_files import PythonFiles, module_of, read_python
+from tasks.corpus.parsed_code import NOT_PARSED
+from tasks.corpus.source_files import SourceFiles, module_of
 from tasks.files.text import printable
 from tasks.filters import CorpusFunction
 
 FILE_NOT_PARSED = "file does not parse"
 FILE_NAME = "file whose name is not UTF-8"
+FILE_LARGE = "file of more than 1 MB"
+FILE_MINIFIED = "file with a line of more than 5,000 characters"
+FILE_GENERATED = "generated file"
+OF_FILES = frozenset({FILE_NOT_PARSED, FILE_NAME, FILE_LARGE, FILE_MINIFIED, FILE_GENERATED})
+
+_LARGEST, _LONGEST = 1_000_000, 5_000
 
 _logger = logging.getLogger(__name__)
 
 
-def find_functions(python: PythonFiles, dropped: Counter[str]) -> Iterator[CorpusFunction]:
+class _LeftOut(Exception):  # noqa: N818 - no error of the program
+    """A file that is left out, and the rule that says so."""
+
+
+def find_functions(source: SourceFiles, dropped: Counter[str]) -> Iterator[CorpusFunction]:
     """Yield the functions of all files, by file and line.
 
     A link that leads outside of the folder is left out with a warning and counted in ``dropped``.
-    A file that cannot be decoded or parsed is left out so too:
-    corpora hold templates, test data and code for other versions of Python.
+    A file that is too large, minified or generated, or that cannot be decoded or parsed, is left
+    out so too, and so is a damaged function: corpora hold templates, test data, bundles and code
+    for other versions of a language.
     """
-    for link in python.outside:
+    for link in source.outside:
         dropped[LINK_OUTSIDE] += 1
         _logger.warning(
             "%s is left out: the link leads outside of %s, or nowhere: put the files themselves "
-            "there", printable(link), printable(python.root),
+            "there", printable(link), printable(source.root),
         )  # fmt: skip
-    for file in python.files:
-        relative = file.relative_to(python.root)
+    for file in source.files:
+        relative = file.relative_to(source.root)
         if printable(relative) != str(relative):
             dropped[FILE_NAME] += 1
             _logger.warning("%s is left out: its name is not UTF-8", printable(file))
             continue
+        language = source.languages[file.suffix]
         try:
-            functions = [
-                _corpus_function(function, relative) for function in functions_of(read_python(file))
-            ]
-        except (OSError, SyntaxError, UnicodeError, LookupError, tokenize.TokenError) as error:
+            found = language.functions_of(read_source(file, language))
+            whole = [function for function in found if not function.has_error]
+            functions = [_corpus_function(function, relative, language) for function in whole]
+        except _LeftOut as rule:
+            dropped[str(rule)] += 1
+            _logger.warning("%s is left out: %s", file, rule)
+            continue
+        except (OSError, SyntaxError, UnicodeError, LookupError) as error:
             dropped[FILE_NOT_PARSED] += 1
             _logger.warning("%s is left out: %s", _place(file, error), error)
             continue
+        if damaged := len(found) - len(whole):
+            dropped[NOT_PARSED] += damaged
         yield from functions
 
 
-def _corpus_function(function: Function, file: Path) -> CorpusFunction:
+def read_source(file: Path, language: Language) -> str:
+    """Return a file's text in its encoding, without reading one that is larger than any module.
+
+    Raises:
+        OSError: The file cannot be read.
+        SyntaxError: It declares no known encoding.
+        UnicodeDecodeError: It is not in its encoding.
+    """
+    if not file.is_file():  # a named pipe would be waited for
+        raise OSError(EINVAL, "no file", str(file))
+    if file.stat().st_size > _LARGEST:
+        raise _LeftOut(FILE_LARGE)
+    text = language.decoded(file.read_bytes())
+    if max(map(len, text.split("\n"))) > _LONGEST:
+        raise _LeftOut(FILE_MINIFIED)
+    if language.is_generated(text):
+        raise _LeftOut(FILE_GENERATED)
+    return text
+
+
+def _corpus_function(function: Function, file: Path, language: Language) -> CorpusFunction:
     code = Code.of(
         function.text,
         name=function.name,
@@ -59,6 +98,7 @@ def _corpus_function(function: Function, file: Path) -> CorpusFunction:
         documentation=function.documentation,
         parameters=function.parameters,
         origin=f"{file.as_posix()}:{function.first_line}",
+        language=language.name,
     )
     return CorpusFunction(code, function)
 

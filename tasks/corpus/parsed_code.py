@@ -1,6 +1,6 @@
 """Functions that come as texts, without a file around them."""
 
-from infra.languages.python.functions import Function, functions_of
+from infra.languages import Function, language_named
 from infra.records import Code
 from tasks.filters import CorpusFunction
 
@@ -11,7 +11,7 @@ _PYTHON_2 = ("in call to 'print'", "in call to 'exec'", "multiple exception type
 _TOO_DEEP = ("nested", "recursion")
 
 
-def parse_function(text: str, origin: str, name: str = "") -> CorpusFunction:
+def parse_function(text: str, origin: str, name: str = "", language: str = "") -> CorpusFunction:
     """Return a text as a function with its name, parameters and documentation.
 
     A text that does not parse, or that defines no function, is one without syntax; its record has
@@ -21,28 +21,31 @@ def parse_function(text: str, origin: str, name: str = "") -> CorpusFunction:
         text: A text that holds a function; its first one is described where it holds several.
         origin: Where it comes from.
         name: What to call it; the function's own name when empty.
+        language: A known language; Python when empty.
 
     Raises:
         ValueError: The text is empty.
     """
+    reader = language_named(language)
     try:
-        functions = functions_of(text)
+        functions = reader.functions_of(text) if reader else ()
     except SyntaxError as error:
         return _without_syntax(text, origin, name, f"{NOT_PARSED}: {_problem(error)}")
+    if functions and functions[0].has_error:
+        return _without_syntax(text, origin, name, f"{NOT_PARSED}: {_problem(SyntaxError())}")
     if not functions:
         return _without_syntax(text, origin, name, NO_FUNCTION)
     return _described(text, origin, name, functions[0])
 
 
 def text_of_language(code: Code) -> CorpusFunction:
-    """Return a record with its syntax, parameters and documentation, where it is Python.
+    """Return a record with its syntax, parameters and documentation.
 
-    Code of another language is not parsed; what it lacks of name or documentation stays lacking.
+    Code of an unknown language is not parsed; what it lacks of name or documentation stays lacking.
     """
-    unparsed = CorpusFunction(code, None)
-    if not unparsed.is_python:
-        return unparsed
-    parsed = parse_function(code.text, code.origin, code.name)
+    if language_named(code.language) is None:
+        return CorpusFunction(code, None)
+    parsed = parse_function(code.text, code.origin, code.name, code.language)
     known = code.model_dump(exclude={"text", "name", "parameters", "documentation"})
     documentation = code.documentation or parsed.code.documentation
     return parsed.with_fields(**known, documentation=documentation)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from infra.languages.python.functions import Function
+from infra.languages import Function, Language, language_named
 from infra.records import Code
 from infra.registry import Registry
 
 SPECIAL = "constructor or special method"
-NOT_FOR_LANGUAGE = "code of a language that the rule is not for"
+NOT_FOR_LANGUAGE = "code of a language that is not read here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class CorpusFunction:
     parse_error: str = ""
 
     @property
-    def is_python(self) -> bool:
-        """Whether it is Python, or nothing is said of its language."""
-        return self.code.language in ("", "python")
+    def language(self) -> Language | None:
+        """Its language, Python where nothing is said of it; None where it is unknown here."""
+        return language_named(self.code.language)
 
     @property
     def text_without_documentation(self) -> str:
@@ -92,9 +92,3 @@ class FilterChain:
         """Return the first filter's reason to drop a function, or None when all keep it."""
         reasons = (rule.reason_to_drop(function) for rule in self._filters)
         return next((reason for reason in reasons if reason is not None), None)
-
-
-def is_special(name: str) -> bool:
-    """Return whether a name is that of a constructor or another method that Python itself calls."""
-    last = name.rpartition(".")[2]
-    return last.startswith("__") and last.endswith("__")

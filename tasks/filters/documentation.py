@@ -3,13 +3,15 @@
 Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
 (2019), section 2: documentation is cut to its first paragraph; a pair is dropped when that has
 fewer than three tokens, when the function has fewer than three lines, when its name contains
-"test", and when it is a constructor or a special method such as ``__str__``: Python's rules, for
-Python alone.
+"test", and when it is a constructor or a special method such as ``__str__``, of which each language
+has its own (`infra.languages.Language.is_special`).
 """
 
 import re
 
-from tasks.filters import NOT_FOR_LANGUAGE, SPECIAL, CorpusFunction, filters, is_special
+from infra.languages import language_named
+from infra.records import Code
+from tasks.filters import NOT_FOR_LANGUAGE, SPECIAL, CorpusFunction, filters
 
 UNDOCUMENTED = "no documentation"
 SHORT_DOCUMENTATION = "documentation of fewer than 3 tokens"
@@ -32,13 +34,10 @@ class Documentation:
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return the rule that drops a function, or None when its documentation is a query."""
-        if not function.is_python:
+        if function.language is None:
             return NOT_FOR_LANGUAGE
-        return unpaired_reason(
-            function.code.name.rpartition(".")[2],
-            first_paragraph(function.code.documentation),
-            function.text_without_documentation,
-        )
+        paragraph = first_paragraph(function.code.documentation)
+        return unpaired_reason(function.code, paragraph, function.text_without_documentation)
 
 
 def first_paragraph(documentation: str) -> str:
@@ -46,19 +45,20 @@ def first_paragraph(documentation: str) -> str:
     return " ".join(_END.split(documentation.strip(), maxsplit=1)[0].split())
 
 
-def unpaired_reason(name: str, paragraph: str, text: str) -> str | None:
+def unpaired_reason(code: Code, paragraph: str, text: str) -> str | None:
     """Return the rule that drops a pair, or None when the paragraph can stand as a query.
 
     Args:
-        name: The function's name.
+        code: The function; its name and its language decide whether it is special.
         paragraph: The first paragraph of its documentation.
         text: Its source without documentation, which is what is searched.
     """
     if not paragraph:
         return UNDOCUMENTED
-    if is_special(name):
+    language = language_named(code.language)
+    if language is not None and language.is_special(code.name):
         return SPECIAL
-    if "test" in name.lower():
+    if "test" in code.name.rpartition(".")[2].lower():
         return TEST
     if len(re.findall(r"\w+", paragraph)) < _FEWEST_TOKENS:
         return SHORT_DOCUMENTATION

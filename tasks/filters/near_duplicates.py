@@ -4,17 +4,16 @@ Source: Allamanis, "The Adverse Effects of Code Duplication in Machine Learning 
 (2019): two pieces of code are near duplicates when the Jaccard similarity of their sets of
 identifier tokens is at least 0.8 and that of their multisets at least 0.7. Code of few identifiers
 is not compared, since short functions are alike by nature; CodeSearchNet takes 10 as the least.
-What is an identifier is told by Python's syntax.
+What is an identifier, each language says; functions of two languages are not compared.
 
 Every pair that can be near is compared, so that nothing is dropped or kept by an estimate
 (`tasks.filters._kept_bags`).
 """
 
-import keyword
-import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from infra.languages import language_named
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 from tasks.filters._kept_bags import KeptBags
 
@@ -25,27 +24,28 @@ SET_SIMILARITY = (8, 10)
 MULTISET_SIMILARITY = (7, 10)
 FEWEST_IDENTIFIERS = 10
 
-_STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
-_IDENTIFIER = re.compile(rf"#[^\n]*|{_STRING}|\d\w*|([^\W\d]\w*)", re.DOTALL)
-
 
 @filters.register("near-duplicates")
 class NearDuplicates:
     """Keeps the first of several functions that are near duplicates of each other."""
 
     def __init__(self) -> None:
-        self._kept = KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY)
+        self._kept: defaultdict[str, KeptBags] = defaultdict(
+            lambda: KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY)
+        )
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return `NEAR` for a near duplicate of an earlier function that was kept, else None."""
-        if not function.is_python:
+        language = function.language
+        if language is None:
             return NOT_FOR_LANGUAGE
-        bag = identifiers(function.code.text)
+        bag = identifiers(function.code.text, language.name)
         if bag.total() < FEWEST_IDENTIFIERS:
             return None
-        if len(self._kept.near(bag)):
+        kept = self._kept[language.name]
+        if len(kept.near(bag)):
             return NEAR
-        self._kept.add(bag)
+        kept.add(bag)
         return None
 
 
@@ -75,9 +75,7 @@ def clusters(texts: Sequence[str]) -> list[int]:
     return [root(place) for place in range(len(texts))]
 
 
-def identifiers(text: str) -> Counter[str]:
-    """Return how often each identifier occurs; keywords, strings and comments hold none."""
-    counts = Counter(_IDENTIFIER.findall(text))
-    for word in ("", *keyword.kwlist):
-        counts.pop(word, None)
-    return counts
+def identifiers(text: str, language: str = "") -> Counter[str]:
+    """Return how often each identifier occurs, of code in an unknown language none."""
+    known = language_named(language)
+    return Counter(known.identifiers(text) if known else ())

@@ -16,8 +16,6 @@ NO_PARAMETER = "no input parameter"
 NO_RESULT = "no return with a value"
 ONLY_SELF = "no input parameter but self"
 
-_BOUND = frozenset({"self", "cls"})
-
 
 class InputAndResultRule:
     """Judges functions, and counts them for both readings.
@@ -66,5 +64,6 @@ def _reason(function: CorpusFunction) -> str | None:
         return NO_PARAMETER
     if not function.syntax.returns_value:
         return NO_RESULT
-    is_bound = parameters[0] in _BOUND and not function.syntax.in_class
+    receivers = function.language.receivers if function.language else ()
+    is_bound = parameters[0] in receivers and not function.syntax.in_class
     return ONLY_SELF if is_bound and len(parameters) == 1 else None

@@ -5,7 +5,7 @@ method returns other codes, and counting them as not relevant may be unfair to i
 SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are named.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from string import ascii_lowercase
@@ -15,7 +15,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from infra.records import Record
-from tasks.benchmarks import Benchmark
+from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
 from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
@@ -64,6 +64,23 @@ class MethodRow(Record):
     judged: float
 
 
+class LanguageRow(Record):
+    """The methods on the queries whose relevant code is in one language.
+
+    As in CodeSearchNet's challenge (arXiv 1909.09436) each language has a row, and their mean, in
+    which each counts alike, has one; all codes are searched.
+
+    Attributes:
+        language: The language, or "mean".
+        queries: How many queries.
+        means: Metric → method → mean.
+    """
+
+    language: str
+    queries: int
+    means: dict[str, dict[str, float]]
+
+
 class Leaderboard(Record):
     """Scores of methods on one benchmark, sorted by the first metric, best first.
 
@@ -72,6 +89,7 @@ class Leaderboard(Record):
         scored: Queries with a relevant code, over which means are taken.
         level: Level of the confidence intervals.
         depth: Length of the rankings.
+        languages: The rows of languages, where the relevant codes are in several.
         dropped: Reason → what was left out where the benchmark was read or made.
     """
 
@@ -86,6 +104,7 @@ class Leaderboard(Record):
     depth: int
     metrics: tuple[str, ...]
     rows: tuple[MethodRow, ...]
+    languages: tuple[LanguageRow, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict)
 
 
@@ -149,8 +168,54 @@ def build_leaderboard(
             )
             for entry in ranked
         ),
+        languages=_by_language(benchmark, ranked, metrics),
         dropped=benchmark.dropped,
     )
+
+
+def _by_language(
+    benchmark: Benchmark, scores: Sequence[MethodScores], metrics: Sequence[str]
+) -> tuple[LanguageRow, ...]:
+    """Return a row for each language of the relevant codes, and their mean; none for a single one.
+
+    A query that is answered in several languages counts in each.
+    """
+    codes = columns_of(benchmark).codes.table.select(["code_id", "language"]).to_pydict()
+    named = {name or "python" for name in codes["language"]}
+    if len(named) < 2:
+        return ()
+    languages = dict(zip(codes["code_id"], codes["language"], strict=True))
+    asked: dict[str, set[str]] = {}
+    for label in benchmark.labels:
+        if label.relevance > 0 and label.code_id in languages:
+            asked.setdefault(languages[label.code_id] or "python", set()).add(label.query_id)
+    rows = [
+        LanguageRow(
+            language=language,
+            queries=len(queries),
+            means={
+                metric: {
+                    entry.method: mean(_array(_of(entry.values[metric], queries)))
+                    for entry in scores
+                }
+                for metric in metrics
+            },
+        )
+        for language, queries in sorted(asked.items())
+    ]
+    if len(rows) < 2:
+        return ()
+    means = {
+        metric: {
+            entry.method: mean(row.means[metric][entry.method] for row in rows) for entry in scores
+        }
+        for metric in metrics
+    }
+    return *rows, LanguageRow(language="mean", queries=sum(r.queries for r in rows), means=means)
+
+
+def _of(values: Mapping[str, float], queries: Collection[str]) -> dict[str, float]:
+    return {query: value for query, value in values.items() if query in queries}
 
 
 def _cells(
@@ -276,6 +341,7 @@ def leaderboard_document(
                 "Scores with intervals",
                 [_interval_chart(board, name) for name in board.metrics[:3] if board.rows],
             ),
+            *_of_languages(board),
             *([corrected_section(corrected)] if corrected else []),
             Section("recall", "Recall by depth", [_recall_chart(board)] if board.rows else []),
             Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
@@ -301,6 +367,28 @@ def _cell(cell: Cell) -> Text:
     interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
     letters = (Span(cell.surpasses, "note"),) if cell.surpasses else ()
     return (f"{cell.mean:.3f}", interval, *letters)
+
+
+def _of_languages(board: Leaderboard) -> Iterator[Section]:
+    if not board.languages:
+        return
+    methods = [row.method for row in board.rows]
+    blocks: list[Block] = []
+    for metric in board.metrics[:2]:
+        rows = [
+            (
+                row.language,
+                f"{row.queries:,}",
+                *(f"{row.means[metric][each]:.3f}" for each in methods),
+            )
+            for row in board.languages
+        ]
+        blocks += [Paragraph(metric, "h3"), Table(("language", "queries", *methods), rows)]
+    told = (
+        "Means over the queries whose relevant code is in the language; codes of all languages are "
+        "searched. In the mean of the languages each counts alike."
+    )
+    yield Section("languages", "Languages", [*blocks, Paragraph(told, "remark")])
 
 
 def _legend(board: Leaderboard) -> str:

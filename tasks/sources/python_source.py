@@ -1,166 +1,48 @@
 """The source of functions in Python files: a folder, a distribution or the standard library.
 
-Nothing of the corpus is imported or run.
+It is source ``source-code`` for Python alone, and reads the running interpreter's standard library,
+which has queries of its own, where no files are named.
 """
 
-import json
-from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
-from infra.collected import Collected
-from infra.errors import SettingsError
-from infra.identity import mark, mark_of
-from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
-from tasks.corpus.functions import find_functions
-from tasks.corpus.merging import Merged
-from tasks.corpus.python_files import PythonFiles, folder, installed, standard_library
-from tasks.files.json_lines import read_queries
-from tasks.files.text import printable, state_of
-from tasks.filters import FilterChain
+from tasks.corpus.source_files import SourceFiles, standard_library
 from tasks.sources import SourceOptions, sources
+from tasks.sources.source_code import SourceCode, SourceCodeOptions
 
 STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
 
-_VERSION = "4"  # to be raised when the same files are to give other records
 
-
-class PythonOptions(SourceOptions):
+class PythonOptions(SourceCodeOptions):
     """The options of source python-source."""
 
-    path: Path | None = Field(None, description="Folder of Python files.")
-    distribution: str | tuple[str, ...] | None = Field(
-        None, description="Installed distribution to read instead of a folder, or a list of them."
+    languages: tuple[str, ...] = Field(
+        ("python",), description=SourceCodeOptions.model_fields["languages"].description
     )
     queries: Path | None = Field(
         None,
         description="JSON Lines file of queries; the standard library has 40 of its own, and other "
         "files without any give the benchmark by documentation alone.",
     )
-    documentation_queries: int = Field(
-        500,
-        ge=0,
-        description="Documentation paragraphs taken as queries; 0 makes no such benchmark, and a "
-        "file of queries none but where this is set.",
-    )
-    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
-    filters: tuple[str, ...] = Field(
-        ("special-methods", "testable", "near-duplicates"),
-        description=SourceOptions.model_fields["filters"].description,
-    )
 
 
 @sources.register("python-source")
-class PythonSource:
-    """Python files: their functions for annotation, and pairs by documentation.
-
-    Args:
-        collection: Name of the main collection.
-        options: ``path`` or ``distribution`` names the files; without either it is the standard
-            library, which has queries of its own. For other files without ``queries`` the main
-            collection has none, and the benchmark by documentation is all that there is.
-
-    Raises:
-        SettingsError: Two places are named, the distribution is not installed, or there are neither
-            queries nor documentation to make some of.
-        SourceError: The folder is missing or empty.
-    """
+class PythonSource(SourceCode):
+    """Python files: their functions for annotation, and pairs by documentation."""
 
     Options: ClassVar[type[SourceOptions]] = PythonOptions
+    name: ClassVar[str] = "python-source"
 
-    def __init__(self, collection: str, options: PythonOptions) -> None:
-        self._name = collection
-        self._options = options
-        self._python = _files_of(options)
-        self._queries = _queries_of(options)
-        is_asked = options.queries is None or "documentation_queries" in options.model_fields_set
-        self._documented = options.documentation_queries if is_asked else 0
+    def queries_of(self, options: SourceCodeOptions) -> Path | None:
+        """Return the file of queries, of the standard library its own; else as `SourceCode`."""
+        is_library = options.path is None and options.distribution is None
+        own = STANDARD_LIBRARY_QUERIES if is_library else None
+        return options.queries or own or super().queries_of(options)
 
-    @classmethod
-    def write_example(cls, folder: Path) -> Mapping[str, object]:
-        """Write a module of two functions and a file with a query."""
-        (folder / "package").mkdir()
-        (folder / "package" / "arithmetic.py").write_text(
-            'def double(x):\n    """Return twice the number."""\n    y = x + x\n    return y\n\n\n'
-            "def halve(x):\n    return x / 2\n",
-            encoding="utf-8",
-        )
-        queries = folder / "queries.jsonl"
-        queries.write_text(json.dumps({"query": "double it"}) + "\n", encoding="utf-8")
-        return {"path": folder, "queries": queries}
-
-    def inputs(self) -> list[Path]:
-        """Return the Python files, those of a distribution as they are installed, and queries."""
-        return [*self._python.files, *([self._queries] if self._queries else [])]
-
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        chosen = [self._name, self._documented, self._options.seed]
-        origin = [self._python.licence, self._python.revision, self._python.location]
-        state = state_of(self.inputs())
-        return mark(
-            "python-source",
-            _VERSION,
-            mark_of([*chosen, *origin]),
-            state,
-            *self._options.filters,
-            *map(printable, self._python.outside),
-        )
-
-    def read(self) -> dict[str, Collected]:
-        """Return the queries over the functions, and the documentation pairs.
-
-        Raises:
-            SourceError: The file of queries is missing or malformed, or the filters drop every
-                function.
-        """
-        merged = Merged(FilterChain(self._options.filters))
-        if self._queries:
-            merged.add_queries(query for _, query in read_queries(self._queries))
-        unread: Counter[str] = Counter()
-        documented = []
-        for function in find_functions(self._python, unread):
-            merged.add_function(function)
-            documented.append(DocumentedFunction.of(function))
-        info = self._python.info("python-source")
-        collections = {self._name: merged.collected(info, unread)}
-        if self._documented:
-            collections[f"{self._name}-documentation"] = documentation_pairs(
-                documented,
-                info,
-                queries=self._documented,
-                seed=self._options.seed,
-                dropped=unread,
-            )
-        return collections
-
-
-def _queries_of(options: PythonOptions) -> Path | None:
-    """Return the file of queries; None where documentation alone gives queries."""
-    if options.queries is not None:
-        return options.queries
-    if options.path is None and options.distribution is None:
-        return STANDARD_LIBRARY_QUERIES
-    if options.documentation_queries:
-        return None
-    raise SettingsError(
-        "there are no queries: source.documentation_queries is 0, and python-source has queries "
-        "for the standard library only; give --queries with a JSON Lines file, a line such as "
-        '{"query": "python parse iso date"}'
-    )
-
-
-def _files_of(options: PythonOptions) -> PythonFiles:
-    if options.path is not None and options.distribution is not None:
-        raise SettingsError(
-            f"source.path = {options.path} and source.distribution = {options.distribution} "
-            "are both given: leave one out"
-        )
-    if options.path is not None:
-        return folder(options.path)
-    if options.distribution is not None:
-        return installed(str(options.distribution))
-    return standard_library()
+    def files_of(self, options: SourceCodeOptions) -> SourceFiles:
+        """Return the named files, or the standard library; errors as of `SourceCode`."""
+        is_library = options.path is None and options.distribution is None
+        return standard_library() if is_library else super().files_of(options)

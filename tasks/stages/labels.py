@@ -20,7 +20,7 @@ from tasks.benchmarks import (
     Undecided,
     columns_of,
 )
-from tasks.benchmarks.splits import count_matches, split_queries
+from tasks.benchmarks.splits import count_matches, repository_of, split_queries, split_repositories
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
@@ -123,10 +123,19 @@ def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
 
     Args:
         benchmark: A benchmark from which nothing is left out afterwards.
-        settings: The ratio, none for no split, and the seed.
+        settings: The ratio, none for no split, what is kept together, and the seed.
     """
     if settings.split is None:
         return benchmark
+    if settings.split_by == "repository":
+        repositories = {code.code_id: repository_of(code) for code in benchmark.codes}
+        homes: dict[str, str] = {
+            label.query_id: repositories[label.code_id]
+            for label in benchmark.labels
+            if label.relevance > 0
+        }
+        by_repository = split_repositories(homes, settings.split, settings.split_seed)
+        return benchmark.model_copy(update={"splits": by_repository})
     columns = columns_of(benchmark)
     queries, judged = columns.queries.column("query_id").to_pylist(), columns.labels
     relevant = judged.column("query_id").filter(pc.greater(judged.column("relevance"), 0))

@@ -5,15 +5,14 @@ from typing import ClassVar
 
 from tasks.corpus.composed import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
-from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
+from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
 from tasks.sources.codesearchnet import NO_QUERY
 from tasks.studies import Evidence, Figure, Study, have, studies
 
 _OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN}
 _OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
-_OF_FILES = {FILE_NAME, FILE_NOT_PARSED}
-_OF_OTHERS = _OF_QUERIES | _OF_LABELS | _OF_FILES  # than functions
+_OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
 
 
 @studies.register("corpus")

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from infra.errors import SourceError
 from infra.identity import digest
@@ -21,7 +20,7 @@ from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
 from tasks.benchmarks.pairs import Pairs, benchmark_at, pairs_of, read_pairs
-from tasks.benchmarks.splits import SPLITS, count_matches, split_queries
+from tasks.benchmarks.splits import SPLITS, count_matches, repository_of, split_queries
 from tasks.files.text import printable
 from tasks.filters.near_duplicates import clusters
 
@@ -226,12 +225,6 @@ def _joined(links: Iterable[tuple[str, str]]) -> dict[str, str]:
             group[each] = large
         members[large] += members.pop(small)
     return group
-
-
-def repository_of(code: Code) -> str:
-    """Return the repository that a code's address names, else the package of its module."""
-    path = [part for part in urlsplit(code.url).path.split("/") if part]
-    return "/".join(path[:2]) or code.module.partition(".")[0] or code.origin.partition("/")[0]
 
 
 def _of_queries(benchmark: Benchmark, split: Mapping[str, str], part: str) -> Benchmark:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
-from tasks.corpus.python_files import PythonFiles, installed, standard_library
+from tasks.corpus.source_files import SourceFiles, installed, languages_of, standard_library
 
 TRAINING = (
     "torch", "scipy", "scikit-learn", "ray", "sympy", "SQLAlchemy", "prefect", "numpy", "networkx",
@@ -37,16 +37,17 @@ def main() -> None:
     parser.add_argument("--test", type=int, default=2_000)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    training = [standard_library(), *map(installed, TRAINING)]
+    python = languages_of(("python",))
+    training = [standard_library(), *(installed(name, python) for name in TRAINING)]
     for name, places, number in (
         ("train", training, options.train),
-        ("test", [installed(name) for name in TEST], options.test),
+        ("test", [installed(name, python) for name in TEST], options.test),
     ):
         written = write_pairs(places, options.folder / f"{name}.jsonl", number)
         print(f"{name}: {written:,} pairs of {len(places)} places")
 
 
-def write_pairs(places: Iterable[PythonFiles], file: Path, number: int) -> int:
+def write_pairs(places: Iterable[SourceFiles], file: Path, number: int) -> int:
     """Write at most ``number`` pairs, drawn among all functions; return how many."""
     unread = Counter[str]()
     functions: list[DocumentedFunction] = []

@@ -28,6 +28,7 @@ class Python(Language):
     suffixes = (".py",)
     keywords = frozenset(keyword.kwlist)
     left_out_folders = frozenset()
+    receivers = frozenset({"self", "cls"})
     is_executed = True
     functions_of = staticmethod(functions.functions_of)
     translated = staticmethod(translation.translated)
@@ -46,6 +47,10 @@ class Python(Language):
         """Return a file's text in the encoding that it declares."""
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         return io.TextIOWrapper(io.BytesIO(content), encoding).read()
+
+    def is_generated(self, text: str) -> bool:  # noqa: ARG002 - every module is code to search
+        """Return False: modules of which a part is generated have functions written by hand."""
+        return False
 
     def is_special(self, name: str) -> bool:
         """Return whether a name is that of a constructor or another method that Python calls."""

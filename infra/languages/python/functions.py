@@ -3,7 +3,7 @@
 import ast
 import io
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -114,7 +114,7 @@ class Function:
         inside: set[int] = set()
         offset = self.first_line - 1
         reader = io.StringIO("\n".join(lines) + "\n").readline
-        for token in tokenize.generate_tokens(reader):
+        for token in _tokens(reader):
             first, last = token.start[0] + offset, token.end[0] + offset
             if token.type == tokenize.STRING and first != docstring:
                 inside.update(range(first + 1, last + 1))
@@ -123,6 +123,18 @@ class Function:
     def _is_static(self) -> bool:
         decorators = self.node.decorator_list
         return any(isinstance(node, ast.Name) and node.id == "staticmethod" for node in decorators)
+
+
+def _tokens(reader: Callable[[], str]) -> Iterator[tokenize.TokenInfo]:
+    """Yield tokens.
+
+    Raises:
+        SyntaxError: The tokens do not end.
+    """
+    try:
+        yield from tokenize.generate_tokens(reader)
+    except tokenize.TokenError as error:
+        raise SyntaxError(str(error)) from None
 
 
 def _returns_value(statement: ast.AST) -> bool:

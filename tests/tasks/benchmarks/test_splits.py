@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tasks.benchmarks import benchmark_fingerprint, read_benchmark, read_manifest, write_benchmark
-from tasks.benchmarks.splits import count_matches, split_queries
+from tasks.benchmarks.splits import count_matches, split_queries, split_repositories
 from tests.fakes.benchmarks import QUERIES, people_benchmark
 
 MATCHES = {f"q{number}": number % 4 for number in range(103)}
@@ -64,3 +64,13 @@ def test_matches_are_relevant_codes() -> None:
     queries = [query.query_id for query in benchmark.queries]
     answered = [label.query_id for label in benchmark.labels if label.relevance > 0]
     assert list(count_matches(queries, answered).values()) == [1, 1, 0]
+
+
+def test_a_repository_is_in_one_part_and_the_parts_have_about_their_shares() -> None:
+    homes = {f"q{number}": f"owner/{number % 40}" for number in range(1_000)}
+    parts = split_repositories(homes, "8:1:1", 0)
+    assert parts.keys() == homes.keys()
+    assert len({(homes[query], part) for query, part in parts.items()}) == 40
+    assert Counter(parts.values()) == {"train": 800, "dev": 100, "test": 100}
+    assert split_repositories(homes, "8:1:1", 0) == parts
+    assert split_repositories(homes, "8:1:1", 1) != parts

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.errors import SourceError
+from infra.languages import languages
 from infra.records import Query
 from tasks.benchmarks.beir import read_beir_qrels
 from tasks.benchmarks.trec import read_run
-from tasks.corpus.python_files import read_python
+from tasks.corpus.functions import read_source
 from tasks.files.csv_rows import read_header, read_rows, whole_number
 from tasks.files.json_lines import read_queries
 from tasks.files.json_text import decode_json
@@ -127,7 +128,7 @@ def test_a_pipe_a_folder_and_a_device_are_no_files(tmp_path: Path, name: str) ->
 def test_a_pipe_among_python_files_is_unreadable(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "module.py")
     with pytest.raises(OSError, match="no file"):
-        read_python(tmp_path / "module.py")
+        read_source(tmp_path / "module.py", languages.get("python")())
 
 
 ODD = os.fsdecode(b"b\xff.txt")

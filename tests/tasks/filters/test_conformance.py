@@ -49,9 +49,9 @@ def test_a_filter_keeps_some_good_function(name: str) -> None:
 @pytest.mark.parametrize(
     "rule", ["documentation", "near-duplicates", "special-methods", "testable"]
 )
-def test_rules_of_python_refuse_another_language(rule: str) -> None:
+def test_a_rule_refuses_a_language_that_is_unknown(rule: str) -> None:
     text = "int f(int x) {\n  int y = x;\n  return y;\n}"
-    code = Code.of(text, name="f", language="java", documentation="Return the number.")
+    code = Code.of(text, name="f", language="cobol", documentation="Return the number.")
     assert filters.get(rule)().reason_to_drop(CorpusFunction(code, None)) == NOT_FOR_LANGUAGE
 
 

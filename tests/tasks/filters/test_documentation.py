@@ -2,6 +2,7 @@
 
 import pytest
 
+from infra.records import Code
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import SPECIAL
 from tasks.filters.documentation import (
@@ -59,7 +60,7 @@ def test_the_first_paragraph_ends_at_the_first_empty_line_or_field(
 def test_each_rule_drops_what_it_names(
     name: str, paragraph: str, text: str, reason: str | None
 ) -> None:
-    assert unpaired_reason(name, paragraph, text) == reason
+    assert unpaired_reason(Code.of(text, name=name), paragraph, text) == reason
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from infra.records import Code
 from tasks.corpus.functions import find_functions
-from tasks.corpus.python_files import standard_library
+from tasks.corpus.source_files import standard_library
 from tasks.filters import CorpusFunction
 from tasks.filters.near_duplicates import (
     FEWEST_IDENTIFIERS,

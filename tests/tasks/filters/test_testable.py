@@ -5,8 +5,9 @@ Covers `tasks.filters.special_methods`, `tasks.filters.testable_without_self`.
 
 import pytest
 
+from infra.languages import languages
 from tasks.corpus.parsed_code import parse_function
-from tasks.filters import SPECIAL, is_special
+from tasks.filters import SPECIAL
 from tasks.filters.special_methods import SpecialMethods
 from tasks.filters.testable import (
     NO_PARAMETER,
@@ -120,4 +121,4 @@ def test_special_methods_are_dropped_by_a_filter_of_their_own() -> None:
     ],
 )
 def test_special_names_have_two_underscores_on_both_sides(name: str, special: bool) -> None:
-    assert is_special(name) is special
+    assert languages.get("python")().is_special(name) is special

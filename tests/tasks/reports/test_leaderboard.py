@@ -55,6 +55,33 @@ def test_judgements_that_were_left_out_are_counted_on_the_page() -> None:
     assert told in markdown_page(leaderboard_document(board))
 
 
+def test_languages_have_rows_and_a_mean_in_which_each_counts_alike() -> None:
+    of = benchmark()
+    languages = {code.code_id: "go" if place < 10 else "" for place, code in enumerate(of.codes)}
+    codes = [code.model_copy(update={"language": languages[code.code_id]}) for code in of.codes]
+    of = of.model_copy(update={"codes": tuple(codes)})
+    board = build_leaderboard(of, "fingerprint", scores(of), METRICS, 50)
+    asked: dict[str, set[str]] = {"go": set(), "python": set()}
+    for label in of.labels:
+        if label.relevance > 0:
+            asked[languages[label.code_id] or "python"].add(label.query_id)
+    assert [(row.language, row.queries) for row in board.languages] == [
+        ("go", len(asked["go"])),
+        ("python", len(asked["python"])),
+        ("mean", len(asked["go"]) + len(asked["python"])),
+    ]
+    values = {entry.method: entry.values["MRR"] for entry in scores(of)}
+    for method, by_query in values.items():
+        means = [
+            sum(by_query[query] for query in asked[language]) / len(asked[language])
+            for language in ("go", "python")
+        ]
+        found = [row.means["MRR"][method] for row in board.languages]
+        assert found == pytest.approx([*means, sum(means) / 2])
+    assert "| mean |" in markdown_page(leaderboard_document(board))
+    assert leaderboard().languages == ()
+
+
 def test_the_table_names_every_method_once() -> None:
     text = markdown_page(leaderboard_document(leaderboard()))
     lines = text.split("## Scores\n\n")[1].split("\n\n")[0].split("\n")

@@ -20,9 +20,10 @@ from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.pairs import pairs_of
+from tasks.benchmarks.splits import repository_of
 from tasks.filters.near_duplicates import FEWEST_IDENTIFIERS, identifiers
 from tasks.training import data
-from tasks.training.data import TrainingData, read_training_data, repository_of
+from tasks.training.data import TrainingData, read_training_data
 from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
 from tests.tasks.training.world import rows, write_lines
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from infra.languages import languages
 from infra.languages.python.functions import Function, functions_of
 from infra.languages.python.syntax import parse
-from tasks.corpus.python_files import read_python
+from tasks.corpus.functions import read_source
 
 # Modules of the standard library with the hard cases: strings over several lines in methods,
 # decorators, encodings, form feeds, functions under conditions.
@@ -19,7 +20,7 @@ def functions_in(module: str) -> list[Function]:
     spec = importlib.util.find_spec(module)
     assert spec is not None
     assert spec.origin is not None
-    return functions_of(read_python(Path(spec.origin)))
+    return functions_of(read_source(Path(spec.origin), languages.get("python")()))
 
 
 def body_without_docstring(text: str) -> str:

@@ -1,15 +1,15 @@
-"""Sets of Python files: a folder, an installed distribution or the standard library."""
+"""Sets of source files: a folder, an installed distribution or the standard library."""
 
 import importlib.metadata
 import os
 import platform
 import sysconfig
-import tokenize
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from errno import EINVAL
 from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
+from infra.languages import Language, languages
 from infra.links import leads_outside
 from infra.records import SourceInfo
 from tasks.benchmarks import licences
@@ -19,8 +19,8 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 @dataclass(frozen=True)
-class PythonFiles:
-    """Python files below one folder.
+class SourceFiles:
+    """Files below one folder.
 
     Attributes:
         root: The folder from which modules are named.
@@ -28,6 +28,7 @@ class PythonFiles:
         licence: Their licence, "unknown" where it is not stated.
         revision: Their version, "unknown" where it is not stated.
         location: Where they come from, for reports.
+        languages: How the names of the files end → their language.
         outside: Links that are left out: they lead outside of the folder, or nowhere.
     """
 
@@ -36,6 +37,7 @@ class PythonFiles:
     licence: str
     revision: str
     location: str
+    languages: Mapping[str, Language]
     outside: tuple[Path, ...] = ()
 
     def info(self, name: str) -> SourceInfo:
@@ -45,86 +47,94 @@ class PythonFiles:
         )
 
 
-def standard_library() -> PythonFiles:
+def standard_library() -> SourceFiles:
     """Return the running interpreter's standard library without its tests."""
     root = Path(sysconfig.get_paths()["stdlib"])
-    files, outside = _below(root, _TESTS | _INSTALLED)
-    return PythonFiles(
+    python = languages_of(("python",))
+    files, outside = _below(root, _TESTS | _INSTALLED, python)
+    return SourceFiles(
         root=root,
         files=files,
         outside=outside,
         licence="PSF-2.0",
         revision=platform.python_version(),
         location="standard library of CPython",
+        languages=python,
     )
 
 
-def installed(name: str) -> PythonFiles:
+def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
     """Return the files of an installed distribution without its tests.
+
+    Args:
+        name: The distribution's name.
+        chosen: How the names of the wanted files end → their language.
 
     Raises:
         SettingsError: No such distribution is installed.
-        SourceError: It has no Python files.
+        SourceError: It has no such files.
     """
     try:
         distribution = importlib.metadata.distribution(name)
     except (importlib.metadata.PackageNotFoundError, ValueError):
         raise SettingsError(
             f"distribution {name!r} is not installed: install it into this environment, or give "
-            "--path with a folder of Python files"
+            "--path with a folder of files"
         ) from None
     root = Path(str(distribution.locate_file("")))
     files = sorted(
         root / file
         for file in distribution.files or ()
-        if file.suffix == ".py" and all(_is_kept(part, _TESTS) for part in file.parts[:-1])
+        if file.suffix in chosen and all(_is_kept(part, _TESTS) for part in file.parts[:-1])
     )
     if not files:
         raise SourceError(
-            f"distribution {name} lists no Python files (editable installations do not): give "
+            f"distribution {name} lists no {_named(chosen)} (editable installations do not): give "
             "--path with their folder"
         )
-    return PythonFiles(
+    return SourceFiles(
         root=root,
         files=tuple(files),
         licence=_licence(distribution),
         revision=distribution.version,
         location=f"distribution {distribution.name}",
+        languages=chosen,
     )
 
 
-def folder(path: Path) -> PythonFiles:
-    """Return all Python files below a folder, without hidden folders and installed packages.
+def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
+    """Return the files below a folder, without hidden folders and installed packages.
 
-    Links inside the folder are followed, each real folder once.
+    Links inside the folder are followed, each real folder once. Each language leaves out the files
+    in folders of certain names, too.
+
+    Args:
+        path: The folder.
+        chosen: How the names of the wanted files end → their language.
 
     Raises:
-        SourceError: There is no such folder, or no Python file in it.
+        SourceError: There is no such folder, or no such file in it.
     """
     if not path.is_dir():
-        raise SourceError(f"--path {path}: no such folder; give a folder of Python files")
-    files, outside = _below(path, _INSTALLED)
+        raise SourceError(f"--path {path}: no such folder; give a folder of source files")
+    files, outside = _below(path, _INSTALLED, chosen)
     if not files:
         links = f" but links that lead outside of it ({outside[0]})" if outside else ""
         raise SourceError(
-            f"{path} holds no *.py files{links}: give --path with a folder of Python files"
+            f"{path} holds no {_named(chosen)}{links}: give --path with a folder of them"
         )
     licence = licences.licence_of_folder(path)
-    return PythonFiles(path, files, licence, "unknown", path.resolve().name, outside)
+    return SourceFiles(path, files, licence, "unknown", path.resolve().name, chosen, outside)
 
 
-def read_python(file: Path) -> str:
-    """Return a file's text in the encoding that it declares.
+def languages_of(names: Sequence[str]) -> dict[str, Language]:
+    """Return how the names of files end → their language, of some languages or of all.
 
     Raises:
-        OSError: The file cannot be read.
-        SyntaxError: It declares no known encoding.
-        UnicodeDecodeError: It is not in the encoding that it declares.
+        UnknownNameError: There is no such language.
     """
-    if not file.is_file():  # a named pipe would be waited for
-        raise OSError(EINVAL, "no file", str(file))
-    with tokenize.open(file) as stream:
-        return stream.read()
+    chosen = [languages.get(name)() for name in names or languages.names()]
+    return {suffix: language for language in chosen for suffix in language.suffixes}
 
 
 def module_of(file: PurePath) -> str:
@@ -133,8 +143,10 @@ def module_of(file: PurePath) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _below(root: Path, skipped: frozenset[str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the Python files below a folder, and the links that lead outside or nowhere."""
+def _below(
+    root: Path, skipped: frozenset[str], chosen: Mapping[str, Language]
+) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return the files below a folder, and the links that lead outside or nowhere."""
     files: list[Path] = []
     outside: list[Path] = []
     waiting, walked = [root], set[str]()
@@ -145,12 +157,17 @@ def _below(root: Path, skipped: frozenset[str]) -> tuple[tuple[Path, ...], tuple
             folders[:] = [] if is_known else [name for name in folders if _is_kept(name, skipped)]
             for path in () if is_known else (Path(parent, name) for name in (*folders, *names)):
                 if path.is_symlink() and (leads_outside(path, root) or not path.exists()):
-                    outside += [path] if path.suffix == ".py" or not path.is_file() else []
+                    outside += [path] if path.suffix in chosen or not path.is_file() else []
                 elif path.is_dir():
                     waiting += [path] if path.is_symlink() else []
-                elif path.suffix == ".py" and path.is_file():
-                    files.append(path)
+                elif (language := chosen.get(path.suffix)) and path.is_file():
+                    folders_of = path.relative_to(root).parts[:-1]
+                    files += [] if language.left_out_folders.intersection(folders_of) else [path]
     return tuple(sorted(files)), tuple(sorted(outside))
+
+
+def _named(chosen: Mapping[str, Language]) -> str:
+    return f"{', '.join(f'*{suffix}' for suffix in chosen)} files"
 
 
 def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:

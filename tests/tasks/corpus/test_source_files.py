@@ -7,7 +7,15 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from infra.errors import SettingsError, SourceError
-from tasks.corpus.python_files import folder, installed, module_of, standard_library
+from tasks.corpus.source_files import (
+    folder,
+    installed,
+    languages_of,
+    module_of,
+    standard_library,
+)
+
+PYTHON = languages_of(("python",))
 
 
 def write(root: Path, *names: str) -> None:
@@ -19,7 +27,7 @@ def write(root: Path, *names: str) -> None:
 def test_a_folder_is_read_without_hidden_and_installed_files(tmp_path: Path) -> None:
     write(tmp_path, "b.py", "a/c.py", "test/d.py", "e.txt", ".venv/f.py", "x/site-packages/g.py")
     (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere.py")
-    python = folder(tmp_path)
+    python = folder(tmp_path, PYTHON)
     assert [file.relative_to(tmp_path).as_posix() for file in python.files] == [
         "a/c.py",
         "b.py",
@@ -33,24 +41,24 @@ def test_a_folder_is_under_the_licence_whose_text_lies_in_it(tmp_path: Path, nam
     write(tmp_path, "a.py")
     (tmp_path / name).write_text("The MIT License (MIT)\n\nPermission is hereby granted, free of "
                                  "charge, to any person obtaining a copy\n")  # fmt: skip
-    assert folder(tmp_path).licence == "MIT"
+    assert folder(tmp_path, PYTHON).licence == "MIT"
 
 
 def test_a_folder_whose_licence_has_bytes_of_any_kind_is_read(tmp_path: Path) -> None:
     write(tmp_path, "a.py", "LICENSES/MIT.txt")
     (tmp_path / "LICENSE").write_bytes(b"\xff\xfe all rights reserved")
-    assert folder(tmp_path).licence == "unknown"
+    assert folder(tmp_path, PYTHON).licence == "unknown"
 
 
 def test_a_folders_place_on_this_machine_is_not_told(tmp_path: Path) -> None:
     write(tmp_path / "mine", "a.py")
-    assert folder(tmp_path / "mine").location == "mine"
-    assert folder(tmp_path / "mine" / ".." / "mine").location == "mine"
+    assert folder(tmp_path / "mine", PYTHON).location == "mine"
+    assert folder(tmp_path / "mine" / ".." / "mine", PYTHON).location == "mine"
 
 
 def test_a_folder_without_python_files_is_a_source_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"holds no \*\.py files: give --path"):
-        folder(tmp_path)
+        folder(tmp_path, PYTHON)
 
 
 def test_the_standard_library_has_neither_tests_nor_installed_packages() -> None:
@@ -63,7 +71,7 @@ def test_the_standard_library_has_neither_tests_nor_installed_packages() -> None
 
 
 def test_an_installed_distribution_tells_its_version_and_licence() -> None:
-    python = installed("hypothesis")
+    python = installed("hypothesis", PYTHON)
     assert python.revision == importlib.metadata.version("hypothesis")
     assert "MPL" in python.licence or "Mozilla" in python.licence
     assert python.location == "distribution hypothesis"
@@ -92,14 +100,14 @@ def test_a_distribution_states_its_licence_in_one_of_three_ways(
     (stated / "RECORD").write_text("sample.py,,\ntests/test_sample.py,,\n../bin/run.py,,\n")
     stated.rename(tmp_path / "sample_of_ours-1.dist-info")
     monkeypatch.syspath_prepend(tmp_path)
-    python = installed("sample-of-ours")
+    python = installed("sample-of-ours", PYTHON)
     assert python.licence == licence
     assert python.files == (tmp_path / "sample.py",)
 
 
 def test_a_distribution_that_is_not_there_is_a_settings_error() -> None:
     with pytest.raises(SettingsError, match=r"'no-such-thing' is not installed: install it"):
-        installed("no-such-thing")
+        installed("no-such-thing", PYTHON)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +138,7 @@ def test_links_are_followed_inside_the_folder_and_named_outside(tmp_path: Path) 
     for name, target in links.items():
         (root / name).symlink_to(target)
     (root / ".kept" / "back").symlink_to(root)
-    python = folder(root)
+    python = folder(root, PYTHON)
     found = {file.relative_to(root).as_posix() for file in python.files}
     assert found == {"a.py", "one.py", "kept/b.py", "again/c.py"}
     assert {path.name for path in python.outside} == {
@@ -139,11 +147,11 @@ def test_links_are_followed_inside_the_folder_and_named_outside(tmp_path: Path) 
     for file in python.files:
         file.unlink()
     with pytest.raises(SourceError, match=r"no \*\.py files but links that lead outside .*/gone"):
-        folder(root)
+        folder(root, PYTHON)
 
 
 def test_a_licence_outside_of_the_folder_is_not_the_folders(tmp_path: Path) -> None:
     write(tmp_path / "mine", "a.py")
     (tmp_path / "LICENSE").write_text("MIT License")
     (tmp_path / "mine" / "LICENSE").symlink_to("../LICENSE")
-    assert folder(tmp_path / "mine").licence == "unknown"
+    assert folder(tmp_path / "mine", PYTHON).licence == "unknown"

@@ -1,0 +1,179 @@
+"""The source of functions in files of several languages: a folder or an installed distribution.
+
+The folder may be that of one repository, or hold those of many. Nothing of the corpus is imported
+or run.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from infra.collected import Collected
+from infra.errors import SettingsError
+from infra.identity import mark, mark_of
+from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
+from tasks.corpus.functions import find_functions
+from tasks.corpus.merging import Merged
+from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
+from tasks.files.json_lines import read_queries
+from tasks.files.text import printable, state_of
+from tasks.filters import FilterChain
+from tasks.sources import SourceOptions, sources, split_names
+
+_VERSION = "5"  # to be raised when the same files are to give other records
+
+
+class SourceCodeOptions(SourceOptions):
+    """The options of source source-code."""
+
+    path: Path | None = Field(None, description="Folder of source files.")
+    languages: tuple[str, ...] = Field(
+        (), description="Languages that are read, such as go,java; none named reads all."
+    )
+    distribution: str | tuple[str, ...] | None = Field(
+        None, description="Installed distribution to read instead of a folder, or a list of them."
+    )
+    queries: Path | None = Field(
+        None,
+        description="JSON Lines file of queries; files without any give the benchmark by "
+        "documentation alone.",
+    )
+    documentation_queries: int = Field(
+        500,
+        ge=0,
+        description="Documentation paragraphs taken as queries in each language; 0 makes no "
+        "such benchmark, and a file of queries none but where this is set.",
+    )
+    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
+    filters: tuple[str, ...] = Field(
+        ("special-methods", "testable", "near-duplicates"),
+        description=SourceOptions.model_fields["filters"].description,
+    )
+
+    _names = field_validator("languages", mode="before")(split_names)
+
+
+@sources.register("source-code")
+class SourceCode:
+    """Source files: their functions for annotation, and pairs by documentation.
+
+    Args:
+        collection: Name of the main collection.
+        options: ``path`` or ``distribution`` names the files. Without ``queries`` the main
+            collection has none, and the benchmark by documentation is all that there is.
+
+    Raises:
+        SettingsError: No place or two are named, the distribution is not installed, or there are
+            neither queries nor documentation to make some of.
+        SourceError: The folder is missing or empty.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = SourceCodeOptions
+    name: ClassVar[str] = "source-code"
+
+    def __init__(self, collection: str, options: SourceCodeOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._files = self.files_of(options)
+        self._queries = self.queries_of(options)
+        is_asked = options.queries is None or "documentation_queries" in options.model_fields_set
+        self._documented = options.documentation_queries if is_asked else 0
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a module of two functions and a file with a query."""
+        (folder / "package").mkdir()
+        (folder / "package" / "arithmetic.py").write_text(
+            'def double(x):\n    """Return twice the number."""\n    y = x + x\n    return y\n\n\n'
+            "def halve(x):\n    return x / 2\n",
+            encoding="utf-8",
+        )
+        queries = folder / "queries.jsonl"
+        queries.write_text(json.dumps({"query": "double it"}) + "\n", encoding="utf-8")
+        return {"path": folder, "queries": queries}
+
+    def inputs(self) -> list[Path]:
+        """Return the files, those of a distribution as they are installed, and queries."""
+        return [*self._files.files, *([self._queries] if self._queries else [])]
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files' names, sizes and times, and of the options that matter."""
+        chosen = [self._name, self._documented, self._options.seed]
+        origin = [self._files.licence, self._files.revision, self._files.location]
+        state = state_of(self.inputs())
+        return mark(
+            self.name,
+            _VERSION,
+            mark_of([*chosen, *origin]),
+            state,
+            *self._options.filters,
+            *sorted(self._files.languages),
+            *map(printable, self._files.outside),
+        )
+
+    def read(self) -> dict[str, Collected]:
+        """Return the queries over the functions, and the documentation pairs.
+
+        Raises:
+            SourceError: The file of queries is missing or malformed, or the filters drop every
+                function.
+        """
+        merged = Merged(FilterChain(self._options.filters))
+        if self._queries:
+            merged.add_queries(query for _, query in read_queries(self._queries))
+        unread: Counter[str] = Counter()
+        documented = []
+        for function in find_functions(self._files, unread):
+            merged.add_function(function)
+            documented.append(DocumentedFunction.of(function))
+        info = self._files.info(self.name)
+        collections = {self._name: merged.collected(info, unread)}
+        if self._documented:
+            collections[f"{self._name}-documentation"] = documentation_pairs(
+                documented,
+                info,
+                queries=self._documented,
+                seed=self._options.seed,
+                dropped=unread,
+            )
+        return collections
+
+    def queries_of(self, options: SourceCodeOptions) -> Path | None:
+        """Return the file of queries; None where documentation alone gives queries.
+
+        Raises:
+            SettingsError: Neither does.
+        """
+        if options.queries is not None or options.documentation_queries:
+            return options.queries
+        raise SettingsError(
+            "there are no queries: source.documentation_queries is 0, and python-source has "
+            "queries for the standard library only; give --queries with a JSON Lines file, a line "
+            'such as {"query": "python parse iso date"}'
+        )
+
+    def files_of(self, options: SourceCodeOptions) -> SourceFiles:
+        """Return the files that the options name.
+
+        Raises:
+            SettingsError: They name no place or two, or the distribution is not installed.
+            SourceError: The folder is missing or empty.
+        """
+        if options.path is not None and options.distribution is not None:
+            raise SettingsError(
+                f"source.path = {options.path} and source.distribution = {options.distribution} "
+                "are both given: leave one out"
+            )
+        chosen = languages_of(options.languages)
+        if options.path is not None:
+            return folder(options.path, chosen)
+        if options.distribution is not None:
+            return installed(str(options.distribution), chosen)
+        raise SettingsError(
+            f"source {self.name} needs files: give --path with a folder, or "
+            "--source-option distribution=NAME"
+        )
