@@ -12,7 +12,7 @@ from infra.ids import PairKey
 from infra.records import ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, annotations, samples
-from infra.store.samples import Sample, SampleItem, ShownItem
+from infra.store.samples import Sample, SampleItem, SampleProgress, ShownItem
 from infra.store.votes import load_votes, record_votes
 from tasks.benchmarks.label_sheets import (
     COLUMNS,
@@ -172,7 +172,9 @@ def read_sheets(
     faults: list[str] = []
     rows = [row for file in files for row in _collected(read_label_sheet(file), faults)]
     sample = _sample_of(database, rows, faults)
-    given = {it.annotator: it.positions for it in samples.progress(database, sample.sample_id)}
+    progress = samples.progress(database, sample.sample_id)
+    given = {one.annotator: one.positions for one in progress}
+    settled = _settled(database, sample, progress)
     shown = {item.position: item for item in samples.show(database, sample.items)}
     items = {item.position: item for item in sample.items}
     places: dict[tuple[str, int, str], str] = {}
@@ -181,7 +183,9 @@ def read_sheets(
         try:
             _check(row, sample, given, shown)
             _refuse_second(row, places)
-            votes.append(_vote(row, sample, items[row.item]))
+            vote = _vote(row, sample, items[row.item])
+            _refuse_late(vote, sample, settled)
+            votes.append(vote)
         except SourceError as error:
             faults.append(str(error))
     if faults:
@@ -196,6 +200,31 @@ def read_sheets(
     with database.transaction() as tx:
         record_votes(tx, sample.collection, votes)
     return ReadSheets(sample, len(votes), ran)
+
+
+def _settled(
+    database: Database, sample: Sample, progress: Sequence[SampleProgress]
+) -> dict[tuple[str, PairKey], float | None]:
+    """Return annotator and pair → what those said blind who have labelled all their items."""
+    done = {one.annotator for one in progress if one.is_done}
+    return {
+        (vote.annotator, vote.key): vote.relevance
+        for vote in load_votes(database, sample.origin)
+        if vote.phase == "blind" and vote.annotator in done
+    }
+
+
+def _refuse_late(
+    vote: GivenVote, sample: Sample, settled: Mapping[tuple[str, PairKey], float | None]
+) -> None:
+    """Refuse another blind label from one who may have seen the evidence and others' labels."""
+    before = settled.get((vote.annotator, vote.key), vote.relevance)
+    if vote.phase == "blind" and vote.relevance != before:
+        raise SourceError(
+            f"{vote.place}: {vote.annotator!r} has labelled all items, so that the evidence and "
+            "others' labels are open: the blind label stands, and another is a revised one; `cosqa "
+            f"label sample --revise {sample.sample_id}` writes its sheet"
+        )
 
 
 def _collected(rows: Iterator[LabelRow], faults: list[str]) -> Iterator[LabelRow]:

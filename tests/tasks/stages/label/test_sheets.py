@@ -327,6 +327,21 @@ def test_evidence_is_shown_after_all_labels_were_given_blind_and_both_are_kept(
     assert sum(vote.relevance or 0 for vote in votes if vote.phase == "revised") == 1
 
 
+def test_whoever_has_labelled_all_items_changes_no_blind_label(
+    database: Database, sample: Sample, tmp_path: Path
+) -> None:
+    """Undecided on all of them, one would see others' labels, and then give them as blind ones."""
+    read_sheets(database, [filled(database, sample, "ann", tmp_path, grade(1))], SANDBOX)
+    file = filled(database, sample, "bob", tmp_path, grade(0))
+    rows = read(file)
+    save(file, [row | {"grade": "?"} for row in rows])
+    read_sheets(database, [file], SANDBOX)
+    save(file, [row | {"grade": "1"} for row in rows])
+    with pytest.raises(SourceError, match=f"{file}:2: 'bob' has labelled all items"):
+        read_sheets(database, [file], SANDBOX)
+    assert {vote.relevance for vote in said(database, sample) if vote.annotator == "bob"} == {None}
+
+
 _READ = textwrap.dedent("""
     import os, signal, sys
     from pathlib import Path
