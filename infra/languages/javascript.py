@@ -11,6 +11,7 @@ from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _NAME = re.compile(r"""(?:(?P<owner>[\w$.]+)\.)?['"]?(?P<last>[\w$#]+)['"]?""")
+_AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
 _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "expression_statement"})
 
 
@@ -51,8 +52,8 @@ class JavaScript(SyntaxTreeLanguage):
             node = node.named_children[0]
         fields = self.assigned[node.type]
         name, value = map(node.child_by_field_name, fields)
-        while value is not None and value.type == "assignment_expression":
-            value = value.child_by_field_name("right")
+        while value is not None and value.type in _AROUND:
+            value = value.named_children[-1] if value.named_children else None
         if name is None or value is None or value.type not in _FUNCTIONS:
             return None
         found = _NAME.fullmatch(text_of(name))

@@ -346,6 +346,20 @@ def languages_of(database: Database, collection: str) -> dict[str, int]:
     return dict(database.rows(query, [collection]))
 
 
+def documented_by_language(database: Database, collection: str) -> dict[str, tuple[int, int]]:
+    """Return language → number of a collection's codes with and without documentation.
+
+    What is Python where its source names no language.
+    """
+    query = """
+        SELECT if(language = '', 'python', language) AS language,
+            count(*) FILTER (documentation <> ''), count(*) FILTER (documentation = '')
+        FROM collection_codes WHERE collection = ? GROUP BY 1 ORDER BY 1
+    """
+    rows = database.rows(query, [collection])
+    return {language: (with_, without) for language, with_, without in rows}
+
+
 def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
     """Return the ids of the queries that are drawn of a collection; None where all are."""
     if draw == ALL:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import Field
+
 from infra.errors import StudyError
 from infra.records import Record
 from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
@@ -37,11 +39,17 @@ class Mean(Record):
 
 
 class CollectionFacts(Record):
-    """The sizes of a collection: queries, codes, and items of its sources dropped, by reason."""
+    """The sizes of a collection.
+
+    Attributes:
+        dropped: Reason → items of its sources that were dropped.
+        documented: Language → codes with and without documentation.
+    """
 
     queries: int
     codes: int
     dropped: dict[str, int]
+    documented: dict[str, tuple[int, int]] = Field(default_factory=dict)
 
 
 class BenchmarkFacts(Record):

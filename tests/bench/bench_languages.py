@@ -1,10 +1,12 @@
-"""Functions by language beside Universal Ctags: how many are equal, and how many a second.
+"""Functions by language beside an independent reader: how many are equal, and how many a second.
 
-``python -m tests.bench.bench_languages FOLDER``: the folder holds files of any of the languages,
-such as unpacked packages; ``ctags`` is Debian's ``universal-ctags``. A function is equal where its
-name and its first line are. Both are compared without functions inside of others and without
-those that have no body, which is decided by what ctags says of their lines alone. Annotations
-belong to a function here and not there; so do its modifiers on lines of their own.
+``python -m tests.bench.bench_languages FOLDER [LANGUAGE …]``: the folder holds files of any of the
+languages, such as unpacked packages. The reader is ``ctags`` (Debian's ``universal-ctags``), of
+JavaScript acorn (npm's ``acorn`` in a folder that NODE_PATH names), since ctags takes functions
+inside of anonymous ones for others. A function is equal where its name and its first line are.
+Compared are functions that are not inside of others and have a body, which is decided by what the
+reader says of their lines alone. Annotations belong to a function here and not in ctags, whose
+lines are moved up over them.
 """
 
 import json
@@ -19,7 +21,7 @@ from typing import NamedTuple
 
 from infra.languages import Language, languages
 
-KINDS = {"func", "method", "function", "generator", "getter", "setter", "singletonMethod", "member"}
+KINDS = {"func", "method", "function", "generator", "getter", "setter", "singletonMethod"}
 _ANONYMOUS = ("anonymousFunction", "AnonymousFunction", "__anon")
 _BRACED = {"java", "php"}  # languages whose functions may have no body
 _BODY = re.compile(r"[^{;]*\{")
@@ -48,7 +50,8 @@ def by_ctags(language: Language, files: list[Path]) -> Iterator[Place]:
     ends: dict[str, int] = {}
     for tag in sorted(tags, key=lambda tag: (tag["path"], tag["line"])):
         path, line, name = tag["path"], tag["line"], tag["name"]
-        if tag["kind"] not in KINDS or name.startswith(_ANONYMOUS) or line <= ends.get(path, 0):
+        kind = "method" if (tag["kind"], language.name) == ("member", "python") else tag["kind"]
+        if kind not in KINDS or name.startswith(_ANONYMOUS) or line <= ends.get(path, 0):
             continue
         lines = lines_of(path)
         if language.name in _BRACED and not _BODY.match("\n".join(lines[line - 1 : line + 20])):
@@ -57,6 +60,16 @@ def by_ctags(language: Language, files: list[Path]) -> Iterator[Place]:
         while lines[line - 2].lstrip().startswith("@"):
             line -= 1
         yield Place(path, name, line)
+
+
+def by_acorn(files: list[Path]) -> Iterator[Place]:
+    """Yield the outermost functions that acorn finds in JavaScript; of no file that it refuses."""
+    script = Path(__file__).with_name("functions_by_acorn.js")
+    names = "\n".join(map(str, files)).encode()
+    printed = subprocess.run(["node", script], input=names, capture_output=True, check=True).stdout
+    for row in map(json.loads, printed.decode().splitlines()):
+        if row["name"] is not None:
+            yield Place(row["path"], row["name"], row["line"])
 
 
 @lru_cache(maxsize=1)
@@ -83,15 +96,16 @@ def compare(language: Language, files: list[Path]) -> None:
     ours = dict(by_us(language, files))
     took = time.process_time() - started
     started = time.perf_counter()
-    tags = set(by_ctags(language, files))
-    ctags_took = time.perf_counter() - started
+    is_javascript = language.name == "javascript"
+    tags = set(by_acorn(files) if is_javascript else by_ctags(language, files))
+    other_took = time.perf_counter() - started
     missing = [tag for tag in tags if tag not in ours]
     equal = (len(tags) - len(missing)) / max(1, len(tags))
     print(
         f"{language.name:<12}{len(files):>7,}{len(tags):>9,}{len(ours):>9,}"
-        f"{equal:>9.2%}{len(ours) / took:>11,.0f}{len(tags) / ctags_took:>11,.0f}"
+        f"{equal:>9.2%}{len(ours) / took:>11,.0f}{len(tags) / other_took:>11,.0f}"
     )
-    for title, some in (("ctags alone", missing), ("ours alone", ours.keys() - tags)):
+    for title, some in (("theirs alone", missing), ("ours alone", ours.keys() - tags)):
         for place in sorted(some)[:_SHOWN]:
             print(f"    {title}: {place.file}:{place.line}: {place.name}")
 
@@ -100,7 +114,7 @@ def main() -> None:
     """Print the table."""
     root = Path(sys.argv[1])
     print(
-        f"{'language':<12}{'files':>7}{'ctags':>9}{'ours':>9}{'equal':>9}{'ours/s':>11}{'ctags/s':>11}"
+        f"{'language':<12}{'files':>7}{'theirs':>9}{'ours':>9}{'equal':>9}{'ours/s':>11}{'theirs/s':>11}"
     )
     for name in sys.argv[2:] or languages.names():
         language = languages.get(name)()

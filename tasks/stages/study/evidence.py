@@ -99,7 +99,10 @@ def gather_evidence(
             database, source, published, current, settings.search, settings.evaluation.depth
         ),
         collection=CollectionFacts(
-            queries=source.main.queries, codes=source.main.codes, dropped=dropped
+            queries=source.main.queries,
+            codes=source.main.codes,
+            dropped=dropped,
+            documented=corpus.documented_by_language(database, source.main.name),
         ),
         overlaps=_overlaps(overlaps),
         ranks=agents.ranks,

@@ -1,9 +1,6 @@
 """Conformance of every registered language: what the rest of the project relies on."""
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -78,33 +75,3 @@ def test_a_python_function_has_what_collecting_and_filtering_ask() -> None:
 def test_a_function_returns_a_value_of_its_own(body: str, returns: bool) -> None:
     (function,) = languages.get("python")().functions_of(f"def f(x):\n    {body}\n")
     assert function.returns_value is returns
-
-
-NEW = """
-from infra.languages import Language, languages
-
-@languages.register("toy")
-class Toy(Language):
-    name = "toy"
-
-    def functions_of(self, text):
-        return ()
-
-    def signature_of(self, code):
-        return ""
-"""
-LOOK = """
-import sys
-import infra.languages as package
-package.__path__.append(sys.argv[1])
-print(package.languages.names(), package.languages.get("toy")().name)
-"""
-
-
-def test_a_new_language_is_one_new_file(tmp_path: Path) -> None:
-    (tmp_path / "toy.py").write_text(NEW)
-    printed = subprocess.run(
-        [sys.executable, "-c", LOOK, str(tmp_path)], capture_output=True, text=True, check=True
-    ).stdout
-    assert "'toy'" in printed
-    assert printed.endswith(" toy\n")

@@ -168,3 +168,16 @@ def test_pairs_that_claims_decide_are_a_kind_of_their_own(database: Database) ->
     annotations.add_annotations(database, judged)
     kinds = {item.kind: item.pairs for item in figures.efforts(database, LABELS)}
     assert kinds == {"by claims": 2, "other": 1, "unclear": 2}
+
+
+def test_codes_are_counted_by_language_with_and_without_documentation(tmp_path: Path) -> None:
+    languages = ("go", "go", "", "python")
+    codes = tuple(
+        Code.of(f"f{n}", language=language, documentation="Told." if n % 2 else "")
+        for n, language in enumerate(languages)
+    )
+    database = open_database(StoreSettings(folder=tmp_path))
+    content = Collected(info=INFO, queries=QUERIES, codes=codes)
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    assert corpus.documented_by_language(database, "c") == {"go": (1, 1), "python": (1, 1)}
+    assert corpus.documented_by_language(database, "other") == {}

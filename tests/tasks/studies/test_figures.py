@@ -143,10 +143,17 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
         "label of a function that is in no chosen source of codes", "file does not parse",
         "file whose name is not UTF-8",
     )  # fmt: skip
-    facts = CollectionFacts(queries=3, codes=10, dropped=dict.fromkeys((*functions, *others), 2))
+    facts = CollectionFacts(
+        queries=3,
+        codes=10,
+        dropped=dict.fromkeys((*functions, *others), 2),
+        documented={"go": (1, 2), "python": (3, 4)},
+    )
     figures = computed("corpus", replace(full_evidence(tmp_path), collection=facts))
     assert figures["functions read", "items"].value == 10 + 2 * len(functions)
     assert all(figures[f"dropped: {reason}", "items"].value == 2 for reason in facts.dropped)
+    assert figures["functions in go", "with documentation"].value == 1
+    assert figures["functions in python", "without documentation"].value == 4
 
 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path) -> None:
