@@ -15,7 +15,7 @@ from prefect.artifacts import create_markdown_artifact
 
 from infra.errors import CanaryError
 from infra.ids import PairKey, RecipeId
-from infra.languages.python.mutation import mutants_of
+from infra.languages import languages
 from infra.markdown import markdown_table
 from infra.records import Annotation, Code, GivenVote, Pair, Query, Record
 from infra.settings import AnnotationSettings
@@ -94,7 +94,7 @@ def _canaries_from(answer: KnownAnswer, place: int, generation: int) -> Iterator
     other_query = KNOWN_ANSWERS[place - 1].query
     broken = next(
         mutant.code
-        for mutant in mutants_of(answer.code, _ALL_MUTANTS)
+        for mutant in languages.get("python")().mutants_of(answer.code, _ALL_MUTANTS)
         if mutant.change == answer.change
     )
     head, _, body = answer.code.partition("\n")

@@ -4,7 +4,6 @@ The paper reads Java and its API's methods; here it is Python and all names that
 """
 
 from collections.abc import Mapping
-from keyword import iskeyword
 from typing import ClassVar
 
 import torch
@@ -12,6 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from infra.languages import languages
 from infra.words import words
 from tasks.encoders import Kind
 from tasks.training.models import models
@@ -24,7 +24,8 @@ _SIZE, _HIDDEN, _FUSED, _DROPOUT = 100, 200, 400, 0.25
 
 def _bag(code: str) -> list[str]:
     """Return each word of a code once, without Python's keywords."""
-    return [word for word in dict.fromkeys(words(code)) if not iskeyword(word)]
+    keywords = languages.get("python")().keywords
+    return [word for word in dict.fromkeys(words(code)) if word not in keywords]
 
 
 @models.register("deepcs")
