@@ -7,6 +7,7 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 import importlib
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -37,7 +38,7 @@ class Function:
     in_class: bool
     has_error: bool
     lines: Sequence[str] = field(repr=False)
-    fixed_lines: frozenset[int] = field(repr=False)
+    fixed_lines: AbstractSet[int] = field(repr=False)
 
     @cached_property
     def text(self) -> str:
@@ -298,7 +299,7 @@ class _Walk:
             in_class=bool(self._scopes or definition.owner),
             has_error=node.has_error,
             lines=lines,
-            fixed_lines=frozenset(self._fixed),
+            fixed_lines=self._fixed,
         )
 
     def _documentation(self, row: int) -> str:
