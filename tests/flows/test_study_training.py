@@ -37,6 +37,7 @@ def settings(folder: Path, *methods: str, **training: object) -> Settings:
     return made.model_copy(update={"training": made.training.model_copy(update=chosen)})
 
 
+@pytest.mark.nightly
 def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path) -> None:
     data = {"all": world / "all.jsonl", "half": world / "half.jsonl"}
     bases = ("ncs",)
@@ -60,6 +61,7 @@ def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path
     assert read_training_study(again).seeds == (3, 4)
 
 
+@pytest.mark.nightly
 def test_each_data_set_is_tested_on_its_own_queries_and_a_gain_is_over_the_base(
     world: Path,
 ) -> None:
