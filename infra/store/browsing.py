@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from infra.errors import CosqaError, PublishError
-from infra.ids import PairKey, RecipeId, SampleId
+from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Transaction
 from infra.store.labels import CurrentLabels, define_macros
@@ -235,8 +235,8 @@ class ListedPair(Record):
     """A pair as lists show it; ``place`` is its value in the order."""
 
     number: int
-    query_id: str
-    code_id: str
+    query_id: QueryId
+    code_id: CodeId
     collection: str
     status: str
     label: float | None
@@ -257,7 +257,7 @@ class ListedPair(Record):
     @property
     def key(self) -> PairKey:
         """Ids of query and code."""
-        return PairKey(self.query_id, self.code_id)  # type: ignore[arg-type]
+        return PairKey(self.query_id, self.code_id)
 
 
 _CHOSEN = "WHERE number IN (SELECT unnest(?::BIGINT[]))"
@@ -370,7 +370,7 @@ def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
     return found[0] if found else None
 
 
-def pairs_of_query(snapshot: Snapshot, query_id: str, limit: int = PAGE) -> list[ListedPair]:
+def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> list[ListedPair]:
     """Return a query's pairs, the best candidates first."""
     with snapshot.transaction() as tx:
         return _listed(tx, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
@@ -412,7 +412,7 @@ def _is_readable(snapshot: Snapshot, vote: GivenVote) -> bool:
 class Scored(Record):
     """A benchmark's method with its mean in a metric, over so many queries."""
 
-    benchmark_id: str
+    benchmark_id: BenchmarkId
     benchmark: str
     method: str
     method_key: str
@@ -439,7 +439,7 @@ class QueryScore(Record):
     ``has_pairs`` says whether there are candidates of it to be shown.
     """
 
-    query_id: str
+    query_id: QueryId
     query: str
     has_pairs: bool
     value: float
@@ -451,7 +451,7 @@ Order = Literal["best", "worst"]
 
 def scores_of_queries(
     snapshot: Snapshot,
-    benchmark_id: str,
+    benchmark_id: BenchmarkId,
     metric: str,
     methods: tuple[str, str],
     order: Order,

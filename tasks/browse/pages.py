@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from infra.errors import CosqaError
-from infra.ids import CodeId, PairKey, QueryId
+from infra.ids import BenchmarkId, CodeId, PairKey, QueryId
 from infra.records import Annotation
 from infra.store import annotations, recipes
 from infra.store.browsing import (
@@ -120,7 +120,7 @@ def _pair(snapshot: Snapshot, asked: Parameters) -> ListedPair:
 
 def query_page(snapshot: Snapshot, asked: Parameters) -> Page:
     """Return a query with its candidates side by side."""
-    pairs = pairs_of_query(snapshot, asked.get("query", ""))
+    pairs = pairs_of_query(snapshot, QueryId(asked.get("query", "")))
     if not pairs:
         raise NoSuchPageError(f"no query {asked.get('query', '')} has a candidate")
     texts = texts_of(snapshot, [pair.key for pair in pairs])
@@ -137,7 +137,7 @@ def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001
 
 def method_page(snapshot: Snapshot, asked: Parameters) -> Page:
     """Return a method's best and worst queries, alone or compared with another method."""
-    benchmark, metric = asked.get("benchmark", ""), asked.get("metric", "")
+    benchmark, metric = BenchmarkId(asked.get("benchmark", "")), asked.get("metric", "")
     of_metric = [
         each
         for each in scored_methods(snapshot)

@@ -114,7 +114,7 @@ async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench)
     annotation = await bench.committee(sandbox, configuration="spec").judge(PAIR)
     assert [run.beside for run in annotation.executions] == [""]
     assert "rotate is no name that the code lacks" in told_to(bench, "fixer")
-    assert "rotate is no name that the code lacks" in said_to_arbiter(bench)
+    assert "erred in its own lines.\nNo program is evidence" in said_to_arbiter(bench)
 
 
 @pytest.mark.parametrize(

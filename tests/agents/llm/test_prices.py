@@ -30,7 +30,7 @@ def test_a_model_that_litellm_lists_at_0_is_free() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    ["openai/gpt-4o-mini", "gpt-4o", "deepseek/deepseek-chat", "xai/grok-3",
+    ["openai/gpt-4o-mini", "gpt-4o", "deepseek/deepseek-chat", "xai/grok-4.3",
      "anthropic/claude-haiku-4-5", "azure/gpt-4o", "mistral/mistral-large-latest"],
 )  # fmt: skip
 def test_the_list_has_the_prices_by_which_litellm_counts(model: str) -> None:
