@@ -78,5 +78,5 @@ def build_model(
     """
     llm = settings.llm
     if llm.is_recorded:
-        return RecordedReplies(llm)
+        return RecordedReplies(llm, ledger)
     return client(llm, ledger or journal_ledger(settings.store, llm), labelling_round)

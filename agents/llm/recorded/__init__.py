@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from agents.llm.client import OnCall, ignore_call
+from agents.llm.ledger import Ledger
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType, read
 from infra.errors import ModelRefusedError
@@ -63,11 +64,14 @@ class RecordedReplies:
 
     Args:
         settings: Which one; the longest code in a prompt.
+        ledger: What the model's user has of its owner, to be closed with the model; nothing is
+            asked of it.
     """
 
-    def __init__(self, settings: LanguageModelSettings) -> None:
+    def __init__(self, settings: LanguageModelSettings, ledger: Ledger | None = None) -> None:
         self.code_limit = settings.max_code_characters
         self._model = settings.model
+        self._ledger = ledger
 
     async def ask(
         self,
@@ -97,4 +101,6 @@ class RecordedReplies:
         return read(text, reply_type)
 
     async def close(self) -> None:
-        """Do nothing."""
+        """Close the ledger."""
+        if self._ledger:
+            await self._ledger.close()

@@ -1,13 +1,16 @@
 """Laws of recorded replies: found by what a request is about, and by nothing else."""
 
+from typing import Any
+
 import pytest
 
+from agents.committee.factory import build_model
 from agents.llm.prompt import Prompt, fence, pair_section
 from agents.llm.recorded import RecordedReplies, key_of
 from agents.roles.read import Screening
 from infra.errors import ModelRefusedError
 from infra.records import Code, Pair, Query
-from infra.settings import LanguageModelSettings
+from infra.settings import LanguageModelSettings, Settings
 
 PAIR = pair_section(Pair(query=Query.of("q"), code=Code.of("def f(x):\n    return x\n")), 999)
 
@@ -39,3 +42,21 @@ async def test_what_is_not_recorded_is_refused_with_the_way_out(model: str) -> N
     recorded = RecordedReplies(LanguageModelSettings(model=f"recorded/{model}"))
     with pytest.raises(ModelRefusedError, match=r"reply of the screener|no replies of that name"):
         await recorded.ask("screener", Prompt(system="s", user=PAIR), Screening)
+
+
+class Ledger:
+    """Notes how often it is closed."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("model", ["recorded/stdlib-sample", "openai/some-model"])
+async def test_a_model_closes_the_ledger_that_it_was_built_with(model: str) -> None:
+    """Else the owner counts a shard's pairs for ever, beside those that the store has."""
+    ledger: Any = Ledger()
+    llm = LanguageModelSettings(model=model, base_url="http://127.0.0.1:9/v1")
+    await build_model(Settings(llm=llm), ledger=ledger).close()
+    assert ledger.closed == 1
