@@ -21,7 +21,7 @@ class FinalLabel(Record):
 
     Attributes:
         drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
-        relevance: 0, or the mean grade of those who see a match.
+        relevance: 0, or the mean grade of those who see a match; None where as many see none.
         people: How many decided.
     """
 
@@ -29,21 +29,21 @@ class FinalLabel(Record):
     drawn: str
     query_id: QueryId
     code_id: CodeId
-    relevance: float
+    relevance: float | None
     people: int
 
 
 def final_labels(database: Database) -> list[FinalLabel]:
-    """Return people's labels of the sampled pairs; a pair on which as many say no has none."""
+    """Return people's labels of the sampled pairs that somebody decided on."""
     return database.records(
         FinalLabel,
         f"""
         SELECT sample_id, drawn, query_id, code_id, count(*) AS people,
             CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
-                THEN avg(relevance) FILTER (relevance > 0) ELSE 0 END AS relevance
+                    THEN avg(relevance) FILTER (relevance > 0)
+                WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance
         FROM ({_LAST}) WHERE kind = 'pairs' AND relevance IS NOT NULL
-        GROUP BY ALL HAVING 2 * count(*) FILTER (relevance > 0) <> count(*)
-        ORDER BY sample_id, query_id, code_id
+        GROUP BY ALL ORDER BY sample_id, query_id, code_id
         """,  # noqa: S608 - a literal
     )
 

@@ -151,16 +151,20 @@ def _scores(
     figures = [
         CorrectedFigure.of(
             method, means[method],
-            corrected_mean(true[method], labelled[method], means[method], len(qrels)),
+            corrected_mean(
+                true[method], labelled[method], means[method], len(qrels),
+                error=float(true[method].std()),
+            ),
         )
         for method in rankings
     ]  # fmt: skip
     best, *others = rankings
     for method in others:
         gap = means[best] - means[method]
+        gaps = true[best] - true[method]
         found = corrected_mean(
-            true[best] - true[method], labelled[best] - labelled[method], gap, len(qrels),
-            scale=DIFFERENCES,
+            gaps, labelled[best] - labelled[method], gap, len(qrels),
+            scale=DIFFERENCES, error=float(gaps.std()),
         )  # fmt: skip
         figures.append(CorrectedFigure.of(f"{best} - {method}", gap, found))
     return tuple(figures)

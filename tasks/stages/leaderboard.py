@@ -4,6 +4,7 @@ The benchmark is a folder, either an export or a BEIR folder. Runs of other syst
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from tasks.reports.leaderboard import (
     per_query_table,
     unjudged_results,
 )
+from tasks.reports.text import counted
 from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
@@ -166,11 +168,22 @@ def compared_methods(
 
 
 def _people_labels(database: Database) -> PeopleLabels:
-    """Return people's labels of the samples of a store that were drawn at random."""
+    """Return people's labels of the samples of a store that were drawn at random.
+
+    A sample with pairs in conflict is left out: without them it is none of all pairs.
+    """
+    labels = final_labels(database)
+    conflicts = Counter(label.sample_id for label in labels if label.relevance is None)
     drawn: dict[str, dict[str, dict[str, float]]] = {"queries": {}, "pairs": {}}
-    for label in final_labels(database):
-        if label.drawn in drawn:
+    for label in labels:
+        if label.drawn in drawn and label.relevance is not None and not conflicts[label.sample_id]:
             drawn[label.drawn].setdefault(label.query_id, {})[label.code_id] = label.relevance
+    for sample, pairs in conflicts.items():
+        get_run_logger().warning(
+            "people disagree on %s of sample %s, which corrects no score until a third decides: "
+            "`cosqa label sample --conflicts-of %s --annotator NAME`",
+            counted(pairs, "pairs"), sample, sample,
+        )  # fmt: skip
     return PeopleLabels(**drawn)
 
 

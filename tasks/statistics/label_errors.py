@@ -9,12 +9,14 @@ from infra.errors import EstimationError
 from tasks.statistics import Values
 from tasks.statistics.control_variate import controlled_mean
 from tasks.statistics.intervals import Interval
-from tasks.statistics.sampling import SCORES, Scale, sample_mean
+from tasks.statistics.sampling import SCORES, Scale, Spread, sample_mean
+
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class CorrectedMean:
-    """A mean over all items of what people would have said.
+    """A mean over all items of what people would have said, with 95% intervals.
 
     Attributes:
         interval: By people's values of the sample and the agents' of all items.
@@ -35,29 +37,38 @@ def corrected_mean(
     labelled_mean: float,
     population: int,
     *,
-    level: float = 0.95,
     scale: Scale = SCORES,
+    error: float = 1.0,
 ) -> CorrectedMean:
     """Return a mean corrected by PPI++ with the tuned lambda (arXiv 2311.01453, section 6).
 
-    See `controlled_mean`, which is that estimator for the mean of these items alone.
+    See `controlled_mean`, which is that estimator for the mean of these items alone. A sample in
+    which no label errs does not show that none does: one more item is imagined that errs in either
+    direction, which changes the interval, not the mean (as Agresti and Coull 1998 do).
 
     Args:
         true: (n,) values by people's labels, of a simple random sample without replacement.
         labelled: (n,) values of the same items by the labels that may err.
         labelled_mean: Mean of these over all items, the sample's included.
         population: N, the number of items.
-        level: Confidence level.
         scale: What values there can be.
+        error: How far an item's value is off where its labels err.
 
     Raises:
         EstimationError: As of `controlled_mean`.
     """
-    controlled = controlled_mean(true, labelled, labelled_mean, population, level, scale)
-    alone = sample_mean(true, population, level=level, scale=scale)
-    return CorrectedMean(
-        controlled.interval, alone, len(true), more_to_halve(len(true), population)
-    )
+    size = len(true)
+    controlled = controlled_mean(true, labelled, labelled_mean, population, _LEVEL, scale)
+    interval = controlled.interval
+    if size > 1:
+        spread = Spread(float(true.var(ddof=1)) * controlled.left, 2 * error**2)
+        half_width = min(
+            spread.half_width(size, population, level=_LEVEL, estimated=controlled.estimated),
+            Spread.of(true, scale).half_width(size, population, level=_LEVEL),
+        )
+        interval = scale.cut(interval.mean, half_width, _LEVEL)
+    alone = sample_mean(true, population, level=_LEVEL, scale=scale)
+    return CorrectedMean(interval, alone, size, more_to_halve(size, population))
 
 
 def more_to_halve(sampled: int, population: int) -> int:

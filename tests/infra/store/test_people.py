@@ -53,7 +53,7 @@ def say(
         record_votes(tx, sample.collection, votes)
 
 
-def labels(database: Database) -> dict[str, tuple[float, int]]:
+def labels(database: Database) -> dict[str, tuple[float | None, int]]:
     return {item.query_id: (item.relevance, item.people) for item in final_labels(database)}
 
 
@@ -61,7 +61,9 @@ def test_the_majority_decides_and_gives_its_mean_grade(database: Database) -> No
     say(database, PAIRS, "a", 3, 0, 1)
     say(database, PAIRS, "b", 2, 1, 0)
     say(database, PAIRS, "c", 0, 0, None)
-    assert labels(database) == {ITEMS[0].query_id: (2.5, 3), ITEMS[1].query_id: (0, 3)}
+    assert labels(database) == {
+        ITEMS[0].query_id: (2.5, 3), ITEMS[1].query_id: (0, 3), ITEMS[2].query_id: (None, 2),
+    }  # fmt: skip
     assert {item.drawn for item in final_labels(database)} == {"pairs"}
 
 
