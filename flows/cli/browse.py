@@ -16,6 +16,7 @@ from tasks.browse.bundle import write_bundle
 from tasks.browse.guard import Guard, is_loopback, new_token
 from tasks.browse.labelling import Labelling
 from tasks.browse.opened import OneFolder, StoreCopies
+from tasks.reports.text import counted
 
 
 def browse(options: Browse) -> None:
@@ -28,7 +29,8 @@ def browse(options: Browse) -> None:
     store = None if options.folder else options.settings.store
     browsed = OneFolder(options.folder) if options.folder else _copies(options.settings.store)
     if options.bundle:
-        say(f"{write_bundle(browsed.current(), options.bundle):,} pages: {options.bundle}")
+        pages = write_bundle(browsed.current(), options.bundle)
+        say(f"{counted(pages, 'pages')}: {options.bundle}")
         return
     guard = Guard(options.host, options.port, "" if is_loopback(options.host) else new_token())
     labels = Labelling(open_database(store), options.settings.sandbox) if store else None

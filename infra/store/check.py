@@ -67,14 +67,14 @@ def faults_of(settings: StoreSettings) -> Iterator[str]:
 def _faults_of_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     for table, columns, target in _REFERENCES:
         if number := _number(connection, f"FROM {table} ANTI JOIN {target} USING ({columns})"):
-            yield f"{number:,} rows of {table} name one that {target} lacks"
+            yield f"rows of {table} that name one that {target} lacks: {number:,}"
     for table in ("llm_calls", "executions"):
         of_pairs = f"SELECT {_PAIR} FROM {table} GROUP BY ALL HAVING max(ordinal) + 1 <> count(*)"  # noqa: S608
         if number := _number(connection, f"FROM ({of_pairs})"):
-            yield f"{number:,} annotations have another number of {table} than were stored"
+            yield f"annotations with another number of {table} than were stored: {number:,}"
     twice = f"SELECT {_PAIR} FROM annotations GROUP BY ALL HAVING count(*) > 1"  # noqa: S608
     if number := _number(connection, f"FROM ({twice})"):
-        yield f"{number:,} annotations are there more than once"
+        yield f"annotations that are there more than once: {number:,}"
 
 
 def _number(connection: duckdb.DuckDBPyConnection, rows: str) -> int:

@@ -36,10 +36,10 @@ def test_a_whole_store_has_no_fault(database: Database) -> None:
         ("INSERT INTO executions SELECT * FROM executions LIMIT 1", "another number of executions"),
         ("INSERT INTO annotations SELECT * FROM annotations LIMIT 1", "more than once"),
         ("DELETE FROM annotations WHERE path = 'unclear_passed'", "rows of executions name"),
-        ("DELETE FROM queries", "rows of candidates name one that queries lacks"),
-        ("DELETE FROM codes", "rows of annotations name one that codes lacks"),
-        ("DELETE FROM recipes", "rows of annotations name one that recipes lacks"),
-        ("DELETE FROM searches", "rows of candidates name one that searches lacks"),
+        ("DELETE FROM queries", "rows of candidates that name one that queries lacks"),
+        ("DELETE FROM codes", "rows of annotations that name one that codes lacks"),
+        ("DELETE FROM recipes", "rows of annotations that name one that recipes lacks"),
+        ("DELETE FROM searches", "rows of candidates that name one that searches lacks"),
     ],
 )
 def test_damage_in_the_database_is_found(database: Database, damage: str, said: str) -> None:
