@@ -35,7 +35,7 @@ def test_a_whole_store_has_no_fault(database: Database) -> None:
         ("DELETE FROM llm_calls WHERE role = 'writer'", "another number of llm_calls"),
         ("INSERT INTO executions SELECT * FROM executions LIMIT 1", "another number of executions"),
         ("INSERT INTO annotations SELECT * FROM annotations LIMIT 1", "more than once"),
-        ("DELETE FROM annotations WHERE path = 'unclear_passed'", "rows of executions name"),
+        ("DELETE FROM annotations WHERE path = 'unclear_passed'", "rows of executions that name"),
         ("DELETE FROM queries", "rows of candidates that name one that queries lacks"),
         ("DELETE FROM codes", "rows of annotations that name one that codes lacks"),
         ("DELETE FROM recipes", "rows of annotations that name one that recipes lacks"),
