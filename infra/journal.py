@@ -186,8 +186,9 @@ class Journal:
         return end
 
     def close(self) -> None:
-        """Make the changes that were handed over, and close the file."""
-        self._thread.submit(self._writer.close).result()
+        """Make the changes that were handed over, and what these hand over; close the file."""
+        for _ in range(2):  # a reservation whose request was cancelled is given back behind it
+            self._thread.submit(self._writer.close).result()
         with self._reading:
             self._reader.close()
 

@@ -151,6 +151,21 @@ def test_changes_of_one_group_end_each_for_itself(journal: Journal) -> None:
     assert journal.spent("m").usd == 1.0
 
 
+def test_what_a_change_hands_over_at_its_end_is_made_before_the_file_is_closed(
+    journal: Journal,
+) -> None:
+    """As a reservation is given back whose request was cancelled meanwhile."""
+    go_on = Event()
+    first = journal.write(lambda _: go_on.wait(60))
+    first.add_done_callback(lambda _: keep(journal, "02" * 16, b"given back"))
+    closing_thread = Thread(target=journal.close)
+    closing_thread.start()
+    go_on.set()
+    closing_thread.join(60)
+    assert not journal.file.with_name(f"{journal.file.name}-wal").exists()
+    assert Journal(journal.file).find("02" * 16) == b"given back"
+
+
 def test_looking_makes_nothing(journal: Journal) -> None:
     assert (journal.find("ab"), journal.spent("m")) == (None, Money())
     journal.close()
