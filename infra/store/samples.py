@@ -54,6 +54,10 @@ class SampleItem(OfPair):
     stratum: str
     weight: float = Field(1.0, ge=1, allow_inf_nan=False)
 
+    def relevance_by(self, *, prefers_second: bool) -> float:
+        """Return 1 where the code that an annotator prefers is the pair's own, else 0."""
+        return float(prefers_second == self.swapped)
+
 
 class Sample(Record):
     """Pairs for people to label.

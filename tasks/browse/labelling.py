@@ -342,8 +342,7 @@ def _relevance(grade: str, place: _Place) -> float | None:
     if place.state.sample.kind != "preference":
         return float(grade)
     [item] = [one for one in place.state.sample.items if one.position == place.shown.position]
-    # The second code is the pair's own where the two were swapped.
-    return float((grade == "2") == item.swapped)
+    return item.relevance_by(prefers_second=grade == "2")
 
 
 def _as_entered(vote: GivenVote | None, place: _Place) -> dict[str, str]:

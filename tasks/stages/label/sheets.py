@@ -294,8 +294,7 @@ def _plain_lines(text: str) -> str:
 def _vote(row: LabelRow, sample: Sample, item: SampleItem) -> GivenVote:
     if sample.kind == "preference":
         side = row.choice
-        # The second code is the pair's own where the two were swapped.
-        relevance = None if side is None else float(side == item.swapped)
+        relevance = None if side is None else item.relevance_by(prefers_second=side == 1)
     else:
         relevance = row.relevance(sample.highest)
     return GivenVote(
