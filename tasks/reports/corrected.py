@@ -90,7 +90,11 @@ class CorrectedScores(Record):
 
 
 def corrected_scores(
-    rankings: Mapping[str, Rankings], qrels: Qrels, people: PeopleLabels, metrics: Sequence[str]
+    rankings: Mapping[str, Rankings],
+    values: Mapping[str, Mapping[str, Mapping[str, float]]],
+    qrels: Qrels,
+    people: PeopleLabels,
+    metrics: Sequence[str],
 ) -> CorrectedScores | None:
     """Return scores and share of matches corrected by people's labels; None without enough of them.
 
@@ -98,10 +102,13 @@ def corrected_scores(
 
     Args:
         rankings: Method → its rankings, the best method first.
+        values: Method → metric → query → its value by the benchmark's labels.
         qrels: The benchmark's labels.
         people: People's, of random samples.
         metrics: The metrics.
     """
+    if not (people.queries or people.pairs):
+        return None
     drawn = {
         query: people.queries[query]
         for query in sorted(qrels.keys() & people.queries.keys())
@@ -109,7 +116,16 @@ def corrected_scores(
     }
     scores = {}
     if len(drawn) >= MIN_SAMPLED:
-        scores = {metric: _scores(rankings, qrels, drawn, metric) for metric in metrics}
+        scores = {
+            metric: _scores(
+                rankings,
+                {method: values[method][metric] for method in rankings},
+                drawn,
+                metric,
+                len(qrels),
+            )
+            for metric in metrics
+        }
     labels = {(query, code): value for query, of in qrels.items() for code, value in of.items()}
     known = {
         (query, code): value
@@ -135,7 +151,11 @@ def corrected_scores(
 
 
 def _scores(
-    rankings: Mapping[str, Rankings], qrels: Qrels, drawn: Qrels, metric: str
+    rankings: Mapping[str, Rankings],
+    values: Mapping[str, Mapping[str, float]],
+    drawn: Qrels,
+    metric: str,
+    queries: int,
 ) -> tuple[CorrectedFigure, ...]:
     """Return the corrected means of each method, then the differences from the first one."""
     sampled = sorted(drawn)
@@ -144,15 +164,15 @@ def _scores(
     means: dict[str, float] = {}
     for method, ranked in rankings.items():
         by_people = evaluate(ranked, drawn, [metric])[metric]
-        by_labels = evaluate(ranked, qrels, [metric])[metric]
+        by_labels = values[method]
         true[method] = np.array([by_people.get(query, 0.0) for query in sampled])
         labelled[method] = np.array([by_labels.get(query, 0.0) for query in sampled])
-        means[method] = sum(by_labels.values()) / len(qrels)
+        means[method] = sum(by_labels.values()) / queries
     figures = [
         CorrectedFigure.of(
             method, means[method],
             corrected_mean(
-                true[method], labelled[method], means[method], len(qrels),
+                true[method], labelled[method], means[method], queries,
                 error=float(true[method].std()),
             ),
         )
@@ -163,7 +183,7 @@ def _scores(
         gap = means[best] - means[method]
         gaps = true[best] - true[method]
         found = corrected_mean(
-            gaps, labelled[best] - labelled[method], gap, len(qrels),
+            gaps, labelled[best] - labelled[method], gap, queries,
             scale=DIFFERENCES, error=float(gaps.std()),
         )  # fmt: skip
         figures.append(CorrectedFigure.of(f"{best} - {method}", gap, found))

@@ -101,7 +101,9 @@ def write_leaderboard(
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
     ranked = {row.method: rankings[row.method] for row in board.rows}
-    corrected = corrected_scores(ranked, qrels, _people_labels(database), board.metrics)
+    values = {entry.method: entry.values for entry in scores}
+    people = _people_labels(database)
+    corrected = corrected_scores(ranked, values, qrels, people, board.metrics)
     document = leaderboard_document(board, unjudged, after, corrected)
     key = artifact_key("leaderboard", benchmark.name)
     write_pages(folder, "leaderboard", document, files, key=key, about=benchmark.name)

@@ -8,7 +8,12 @@ import pytest
 
 from tasks.benchmarks.runs import Rankings, rankings_of
 from tasks.metrics import Qrels, evaluate
-from tasks.reports.corrected import PeopleLabels, corrected_scores, corrected_section
+from tasks.reports.corrected import (
+    CorrectedScores,
+    PeopleLabels,
+    corrected_scores,
+    corrected_section,
+)
 from tasks.reports.document import Table, plain
 
 QUERIES, CODES = 300, 6
@@ -50,6 +55,13 @@ def drawn(true: Qrels, seed: int, queries: int, pairs: int) -> PeopleLabels:
     return PeopleLabels(queries={f"q{place}": true[f"q{place}"] for place in chosen}, pairs=some)
 
 
+def by_people(
+    rankings: dict[str, Rankings], labels: Qrels, people: PeopleLabels
+) -> CorrectedScores | None:
+    values = {method: evaluate(ranked, labels, ["MRR"]) for method, ranked in rankings.items()}
+    return corrected_scores(rankings, values, labels, people, ["MRR"])
+
+
 def true_mean(rankings: Rankings, true: Qrels) -> float:
     return sum(evaluate(rankings, true, ["MRR"])["MRR"].values()) / QUERIES
 
@@ -58,7 +70,7 @@ def test_intervals_hold_the_scores_that_peoples_labels_of_all_pairs_give() -> No
     held, rounds = np.zeros(4), 100
     for seed in range(rounds):
         rankings, true, labels = made_up(seed)
-        found = corrected_scores(rankings, labels, drawn(true, seed, 60, 200), ["MRR"])
+        found = by_people(rankings, labels, drawn(true, seed, 60, 200))
         assert found
         assert found.matches
         good, poor = (true_mean(ranked, true) for ranked in rankings.values())
@@ -73,7 +85,7 @@ def test_intervals_hold_the_scores_that_peoples_labels_of_all_pairs_give() -> No
 
 def test_the_corrected_difference_keeps_its_names_and_the_labels_own_figures() -> None:
     rankings, true, labels = made_up(0)
-    found = corrected_scores(rankings, labels, drawn(true, 0, 60, 200), ["MRR"])
+    found = by_people(rankings, labels, drawn(true, 0, 60, 200))
     assert found
     assert [figure.name for figure in found.scores["MRR"]] == ["good", "poor", "good - poor"]
     assert found.scores["MRR"][0].by_labels == pytest.approx(true_mean(rankings["good"], labels))
@@ -89,7 +101,7 @@ def test_a_query_of_which_people_left_out_a_pair_is_no_sampled_query() -> None:
     rankings, true, labels = made_up(0)
     people = drawn(true, 0, 12, 200)
     partly = {query: dict(list(of.items())[:-1]) for query, of in people.queries.items()}
-    found = corrected_scores(rankings, labels, PeopleLabels(partly, people.pairs), ["MRR"])
+    found = by_people(rankings, labels, PeopleLabels(partly, people.pairs))
     assert found
     assert (found.sampled_queries, found.scores) == (0, {})
 
@@ -97,5 +109,5 @@ def test_a_query_of_which_people_left_out_a_pair_is_no_sampled_query() -> None:
 def test_pairs_of_another_benchmark_count_for_nothing() -> None:
     rankings, _, labels = made_up(0)
     others = {f"x{place}": {"y": 1.0} for place in range(50)}
-    assert corrected_scores(rankings, labels, PeopleLabels(others, others), ["MRR"]) is None
-    assert corrected_scores(rankings, labels, NOBODY, ["MRR"]) is None
+    assert by_people(rankings, labels, PeopleLabels(others, others)) is None
+    assert by_people(rankings, labels, NOBODY) is None
