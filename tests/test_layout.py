@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -82,3 +83,11 @@ def test_each_module_has_a_test_file_of_its_name_or_is_named_in_the_docstring_of
         if module.name != "__init__.py" and not by_name:
             missing += [] if any(fnmatch(dotted, name) for name in everywhere) else [dotted]
     assert missing == []
+
+
+def test_no_test_changes_a_module_of_python_through_one_of_ours() -> None:
+    """Other threads would see it: `tests.fakes.modules` changes what one module of ours sees."""
+    patched = re.compile(r'setattr\(\s*"((?:agents|flows|infra|sandbox|tasks)[\w.]*)\.(\w+)\.\w+"')
+    for path in TESTS:
+        for module, name in patched.findall((ROOT / path).read_text("utf-8")):
+            assert name not in sys.stdlib_module_names, f"{path}: {module}.{name}"

@@ -3,6 +3,7 @@
 Covers `atomic`, `disk`, `locks`, `outputs`, `machine`, `program`.
 """
 
+import ctypes
 import errno
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from infra.locks import locked
 from infra.machine import physical_memory, usable_cores
 from infra.outputs import require_writable, write_outputs
 from infra.program import program_digest
+from tests.fakes.modules import with_others
 from tests.fakes.small_disk import small_disk
 
 
@@ -58,7 +60,7 @@ def test_an_exchange_that_is_killed_leaves_the_old_or_the_new_folder_whole(
         folder.mkdir()
         (folder / folder.name).touch()
     if not is_one_step:  # as where the file system or the system knows no exchange
-        monkeypatch.setattr("infra.atomic.ctypes.CDLL", lambda _: None)
+        monkeypatch.setattr("infra.atomic.ctypes", with_others(ctypes, CDLL=lambda _: None))
     steps: list[Path] = []
     rename = Path.rename
 

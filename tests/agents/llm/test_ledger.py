@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +17,7 @@ from infra.records import Pair
 from infra.settings import LanguageModelSettings, StoreSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.journals import spend
+from tests.fakes.modules import with_others
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
 Clock = Callable[[float], None]
@@ -25,7 +27,7 @@ Clock = Callable[[float], None]
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """A clock that stands still until it is set, or somebody sleeps."""
     now, sleep = [1_000_000.0], asyncio.sleep
-    monkeypatch.setattr("agents.llm.ledger.time.time", lambda: now[0])
+    monkeypatch.setattr("agents.llm.ledger.time", with_others(time, time=lambda: now[0]))
 
     def pass_by(seconds: float) -> None:
         now[0] += seconds
@@ -34,7 +36,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         pass_by(seconds)
         await sleep(0)
 
-    monkeypatch.setattr("agents.llm.ledger.asyncio.sleep", asleep)
+    monkeypatch.setattr("agents.llm.ledger.asyncio", with_others(asyncio, sleep=asleep))
     vars(pass_by)["now"] = now
     return pass_by
 

@@ -8,6 +8,7 @@ damaged, and a clock that jumps. The laws hold at every moment of it.
 import asyncio
 import re
 import sqlite3
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from infra.journal import begin
 from infra.settings import LanguageModelSettings, StoreSettings
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
 from tests.fakes.journals import journal_text, pack
+from tests.fakes.modules import with_others
 from tests.fuzzing import seeds
 
 PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
@@ -61,7 +63,7 @@ class Story:
         self.clients = self.draw.randint(1, 3)
         self._now = 1e9
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
-        patch.setattr("agents.llm.ledger.time.time", self.time)
+        patch.setattr("agents.llm.ledger.time", with_others(time, time=self.time))
         self.machine = Random(seed)  # draws in the journal's threads
         self._disk, self._begin = 0.0, begin
         patch.setattr("infra.journal.begin", self.begin)

@@ -5,6 +5,7 @@ Covers `estimations`, `ids`, `infra.ids`, `plans`, `stage_state`, `texts`.
 
 import importlib
 import inspect
+import os
 import pkgutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -38,6 +39,7 @@ from infra.store.runs import (
     write_state,
     writer_lease,
 )
+from tests.fakes.modules import with_others
 
 FIRST = StoredEstimation(
     estimation_id="e1", kind="estimate", train="docs", test="web", method="minilm",
@@ -150,7 +152,7 @@ def test_the_state_is_that_of_the_process_that_holds_the_lease(
     with writer_lease(store, "annotate"):
         write_state(store, STATE)
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("infra.store.runs.os.getpid", lambda: 0)
+            elsewhere.setattr("infra.store.runs.os", with_others(os, getpid=lambda: 0))
             write_state(store, other)
         assert read_state(store) == STATE
     write_state(store, other)

@@ -6,6 +6,7 @@ Covers `merging`, `parsed_code`, `stamps`.
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -146,6 +147,6 @@ def test_a_clock_that_is_ahead_is_not_waited_for(folder: Path) -> None:
     source = open_source(SourceSettings.model_validate({"name": "jsonl", "path": folder}))
     early = time.time_ns() - 10**13
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.corpus.stamps.time.time_ns", lambda: early)
-        patch.setattr("tasks.corpus.stamps.time.sleep", pytest.fail)
+        clock = SimpleNamespace(time_ns=lambda: early, sleep=pytest.fail)
+        patch.setattr("tasks.corpus.stamps.time", clock)
         stamp_of(source, "")
