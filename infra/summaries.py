@@ -1,4 +1,4 @@
-"""Summaries of many annotations and of stages' runs, as the store counts and reports show them."""
+"""Summaries of many annotations, as the store counts and reports show them."""
 
 from infra.records import Record
 
@@ -70,22 +70,6 @@ class LabelFigures(Record):
     outcomes: dict[str, int]
     recipes: dict[str, int]
     effort: Effort
-
-
-class StageRun(Record):
-    """A stage's run that did new work.
-
-    Attributes:
-        collection: What it worked on.
-        stage: Name of the stage, with that of its encoder, method or benchmark.
-        items: Number of items newly processed.
-        seconds: Wall time.
-    """
-
-    collection: str
-    stage: str
-    items: int
-    seconds: float
 
 
 class RankCounts(Record):

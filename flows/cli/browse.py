@@ -1,7 +1,6 @@
 """``cosqa browse``: local pages over a store or an exported folder, or the same as files."""
 
 import socket
-from contextlib import nullcontext
 
 import uvicorn
 
@@ -10,7 +9,6 @@ from flows.options import Browse
 from infra.errors import SettingsError
 from infra.settings import StoreSettings
 from infra.store import open_database, require_store
-from infra.store.snapshot import announced
 from tasks.browse.app import browse_app
 from tasks.browse.bundle import write_bundle
 from tasks.browse.guard import Guard, is_loopback, new_token
@@ -38,8 +36,7 @@ def browse(options: Browse) -> None:
         browse_app(browsed, guard, labels), log_level="warning", server_header=False,
         proxy_headers=False, ws="none",
     )  # fmt: skip
-    told = announced(store, guard.address.partition("?")[0]) if store else nullcontext()
-    with _bound(options.host, options.port) as bound, told:
+    with _bound(options.host, options.port) as bound:
         say(f"The pages are at {guard.address}\nCtrl-C ends them.")
         uvicorn.Server(config).run(sockets=[bound])
 

@@ -1,7 +1,6 @@
 """Tables of exports, evaluations and estimates, and of the stages' runs."""
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +16,6 @@ from infra.settings import StoreSettings
 from infra.store.database import Database, open_database, require_store
 from infra.store.generated import CONFIRMATIONS
 from infra.store.labels import CurrentLabels
-from infra.summaries import StageRun
 
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, support, annotated_at"
 
@@ -260,33 +258,3 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return the number of a benchmark's scored queries: those with a relevant code."""
     query = "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?"
     return database.count(query, [benchmark_id])
-
-
-def record_stage_run(
-    database: Database, collection: str, stage: str, items: int, started: float
-) -> None:
-    """Store the run of a stage that ends now, unless it did no work.
-
-    Args:
-        database: The store.
-        collection: What it worked on.
-        stage: Name of the stage, with that of its encoder, method or benchmark.
-        items: Number of items newly processed.
-        started: When it began, by ``time.monotonic``.
-    """
-    if items:
-        seconds = time.monotonic() - started
-        run = {"collection": collection, "stage": stage, "items": items, "seconds": seconds}
-        with database.transaction() as tx:
-            tx.insert("stage_runs", [run])
-
-
-def last_stage_runs(database: Database, collection: str) -> list[StageRun]:
-    """Return the newest run of each stage that did work for a collection, oldest first."""
-    return database.records(
-        StageRun,
-        "SELECT * EXCLUDE (ended_at) FROM stage_runs WHERE collection = ? "
-        "QUALIFY row_number() OVER (PARTITION BY stage ORDER BY ended_at DESC) = 1 "
-        "ORDER BY ended_at",
-        [collection],
-    )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from infra.ids import PairKey, RecipeId
 from infra.records import Record
 from infra.store.database import Database, Transaction
-from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
+from infra.store.labels import IN_BASIS, CurrentLabels, labels_in
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -220,63 +220,6 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
             ].combine_chunks(),
             basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
         )
-
-
-LEFT_OUT = "labelled, but left out of the export"
-
-_HELD = """
-    FROM lost
-    LEFT JOIN (SELECT query_id, true AS has_query FROM collection_queries WHERE collection = $name)
-        USING (query_id)
-    LEFT JOIN (SELECT code_id, true AS has_code FROM collection_codes WHERE collection = $name)
-        USING (code_id)
-"""
-_OF_AGENTS = f"""
-    SELECT CASE
-        WHEN has_query IS NULL THEN 'the collection has lost the query'
-        WHEN has_code IS NULL THEN 'the collection has lost the code'
-        WHEN is_candidate IS NULL THEN 'the code is no candidate of the query any more'
-        WHEN status = 'labelled' THEN $left_out
-        WHEN status = 'unsupported' THEN 'the label has not the support that is exported'
-        WHEN status = 'undecided' THEN 'the pair is undecided'
-        WHEN status IS NOT NULL THEN 'the pair is not judged to the end'
-        ELSE 'no comparable recipe has judged the pair' END AS reason, count(*)
-    {_HELD}
-    LEFT JOIN (SELECT *, true AS is_candidate FROM candidate_pairs($labels))
-        USING (query_id, code_id)
-    LEFT JOIN current_labels($labels) USING (query_id, code_id)
-    GROUP BY reason
-"""  # noqa: S608 - literals only
-_OF_SOURCE = f"""
-    SELECT CASE
-        WHEN has_query IS NULL THEN 'the collection has lost the query'
-        WHEN has_code IS NULL THEN 'the collection has lost the code'
-        WHEN is_labelled THEN $left_out
-        ELSE 'the source labels the pair no more' END AS reason, count(*)
-    {_HELD}
-    LEFT JOIN (SELECT DISTINCT query_id, code_id, true AS is_labelled FROM votes
-               WHERE collection = $name AND annotator = '') USING (query_id, code_id)
-    GROUP BY reason
-"""  # noqa: S608 - literals only
-
-
-def why_lost(
-    database: Database, pairs: pa.Table, collection: str, labels: CurrentLabels | None
-) -> dict[str, int]:
-    """Return reason → number of pairs that have no label in an export any more.
-
-    Args:
-        database: The store.
-        pairs: The pairs: ``query_id``, ``code_id``.
-        collection: Whose pairs they are.
-        labels: The current labels of the agents; None for labels that came with the source.
-    """
-    parameters = {"name": collection, "left_out": LEFT_OUT}
-    with database.transaction() as tx, tx.stream("lost", pairs):
-        if labels is None:
-            return dict(sorted(tx.rows(_OF_SOURCE, parameters)))
-        define_macros(tx)
-        return dict(sorted(tx.rows(_OF_AGENTS, {**parameters, "labels": labels.struct})))
 
 
 class StoredReply(Record):

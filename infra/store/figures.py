@@ -1,12 +1,10 @@
-"""Figures and examples of a report, counted and chosen by the database."""
+"""Figures of reports and studies, counted by the database."""
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
-from infra.records import Candidate, Record
+from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
@@ -321,54 +319,3 @@ def group_means(
             "ORDER BY list_position(?, method_key), metric, matches",
             [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
         )
-
-
-_HITS = (
-    "candidates JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
-    "USING (query_id)"
-)
-_SHOWN = """
-    SELECT query_id, code_id, votes[1].recipe_id AS recipe_id FROM current_labels
-"""
-
-
-class Example(NamedTuple):
-    """A judged candidate, and the recipe whose annotation its label rests on."""
-
-    candidate: Candidate
-    recipe_id: RecipeId
-
-
-def example_pairs(
-    database: Database, search_id: SearchId, labels: CurrentLabels, number: int
-) -> list[Example]:
-    """Return judged candidates to show: tested ones first, then by status, path and rank.
-
-    Pairs that nobody could judge are among them, by their last try.
-
-    Args:
-        database: The store.
-        search_id: The search.
-        labels: The labels; of several rounds the first one's annotation is shown.
-        number: How many pairs at most.
-    """
-    with labels_in(database, labels) as tx:
-        rows = tx.dicts(
-            "SELECT query_id, code_id, rank, similarity, by_encoder, recipe_id "  # noqa: S608 - literals only
-            f"FROM {_HITS} JOIN annotations USING (query_id, code_id) "
-            f"SEMI JOIN ({_SHOWN}) USING (query_id, code_id, recipe_id) "
-            "LEFT JOIN (SELECT DISTINCT query_id, code_id, recipe_id, true AS tested "
-            "           FROM executions) USING (query_id, code_id, recipe_id) "
-            "WHERE search_id = ? ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
-            [labels.collection, search_id, number],
-        )
-    return [
-        Example(
-            Candidate.model_validate(
-                {name: row[name] for name in ("query_id", "code_id", "rank", "similarity")}
-                | {"by_encoder": json.loads(row["by_encoder"])}
-            ),
-            row["recipe_id"],
-        )
-        for row in rows
-    ]

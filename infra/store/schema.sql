@@ -323,13 +323,3 @@ CREATE TABLE estimations (
     body          JSON NOT NULL,
     computed_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );
-
--- runs of stages --------------------------------------------------------------------------------
-
-CREATE TABLE stage_runs (
-    collection VARCHAR NOT NULL,
-    stage      VARCHAR NOT NULL,
-    items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
-    seconds    DOUBLE NOT NULL,
-    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
-);

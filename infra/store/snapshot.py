@@ -5,7 +5,6 @@ A writer locks out all readers of a DuckDB file, so pages do not ask it. A `Snap
 store has no name on the disk once it is open, so that it is gone with its process.
 """
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -17,7 +16,6 @@ from threading import Lock
 
 import duckdb
 
-from infra.locks import locked
 from infra.settings import StoreSettings
 from infra.store.database import (
     SCHEMA,
@@ -31,7 +29,6 @@ from infra.store.database import (
 
 _NAME = "cosqa"
 _MEMORY_MB = 2_000
-_ADDRESS = "browse.address"
 
 State = tuple[tuple[int, int], ...]
 
@@ -101,31 +98,9 @@ def empty_snapshot(folder: Path) -> Snapshot:
     return Snapshot(StoreSettings(folder=folder), "", connection)
 
 
-@contextmanager
-def announced(settings: StoreSettings, address: str) -> Iterator[None]:
-    """Tell reports where a store's pages are, for as long as the ``with`` lasts.
-
-    Of several servers the first is told.
-    """
-    try:
-        with locked(settings.folder / _ADDRESS, wait=False) as file:
-            os.truncate(file, 0)
-            os.write(file, address.encode())
-            yield
-    except BlockingIOError:
-        yield
-
-
 def browse_line(settings: StoreSettings) -> str:
-    """Return the command that shows a store's pairs, and the address where its pages are up."""
-    file, command = settings.folder / _ADDRESS, f"cosqa browse --store {settings.folder}"
-    if not file.is_file():
-        return command
-    try:
-        with locked(file, wait=False, shared=True):
-            return command  # its server has ended
-    except BlockingIOError:
-        return f"{command} (up at {file.read_text('utf-8')})"
+    """Return the command that shows a store's pairs on pages."""
+    return f"cosqa browse --store {settings.folder}"
 
 
 def _connection(folder: Path) -> duckdb.DuckDBPyConnection:

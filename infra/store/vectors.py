@@ -255,20 +255,6 @@ def load_texts(database: Database, kind: Kind, ids: Ids) -> list[str]:
     return texts
 
 
-def origins_of_texts(database: Database, kind: Kind, texts: Sequence[str]) -> dict[str, str]:
-    """Return id → where it comes from, such as a file and a line, of the items with those texts.
-
-    An item of no collection is left out; of one in several the first origin is told.
-    """
-    members = _MEMBERS[kind].replace("SELECT DISTINCT", "SELECT origin,")
-    with database.transaction() as tx, tx.table("wanted", {"text": list(texts)}):
-        rows = tx.rows(
-            f"SELECT item_id, min(origin) FROM ({members}) JOIN ({_TEXTS[kind]}) "  # noqa: S608
-            "USING (item_id) WHERE text IN (SELECT text FROM wanted) GROUP BY item_id ORDER BY 1"
-        )
-    return dict(rows)
-
-
 Positions = npt.NDArray[np.int32]
 Block = tuple[Positions, dict[str, Vectors]]
 

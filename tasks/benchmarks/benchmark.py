@@ -61,7 +61,6 @@ class Benchmark(Record):
         specifications: What queries demand, by the recipes that judged candidates by that.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
-        removed: Reason → labelled pairs of the export before that are not labelled in this one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         evidence: The agents' annotations with every call and execution, as a stream, when they
             are to be published too.
@@ -84,7 +83,6 @@ class Benchmark(Record):
     specifications: Items[QuerySpecification] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
-    removed: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"

@@ -78,8 +78,6 @@ class Manifest(Record):
             labels of answers that a model wrote to queries without a match, and queries that the
             agents specified, found underspecified or not to be shown by a value.
         dropped: Reason → items of the sources that were dropped.
-        removed: Reason → labelled pairs of the export that was in this place before which are not
-            labelled in this one.
         recipe: Everything that could change the agents' labels, of the recipe in use.
         recipes: How many labels the recipe in use gave, and how many each former one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
@@ -97,7 +95,6 @@ class Manifest(Record):
     fingerprint: str = Field(pattern="^([0-9a-f]{20}|[0-9a-f]{32})$")
     counts: Annotated[dict[str, int], AfterValidator(_counted)]
     dropped: dict[str, int]
-    removed: dict[str, int] = Field(default_factory=dict)
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     recipes: tuple[RecipeLabels, ...] = ()
@@ -134,7 +131,6 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             **_specified(columns),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
-        removed=benchmark.removed,
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),

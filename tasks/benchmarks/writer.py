@@ -53,11 +53,11 @@ def write_benchmark(
         write_beir(benchmark, partial / "beir")
         write_card(manifest, partial)
         manifest = write_manifest(manifest, partial)
-        if there := _equal_export(manifest, folder):
+        if _is_as_written(manifest, folder):
             shutil.rmtree(partial)
         else:
             _keep_runs(manifest, folder, partial)
-    return there or manifest
+    return manifest
 
 
 def _own(folder: Path) -> set[str]:
@@ -98,14 +98,9 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _equal_export(manifest: Manifest, folder: Path) -> Manifest | None:
-    """Return the manifest of an equal export in a folder, None where there is none.
-
-    It says what was removed when it was written; the same labels once more remove nothing.
-    """
+def _is_as_written(manifest: Manifest, folder: Path) -> bool:
+    """Return whether a folder holds an equal export, no file of which was changed."""
     try:
-        there = verify_export(folder)
+        return verify_export(folder) == manifest
     except PublishError:
-        return None
-    is_equal = there.model_copy(update={"removed": manifest.removed}) == manifest
-    return there if is_equal else None
+        return False

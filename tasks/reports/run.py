@@ -1,17 +1,15 @@
-"""The report of a run: scores, counts, the agents' labels and the evidence of some pairs."""
+"""The report of a run: scores, counts, and the agents' labels with their cost."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
-from infra.records import Annotation, Record, SourceInfo
-from infra.summaries import CanaryCounts, Effort, LabelFigures, StageRun
+from infra.records import Record, SourceInfo
+from infra.summaries import CanaryCounts, Effort, LabelFigures
 from tasks.reports.document import (
     Beside,
     Block,
-    Code,
-    Details,
     Document,
     Facts,
     Listing,
@@ -21,11 +19,9 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.judging import SpecifiedPart, judgement_blocks
 from tasks.reports.text import NONE, cost, count, counted, duration, rate, share, words
 from tasks.statistics.rounds import RoundsAgreement
 
-PAIRS_SHOWN = 20
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
@@ -88,30 +84,11 @@ class AgentsPart(Record):
     rounds: RoundsAgreement | None = None
 
 
-class PairEvidence(Record):
-    """A judged pair with what is needed to check its label.
-
-    Attributes:
-        specified: What its query demands and what came of that; None where no agent specified it.
-    """
-
-    query: str
-    code: str
-    annotation: Annotation
-    rank: int
-    similarity: float
-    by_encoder: dict[str, float] = Field(default_factory=dict)
-    code_name: str = ""
-    specified: SpecifiedPart | None = None
-
-
 class ReportData(Record):
     """Everything that a report shows.
 
     Attributes:
         agents: None when nothing was annotated.
-        stages: The last run of each stage that did new work.
-        pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
         links: Text → http(s) address or path.
         browse: The command that shows all pairs on pages.
     """
@@ -122,8 +99,6 @@ class ReportData(Record):
     collections: tuple[CollectionCounts, ...] = ()
     candidates: int = 0
     agents: AgentsPart | None = None
-    stages: tuple[StageRun, ...] = ()
-    pairs: tuple[PairEvidence, ...] = ()
     links: dict[str, str] = Field(default_factory=dict)
     browse: str = "cosqa browse"
 
@@ -143,8 +118,7 @@ def report_document(data: ReportData) -> Document:
             Section("scores", "Retrieval scores", list(_all_scores(data))),
             Section("counts", "From input to candidates", list(_counts(data))),
             Section("agents", "The agents' labels", list(_agents(data.agents))),
-            Section("cost", "Cost and time", list(_cost(data))),
-            Section("pairs", "Pairs and their evidence", list(_pairs(data))),
+            Section("cost", "Cost and time", list(_cost(data.agents))),
             Section("links", "Links", [_links(data)]),
         ),
     )
@@ -272,19 +246,11 @@ def _canaries(counts: CanaryCounts) -> str:
     return f"{told} Of those whose code told the agents to pass it, {obeyed} were obeyed."
 
 
-def _cost(data: ReportData) -> Iterator[Block]:
-    if data.agents:
-        figures = data.agents.figures
-        yield Facts(_effort(figures.effort, figures.pairs), large=True)
-    if data.stages:
-        rows = [
-            (words(f"{run.stage}, {run.collection}"), count(run.items), duration(run.seconds))
-            for run in data.stages
-        ]
-        yield Table(("stage", "items", "wall time"), rows)
-        yield "The last run of each stage that did new work."
-    if not data.agents and not data.stages:
-        yield "Nothing was run."
+def _cost(part: AgentsPart | None) -> Iterator[Block]:
+    if part is None:
+        yield "No model was asked."
+        return
+    yield Facts(_effort(part.figures.effort, part.figures.pairs), large=True)
 
 
 def _effort(effort: Effort, pairs: int) -> dict[str, str]:
@@ -300,38 +266,7 @@ def _effort(effort: Effort, pairs: int) -> dict[str, str]:
     } | mean
 
 
-def _pairs(data: ReportData) -> Iterator[Block]:
-    shown = data.pairs[:PAIRS_SHOWN]
-    if not shown:
-        yield "There is no pair to show."
-        return
-    of = f" of {data.agents.figures.pairs:,}" if data.agents else ""
-    told = (
-        f"{counted(len(shown), 'pairs')}{of} on the page, each with its model calls and test runs."
-    )
-    yield Paragraph((told, "All of them:", Span(data.browse, "code")))
-    for pair in shown:
-        yield Details(_summary(pair), list(_evidence(pair)))
-
-
-def _summary(pair: PairEvidence) -> Text:
-    annotation = pair.annotation
-    verdict = Span(annotation.status, "open")
-    if annotation.status == "labelled":
-        verdict = Span("1 · answers", "yes") if annotation.label else Span("0 · does not", "no")
-    rank = Span(f"rank {pair.rank} · {pair.similarity:.3f}", "soft")
-    return (Span(pair.query, "query"), verdict, rank)
-
-
-def _evidence(pair: PairEvidence) -> Iterator[Block]:
-    yield Paragraph(("The function", Span(pair.code_name, "code")), "h4")
-    yield Code(pair.code)
-    if pair.by_encoder:
-        cosines = sorted(pair.by_encoder.items())
-        yield f"Similarity: {', '.join(f'{name} {cosine:.3f}' for name, cosine in cosines)}"
-    yield from judgement_blocks(pair.annotation, pair.specified)
-
-
 def _links(data: ReportData) -> Block:
-    links = [Span(name, href=address) for name, address in data.links.items()]
-    return Listing(links) if links else "None."
+    links: list[Text] = [Span(name, href=address) for name, address in data.links.items()]
+    pairs = ("All pairs with their evidence:", Span(data.browse, "code"))
+    return Listing([*links, pairs])

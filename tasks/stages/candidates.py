@@ -6,7 +6,6 @@ does. All codes are compared
 unless the settings ask for an approximate index, which is measured against that first.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from infra.batches import batched
 from infra.identity import digest
 from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
-from infra.store import Database, benchmarks, candidates, corpus, vectors
+from infra.store import Database, candidates, corpus, vectors
 from infra.store.corpus import StoredCollection
 from tasks.encoders import Vectors, encoders
 from tasks.reports.text import counted
@@ -96,7 +95,6 @@ def find_candidates(
         EncoderError: A stored vector is not finite.
         SettingsError: An approximate index finds too few of the exact candidates.
     """
-    started = time.monotonic()
     queries = _unsearched_queries(database, search)
     candidates.record_search(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
@@ -112,10 +110,6 @@ def find_candidates(
         "%s: %s searched for %s", collection.name, counted(collection.codes, "codes"),
         counted(len(queries), "queries"),
     )  # fmt: skip
-    # A run by an index says nothing of the time of an exact search.
-    by_index = "" if settings.index == "exact" else f" by {settings.index}"
-    stage_name = f"find candidates{by_index}"
-    benchmarks.record_stage_run(database, collection.name, stage_name, len(queries), started)
     return search
 
 

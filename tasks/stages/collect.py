@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest
 from infra.settings import SourceSettings
-from infra.store import Database, benchmarks, corpus
+from infra.store import Database, corpus
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
 from tasks.reports.text import counted, tally
@@ -76,7 +76,6 @@ def collect_source(
     if stored := _unchanged(database, source, fingerprint, stamp):
         logger.info("%s is unchanged and not read again (--reread reads it)", source.title)
         return stored
-    started = time.monotonic()
     contents = open_source(source).read()
     main = next(iter(contents))
     with progress("collect", f"items read from {source.title}", None) as bar:
@@ -91,8 +90,6 @@ def collect_source(
         )  # fmt: skip
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)
-        items = collection.queries + collection.codes
-        benchmarks.record_stage_run(database, collection.name, "collect", items, started)
     return stored
 
 

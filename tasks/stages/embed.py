@@ -1,6 +1,5 @@
 """Stage 2, embed: a vector of every query and code of a collection by every encoder."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from infra.errors import CosqaError, EncoderError, TextsDeclinedError
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
-from infra.store import Database, benchmarks, vectors
+from infra.store import Database, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
@@ -139,7 +138,6 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 
 def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     total = sum(len(job.ids) for job in jobs)
-    started = time.monotonic()
     key = artifact_key("embedding", f"{name} {work.encoder}")
     with progress(key, f"texts embedded by {work.encoder}", total) as bar:
         writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
@@ -148,28 +146,13 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
             for number, rows in _embedded(work, batches, total):
                 writer.add(number, rows)
         except TextsDeclinedError as error:
-            raise _with_origins(error, work.database) from None
+            named = ", ".join(repr(text[:_SHOWN_CHARACTERS]) for text in error.texts[:_NAMED])
+            raise TextsDeclinedError(
+                f"{error}: {named}. All others are embedded and kept: leave these out of their "
+                "source and run the same command again, or take another encoder",
+                error.texts,
+            ) from None
         writer.finish()
-    if not writer.computed:  # all of it was left by an earlier run
-        return
-    stage_name = f"embed with {work.encoder}"
-    benchmarks.record_stage_run(work.database, name, stage_name, writer.computed, started)
-
-
-def _with_origins(error: TextsDeclinedError, database: Database) -> TextsDeclinedError:
-    """Return the error with the items of the texts, and where these come from."""
-    items = [
-        f"{kind} {item} ({origin})"
-        for kind in KINDS
-        for item, origin in vectors.origins_of_texts(database, kind, error.texts).items()
-    ]
-    named = items or [repr(text[:_SHOWN_CHARACTERS]) for text in error.texts]
-    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-    return TextsDeclinedError(
-        f"{error}: {', '.join(named[:_NAMED])}{more}. All others are embedded and kept: leave "
-        "these out of their source and run the same command again, or take another encoder",
-        error.texts,
-    )
 
 
 def _embedded(

@@ -1,32 +1,22 @@
 """Stage 5, publish: exports of benchmarks, one for each origin of labels."""
 
-import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from prefect.logging import get_run_logger
 from prefect.transactions import get_transaction
 
-from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Export, Published
-from infra.store.evidence import LEFT_OUT, why_lost
 from tasks.benchmarks import (
-    Benchmark,
     Manifest,
-    columns_of,
     is_export,
-    read_exported,
     read_manifest,
     write_benchmark,
 )
-from tasks.benchmarks.benchmark import GENERATED
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import counted, tally
@@ -47,8 +37,6 @@ _WRITERS = (
     *("tasks.stages.coverage", "infra.store.labels", "infra.store.evidence", "infra.records"),
     *("tasks.stages.specifications", "agents.roles.specify"),
 )
-_PAIR = ["query_id", "code_id"]
-_WRITTEN = "the written answer is not exported any more"
 
 
 def _export_key(p: Parameters) -> str:
@@ -112,7 +100,6 @@ def publish_benchmark(
 
 def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> Published | None:
     """Write the export of a label set and store its reference; an equal one is left as it is."""
-    started = time.monotonic()
     benchmark = labelled_benchmark(database, labels, settings)
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
@@ -122,12 +109,7 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
     folder = export_folder(labels, settings)
-    removed = removed_labels(database, labels, benchmark, folder, settings)
-    manifest = write_benchmark(
-        benchmark.model_copy(update={"removed": removed}),
-        folder,
-        include_undecided=settings.include_undecided,
-    )
+    manifest = write_benchmark(benchmark, folder, include_undecided=settings.include_undecided)
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
     state = "is as it was" if unchanged else "is written"
@@ -137,13 +119,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         benchmarks.record_benchmark(database, published)
         run_events.benchmark_published(
             published.name, published.collection, {"folder": published.folder}
-        )
-        benchmarks.record_stage_run(
-            database,
-            published.collection,
-            f"publish {benchmark.name}",
-            len(benchmark.labels),
-            started,
         )
     return published
 
@@ -164,55 +139,6 @@ def why_nothing(database: Database, source: CollectedSource, settings: PublishSe
         if number := left_out.get(UNLICENSED):
             return f"{counted(number, 'codes')} without a licence that permits redistribution"
     return "no labels"
-
-
-def removed_labels(
-    database: Database,
-    labels: LabelSet,
-    benchmark: Benchmark,
-    folder: Path,
-    settings: PublishSettings,
-) -> dict[str, int]:
-    """Return reason → labelled pairs of the export in a folder that a benchmark does not label.
-
-    They are logged, too: a benchmark is never published smaller without a word.
-
-    Args:
-        database: The store.
-        labels: The labels.
-        benchmark: What is going to be exported.
-        folder: Where; an export that is damaged or of another format counts as none.
-        settings: What labels of the agents must rest on.
-    """
-    lost = _lost(benchmark, folder)
-    written = pc.starts_with(lost["origin"], GENERATED)
-    others = lost.filter(pc.invert(written)).select(_PAIR)
-    reasons = Counter({_WRITTEN: lost.num_rows - others.num_rows})
-    if others.num_rows:
-        chosen = {"support": settings.support}
-        current = labels.current and labels.current.model_copy(update=chosen)
-        reasons.update(why_lost(database, others, labels.collection.name, current))
-    if not settings.include_unlicensed:
-        reasons[UNLICENSED] = reasons.pop(LEFT_OUT, 0)
-    removed = dict(sorted((+reasons).items()))
-    if removed:
-        listed = ", ".join(f"{reason} ({number:,})" for reason, number in removed.items())
-        get_run_logger().warning(
-            "%s loses %s labelled pairs of its last export: %s",
-            labels.name, f"{lost.num_rows:,}", listed,
-        )  # fmt: skip
-    return removed
-
-
-def _lost(benchmark: Benchmark, folder: Path) -> pa.Table:
-    """Return the pairs, with their origin, that an export labels and a benchmark does not."""
-    columns = [*_PAIR, "origin"]
-    now = columns_of(benchmark).labels.table.select(columns)
-    try:
-        before = read_exported(folder, "labels", columns)
-    except PublishError:
-        return now.slice(0, 0)
-    return before.join(now, _PAIR, join_type="left anti")
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:

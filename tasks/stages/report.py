@@ -1,4 +1,4 @@
-"""The report of a run: one page of figures and examples from the store."""
+"""The report of a run: one page of figures from the store."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings, SearchSettings
-from infra.store import Database, annotations, benchmarks, corpus, figures
+from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from infra.store.figures import label_figures
@@ -24,16 +24,14 @@ from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import (
-    PAIRS_SHOWN,
     AgentsPart,
     BenchmarkScores,
     CollectionCounts,
-    PairEvidence,
     ReportData,
     report_document,
 )
 from tasks.runtime.caching import stage
-from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
 from tasks.stages.labels import (
@@ -41,7 +39,6 @@ from tasks.stages.labels import (
     labels_of_agents,
 )
 from tasks.stages.scoring import method_key
-from tasks.stages.specifications import specified_part
 
 
 class WrittenReport(Record):
@@ -103,7 +100,6 @@ def gather_report(
     evaluation: EvaluationSettings,
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
-    search = source.search
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
     return ReportData(
@@ -111,14 +107,8 @@ def gather_report(
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         benchmarks=tuple(_scores(database, item, searched, evaluation) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
-        candidates=search.candidates,
+        candidates=source.search.candidates,
         agents=_agents(database, current) if current else None,
-        stages=tuple(
-            run
-            for collection in source.collections
-            for run in benchmarks.last_stage_runs(database, collection.name)
-        ),
-        pairs=_pairs(database, search, current) if current else (),
         links={item.name: item.folder for item in published},
         browse=browse_line(database.settings),
     )
@@ -165,31 +155,4 @@ def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
         rounds=agreement_of_rounds(database, labels) if len(rounds) > 1 else None,
-    )
-
-
-def _pairs(
-    database: Database, search: SearchReference, labels: CurrentLabels
-) -> tuple[PairEvidence, ...]:
-    """Return the pairs that the report shows, with their evidence; tested pairs come first."""
-    shown = figures.example_pairs(database, search.search_id, labels, PAIRS_SHOWN)
-    found = [item for item, _ in shown]
-    pair_of = {
-        pair.key: pair for pair in annotations.load_pairs(database, [item.key for item in found])
-    }
-    codes = corpus.load_codes(database, search.collection, [item.code_id for item in found])
-    name_of = {item.code_id: item.name for item in codes}
-    return tuple(
-        PairEvidence(
-            query=pair_of[item.key].query.text,
-            code=pair_of[item.key].code.text,
-            code_name=name_of.get(item.code_id, ""),
-            annotation=annotation,
-            rank=item.rank,
-            similarity=item.similarity,
-            by_encoder=item.by_encoder,
-            specified=specified_part(annotation),
-        )
-        for item, recipe_id in shown
-        for annotation in annotations.load_annotations(database, recipe_id, [item.key])
     )

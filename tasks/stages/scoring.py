@@ -253,8 +253,5 @@ def _rank(
         depth=settings.evaluation.depth,
         seconds=time.monotonic() - started,
     )
-    benchmarks.record_stage_run(
-        database, published.collection, f"evaluate {method}", len(content.queries), started
-    )
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
     return evaluation, rankings

@@ -112,7 +112,7 @@ class BenchmarkVectors:
         self._opened: dict[str, LocatedVectors] = {}
 
     def compute_missing(self, encoder: str) -> None:
-        """Compute and store the vectors that are missing; a stage's run is recorded of that."""
+        """Compute and store the vectors that are missing."""
         self.queries(encoder, [query.query_id for query in self._benchmark.queries])
         self._open(encoder)
 

@@ -32,6 +32,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -69,7 +70,6 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.benchmarks import last_stage_runs
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
@@ -116,12 +116,13 @@ def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, nam
     def judge() -> None:
         judge_candidates(AnnotationRun(search, recipe, settings))
 
+    started = time.monotonic()
     judge()
+    seconds = time.monotonic() - started
     found = annotations.load_annotations(database, recipe.recipe_id, [pair.key for pair in pairs])
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
-    [run] = last_stage_runs(database, search.collection)
-    return Judged(found, run.seconds, reader)
+    return Judged(found, seconds, reader)
 
 
 def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:

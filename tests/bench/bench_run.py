@@ -2,10 +2,10 @@
 
     python -m tests.bench.bench_run [OPTIONS OF cosqa benchmark]
 
-It runs in a temporary folder with this shell's environment, and prints the seconds of each stage
-as the store has them, the seconds of both commands, and the most memory that the command's
-processes held at once (Ray's and Prefect's included, Docker's boxes not): the sum of their
-proportional set sizes, in which shared pages count once.
+It runs in a temporary folder with this shell's environment, and prints the seconds of both
+commands, and the most memory that the command's processes held at once (Ray's and Prefect's
+included, Docker's boxes not): the sum of their proportional set sizes, in which shared pages count
+once.
 """
 
 import os
@@ -13,20 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from infra.settings import StoreSettings
-from infra.store import open_database
 from tests.bench.commands import COSQA, Watch
-
-
-def stages(store: Path) -> list[tuple[object, ...]]:
-    """Return (stage, collection, items, seconds) of all work that a store has seen, in order."""
-    with open_database(StoreSettings(folder=store)).transaction() as tx:
-        return tx.rows(
-            "SELECT stage, collection, items, seconds FROM stage_runs ORDER BY ended_at, stage"
-        )
 
 
 def main() -> None:
@@ -39,14 +26,7 @@ def main() -> None:
         options += ["--store", str(folder / "store"), "--output", str(folder / "out")]
         watches = Watch(), Watch()
         runs = [watch.run([COSQA, "benchmark", *options], os.environ, folder) for watch in watches]
-        done = stages(folder / "store")
     print("through the product as it is: each command in a process of its own, twice")
-    table = Table(title="stages of the first run", title_justify="left")
-    for column in ("stage", "collection", "items", "seconds"):
-        table.add_column(column, justify="left" if column in ("stage", "collection") else "right")
-    for stage, collection, items, seconds in done:
-        table.add_row(str(stage), str(collection), f"{items:,}", f"{seconds:.1f}")
-    Console().print(table)
     for which, watch, finished in zip(("first", "second"), watches, runs, strict=True):
         peak = watch.peak(finished.started, finished.ended)
         print(f"{which} run: {finished.seconds:,.0f} s, {peak / 1e9:.2f} GB at most")

@@ -7,26 +7,19 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import CanaryCounts, Effort, LabelFigures, StageRun
+from infra.summaries import CanaryCounts, Effort, LabelFigures
 from tasks.benchmarks import QuerySpecification
-from tasks.reports.judging import ClaimLine, SpecifiedPart
+from tasks.reports.document import Document
+from tasks.reports.judging import ClaimLine, SpecifiedPart, judgement_blocks
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
     CollectionCounts,
-    PairEvidence,
     ReportData,
 )
 
 MODEL = "openai/gpt-4o-mini"
 METRICS = ("NDCG(gain=linear)@10", "MRR", "MAP", "Recall@10")
-
-_CODE = '''def is_valid_ip(address, *, version=4):
-    """Tell whether ``address`` is a dotted quad."""
-    parts = address.split(".")
-    if len(parts) != 4 or version != 4:  # IPv6 is another matter
-        return False
-    return all(part.isdigit() and 0 <= int(part) <= 255 for part in parts)'''
 
 _PROGRAM = """from target import is_valid_ip
 
@@ -68,15 +61,6 @@ JUDGED_BY = SpecifiedPart(
     ),
 )
 
-_ASKED = (
-    "python check if string is valid ip address",
-    "how to flatten a nested list in python",
-    "python read csv file into list of dictionaries",
-    "convert datetime to unix timestamp python",
-    "python remove duplicate lines from a text file while keeping their order and their encoding",
-    "get size of folder recursively in python",
-)
-
 
 def realistic_report() -> ReportData:
     """Return a report of the size and shape that the default run has."""
@@ -87,18 +71,6 @@ def realistic_report() -> ReportData:
         collections=_collections(),
         candidates=200,
         agents=_agents(),
-        stages=tuple(
-            StageRun(collection="python-source", stage=stage, items=items, seconds=seconds)
-            for stage, items, seconds in (
-                ("collect", 2, 21.4),
-                ("embed", 7_489, 184.2),
-                ("find_candidates", 200, 0.31),
-                ("annotate", 200, 431.9),
-                ("publish", 2, 2.2),
-                ("evaluate", 6, 48.0),
-            )
-        ),
-        pairs=_pairs(),
         links={
             "Benchmark from documentation": "cosqa-benchmarks/python-source-documentation",
             "Flow run": "http://127.0.0.1:4200/runs/flow-run/0b1c",
@@ -108,6 +80,30 @@ def realistic_report() -> ReportData:
 
 def hostile_report(text: str) -> ReportData:
     """Return a report in which everything that comes from outside says ``text``."""
+    scores = BenchmarkScores(
+        name=text,
+        label_origin=text,
+        queries=1,
+        codes=1,
+        depth=10,
+        methods={text: {text: 1.0}},
+    )
+    source = SourceInfo(name=text, licence=text, revision=text, location=text)
+    collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
+    agents = _agents()
+    figures = agents.figures.model_copy(update={"paths": {text: 1}})
+    return ReportData(
+        title=text,
+        generated_at=text,
+        benchmarks=(scores,),
+        collections=(collection,),
+        agents=agents.model_copy(update={"model": text, "figures": figures}),
+        links={text: "javascript:alert(1)"},
+    )
+
+
+def hostile_judgement(text: str) -> Document:
+    """Return a page of a judged pair in which everything that comes from outside says ``text``."""
     result = ExecutionResult(
         outcome="raised",
         error_type=text[:500],
@@ -128,36 +124,12 @@ def hostile_report(text: str) -> ReportData:
         calls=(call,),
         executions=(Execution(round=0, program=text, requirements=(text,), result=result),),
     )
-    pair = PairEvidence(
-        query=text,
-        code=text,
-        code_name=text,
-        annotation=annotation,
-        rank=1,
-        similarity=0.5,
-        specified=_specified(text),
-    )
-    scores = BenchmarkScores(
-        name=text,
-        label_origin=text,
-        queries=1,
-        codes=1,
-        depth=10,
-        methods={text: {text: 1.0}},
-    )
-    source = SourceInfo(name=text, licence=text, revision=text, location=text)
-    collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
-    agents = _agents()
-    figures = agents.figures.model_copy(update={"paths": {text: 1}})
-    return ReportData(
-        title=text,
-        generated_at=text,
-        benchmarks=(scores,),
-        collections=(collection,),
-        agents=agents.model_copy(update={"model": text, "figures": figures}),
-        pairs=(pair,),
-        links={text: "javascript:alert(1)"},
-    )
+    return judgement_page(annotation, _specified(text))
+
+
+def judgement_page(annotation: Annotation, part: SpecifiedPart | None = None) -> Document:
+    """Return a page of a judged pair."""
+    return Document(title="pair", lead=list(judgement_blocks(annotation, part)))
 
 
 def _specified(text: str) -> SpecifiedPart:
@@ -267,41 +239,21 @@ def _agents() -> AgentsPart:
     )
 
 
-def _pairs() -> tuple[PairEvidence, ...]:
-    return tuple(_pair(place) for place in range(24))
-
-
-def _pair(place: int) -> PairEvidence:
-    return PairEvidence(
-        query=_ASKED[place % len(_ASKED)],
-        code=_CODE,
-        code_name="ipaddress.is_valid_ip",
-        annotation=_annotation(place),
-        rank=place % 5 + 1,
-        similarity=0.71 - 0.013 * place,
-        by_encoder={"minilm": 0.71 - 0.013 * place},
-        specified=JUDGED_BY if place == 0 else None,
-    )
-
-
-def _annotation(place: int) -> Annotation:
-    status = ("labelled", "labelled", "labelled", "undecided", "failed")[place % 5]
-    clear = place % 5 == 1
-    path = {"undecided": "unreadable_reply", "failed": "sandbox_unavailable"}
-    passed = "clear_non_match" if clear else "unclear_passed"
+def realistic_annotation() -> Annotation:
+    """Return a labelled pair with the calls and the runs of a program that was fixed once."""
     return Annotation.model_validate(
         {
-            "query_id": f"q{place:020x}",
-            "code_id": f"c{place:020x}",
+            "query_id": "q00000000000000000001",
+            "code_id": "c00000000000000000001",
             "recipe_id": "5f0e7a31c2d94b6e8a10",
-            "status": status,
-            "label": int(not clear) if status == "labelled" else None,
-            "decided_by": "arbiter" if status == "labelled" else None,
-            "path": path.get(status, passed),
+            "status": "labelled",
+            "label": 1,
+            "decided_by": "arbiter",
+            "path": "unclear_passed",
             "reason": "The function covers IPv4 only, which is what the query asks for.",
             "calls": _calls(),
-            "executions": () if clear else _executions(),
-            "seconds": 8.4 + place,
+            "executions": _executions(),
+            "seconds": 8.4,
         }
     )
 

@@ -289,6 +289,6 @@ from infra.store import open_database
 database = open_database(StoreSettings(folder=Path(sys.argv[1]), lock_timeout_s=60))
 while True:
     with database.transaction() as tx:
-        tx.execute("INSERT INTO stage_runs BY NAME SELECT 'c' AS collection, 's' AS stage, "
-                   "1 AS items, 0.1 AS seconds FROM range(1000)")
+        tx.execute("INSERT INTO dropped BY NAME SELECT uuid()::VARCHAR AS collection, "
+                   "'r' AS rule, 1 AS items FROM range(1000)")
 """

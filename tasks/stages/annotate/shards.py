@@ -3,7 +3,6 @@
 It imports Ray, which takes a second: the flow imports this module only if there are pending pairs.
 """
 
-import contextlib
 import pickle
 import time
 from collections.abc import Iterable, Iterator
@@ -28,11 +27,11 @@ from infra.errors import (
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
-from infra.store import Database, annotations, benchmarks, open_database
+from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.caching import stage
 from tasks.runtime.journal_owner import JournalOwner, Terms
-from tasks.runtime.progress import Progress, progress
+from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
@@ -78,8 +77,9 @@ def judge_round(
     terms = Terms(settings.store, settings.llm, plan.budget, settings.annotation.in_flight)
     delays = delays_of(settings.annotation.patience_s)
     task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
+    key, named = artifact_key("annotation", plan.collection), in_round(plan.recipe, settings)
     with (
-        _recorded(plan, settings) as bar,
+        progress(key, f"pairs judged{named}", plan.pairs) as bar,
         JournalOwner(terms) as owner,
         RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
     ):
@@ -278,26 +278,6 @@ class Coordinator:
                     "start a node with room", f"{self._plan.pairs - self._watch.arrived:,}",
                     room_for(_asked()),
                 )  # fmt: skip
-
-
-@contextmanager
-def _recorded(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
-    """Yield the progress bar of a round; store the stage's run at its end, also after an error."""
-    started, named = time.monotonic(), in_round(plan.recipe, settings)
-    key = artifact_key("annotation", plan.collection)
-    with progress(key, f"pairs judged{named}", plan.pairs) as bar:
-        is_whole = False
-        try:
-            yield bar
-            is_whole = True
-        finally:
-            # After an error of the store, that error is the one to be seen.
-            unseen = () if is_whole else (StoreError, DiskFullError)
-            with contextlib.suppress(*unseen):
-                database = open_database(settings.store)
-                benchmarks.record_stage_run(
-                    database, plan.collection, f"annotate{named}", bar.done, started
-                )
 
 
 def _asked() -> dict[str, float]:

@@ -1,7 +1,6 @@
 """The task that has answers written and verified, several queries at once."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -21,7 +20,7 @@ from infra.errors import (
 )
 from infra.records import Query, Record
 from infra.settings import Settings
-from infra.store import Database, benchmarks, corpus, generated, recipes
+from infra.store import Database, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
@@ -96,14 +95,10 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     recipes.record_recipes(database, {recipe.recipe_id: body})
     work = _work(database, source, settings)
     workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
-    started = time.monotonic()
     with progress(
         artifact_key("generation", source.main.name), "queries worked on", len(work)
     ) as bar:
-        try:
-            asyncio.run(workshop.answer_all(work, bar.advance))
-        finally:
-            benchmarks.record_stage_run(database, source.main.name, "generate", bar.done, started)
+        asyncio.run(workshop.answer_all(work, bar.advance))
     found = workshop.counts
     get_run_logger().info(
         "%s answers verified, %s refused, %s queries failed",

@@ -14,11 +14,9 @@ from infra.records import Annotation, Execution, ExecutionResult, LanguageModelC
 from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels
 from infra.store.evidence import EvidenceSelection, count_evidence, decide_labels, read_evidence
-from infra.store.figures import example_pairs
 from infra.store.labels import CurrentLabels
 from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.rounds import majority
-from tests.fakes.candidates import load_candidates
 from tests.fakes.labels import labels_by
 from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
@@ -195,19 +193,3 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     with database.transaction() as tx:
         tx.execute("UPDATE candidates SET rank = rank + 1")
     assert changed(), "candidates have other ranks"
-
-
-def test_a_report_shows_tested_pairs_first(tmp_path: Path) -> None:
-    database, _ = judged_store(tmp_path)
-    hits = load_candidates(database, SEARCH, "c")
-    tested = judgement(
-        *hits[3].key, recipe_id=ROUNDS[0],
-        executions=(Execution(round=0, program="p", result=ExecutionResult(outcome="passed")),),
-    )  # fmt: skip
-    annotations.add_annotations(database, [tested])
-    shown = example_pairs(database, SEARCH, FIRST, 3)
-    assert [item.key for item, _ in shown] == [hits[place].key for place in (3, 0, 1)]
-    failed = judgement(*hits[4].key, recipe_id=ROUNDS[0], status="failed", label=None)
-    annotations.add_annotations(database, [failed])
-    shown = example_pairs(database, SEARCH, FIRST, 9)
-    assert failed.key in [item.key for item, _ in shown], "and what could not be judged"

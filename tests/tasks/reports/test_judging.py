@@ -13,8 +13,12 @@ from tasks.reports.judging import (
     pairs_document,
 )
 from tasks.reports.render import html_page, markdown_page
-from tasks.reports.run import report_document
-from tests.fakes.reports import JUDGED_BY, realistic_report
+from tests.fakes.reports import (
+    JUDGED_BY,
+    hostile_judgement,
+    judgement_page,
+    realistic_annotation,
+)
 
 SLOW = Annotation(
     query_id=QueryId("q1"), code_id=CodeId("c1"), recipe_id=RecipeId("r"), status="labelled",
@@ -76,9 +80,7 @@ CLEAR = JUDGED_BY.specification.model_copy(
 
 def on_the_page(part: SpecifiedPart) -> str:
     """Return the text of a page whose only pair was judged by a part, one space between words."""
-    report = realistic_report()
-    pair = report.pairs[0].model_copy(update={"specified": part})
-    page = html_page(report_document(report.model_copy(update={"pairs": (pair,)})))
+    page = html_page(judgement_page(realistic_annotation(), part))
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
@@ -102,3 +104,19 @@ def test_a_clear_query_bears_no_mark_and_parts_without_lines_are_left_out() -> N
     assert "underspecified" not in shown
     assert "No call shows what is demanded." in shown
     assert "Left open" not in shown
+
+
+def test_a_pair_shows_every_call_and_every_execution() -> None:
+    pair = realistic_annotation()
+    page = html_page(judgement_page(pair))
+    shown = unescape(re.sub(r"<[^>]*>", "", page))
+    assert all(call.reply in shown for call in pair.calls)
+    assert all(run.program in shown for run in pair.executions)
+    assert "numpy==1.26.4" in shown
+    assert "No module named 'numpy'" in shown
+
+
+def test_a_flood_of_output_is_cut() -> None:
+    flood = html_page(hostile_judgement("x" * 200_000))
+    assert len(flood) < len(html_page(hostile_judgement("x"))) + 160_000
+    assert "characters left out" in flood

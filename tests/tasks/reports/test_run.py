@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from infra.records import Annotation
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import NONE
@@ -89,7 +88,7 @@ def test_hostile_text_never_changes_the_structure_of_the_page(text: str) -> None
 
 def test_hostile_text_is_still_shown() -> None:
     shown = _Structure(page_of(hostile_report("</pre><script>alert(1)</script>")))
-    assert shown.text.count("</pre><script>alert(1)</script>") > 20
+    assert shown.text.count("</pre><script>alert(1)</script>") > 10
 
 
 def test_no_link_leaves_for_a_script() -> None:
@@ -110,7 +109,7 @@ def test_the_page_has_no_scripts_and_fetches_nothing() -> None:
 def test_every_entry_of_the_contents_leads_to_a_section() -> None:
     page = page_of(realistic_report())
     targets = re.findall(r'href="#([a-z]+)"', page)
-    assert len(set(targets)) == 6
+    assert len(set(targets)) == 5
     assert set(targets) <= set(re.findall(r'<section id="([a-z]+)"', page))
 
 
@@ -157,43 +156,10 @@ def test_a_known_cost_is_shown() -> None:
     assert "$257.00" in page_of(with_figures(effort=effort))
 
 
-def test_twenty_pairs_are_shown_of_more() -> None:
-    assert len(realistic_report().pairs) > 20
-    assert page_of(realistic_report()).count("<details>") == 20
-
-
-def test_a_pair_shows_every_call_and_every_execution() -> None:
-    report = realistic_report()
-    pair = report.pairs[0]
-    page = page_of(report.model_copy(update={"pairs": (pair,)}))
-    shown = _Structure(page).text
-    assert all(call.reply in shown for call in pair.annotation.calls)
-    assert all(run.program in shown for run in pair.annotation.executions)
-    assert "numpy==1.26.4" in shown
-    assert "No module named 'numpy'" in shown
-
-
-def test_a_flood_of_output_is_cut() -> None:
-    flood = page_of(hostile_report("x" * 200_000))
-    assert len(flood) < len(page_of(hostile_report("x"))) + 160_000
-    assert "characters left out" in flood
-
-
-@pytest.mark.parametrize("status", ["undecided", "failed"])
-def test_a_pair_without_a_label_shows_its_status_instead(status: str) -> None:
-    report = realistic_report()
-    body = report.pairs[0].annotation.model_dump() | {"status": status, "label": None}
-    pair = report.pairs[0].model_copy(update={"annotation": Annotation.model_validate(body)})
-    page = page_of(report.model_copy(update={"pairs": (pair,), "agents": None}))
-    summary = page.split("<summary>")[1].split("</summary>")[0]
-    assert f">{status}<" in summary
-    assert "answers" not in summary
-
-
 def test_a_report_of_nothing_says_so() -> None:
     nothing = ReportData(title="Nothing", generated_at="today", benchmarks=())
     structure = _Structure(page_of(nothing))
-    for words in ("No benchmark was scored.", "No pair has been annotated.", "Nothing was run."):
+    for words in ("No benchmark was scored.", "No pair has been annotated.", "No model was asked."):
         assert words in structure.text
 
 
@@ -256,7 +222,6 @@ def test_only_web_addresses_become_links(address: str, links: int) -> None:
 
 def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
     assert len(text_of(realistic_report())) < 5_000
-    assert len(text_of(hostile_report("x" * 200_000)).encode()) < 24_000
 
 
 def test_a_report_of_nothing_is_a_report() -> None:

@@ -67,13 +67,18 @@ def settings_in(folder: Path, depth: int = 10, *metrics: str) -> Settings:
 
 
 def scored(database: Database, export: OpenBenchmark, settings: Settings) -> tuple[Run, int]:
-    """Score BM25; return its run and how many rankings were computed."""
-    ranked = "SELECT count(*) FROM stage_runs"
-    before = database.count(ranked)
+    """Score BM25; return its run and how many rankings were written."""
+    folder = settings.publish.folder.parent
+    before = _written(folder)
     run = score_method.fn(database, export, "bm25", settings)
     parameters = Parameters(database=database, benchmark=export, method="bm25", settings=settings)
     assert _is_scored(parameters)
-    return run, database.count(ranked) - before
+    return run, len(_written(folder) - before)
+
+
+def _written(folder: Path) -> set[tuple[int, int]]:
+    runs = [file.stat() for file in folder.rglob("*.trec")]
+    return {(run.st_ino, run.st_ctime_ns) for run in runs}
 
 
 def test_a_method_is_ranked_once_whatever_metrics_follow(
@@ -239,9 +244,7 @@ def test_the_time_of_a_ranking_is_without_that_of_its_vectors(
         add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
 
     monkeypatch.setattr("tasks.stages.vectors.embed_texts", embed)
-    for module in ("tasks.stages.scoring", "infra.store.benchmarks"):
-        monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr("tasks.stages.scoring.time", SimpleNamespace(monotonic=lambda: clock[0]))
     score_method.fn(database, export, "bm25+minilm", settings_in(tmp_path))
     assert clock == [2_000.0]
-    (run,) = benchmarks.last_stage_runs(database, "toy")
-    assert (run.stage, run.seconds) == ("evaluate bm25+minilm", 0.0)
+    assert database.column("SELECT seconds FROM evaluations") == [0.0]

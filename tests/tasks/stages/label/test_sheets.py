@@ -15,6 +15,7 @@ import pytest
 from infra.errors import SandboxError, SourceError
 from infra.records import ExecutionResult, GivenVote
 from infra.store import Database, benchmarks, samples
+from infra.store.benchmarks import StoredEstimation
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from sandbox.backends import backends
@@ -379,14 +380,17 @@ def test_two_sheets_are_read_at_once_beside_a_flow_that_writes(
 ) -> None:
     files = [filled(database, sample, name, tmp_path, grade(1)) for name in ("ann", "bob")]
     readers = [_reading(database, file) for file in files]
+    estimation = StoredEstimation(
+        estimation_id="", kind="k", train="t", test="t", method="m", method_key="m", body={}
+    )
     written = 0
     while any(reader.poll() is None for reader in readers):
-        benchmarks.record_stage_run(database, "c", f"stage {written}", 1, 0.0)
+        benchmarks.save(database, estimation.model_copy(update={"estimation_id": str(written)}))
         written += 1
         time.sleep(0.05)
     assert [reader.returncode for reader in readers] == [0, 0]
     assert len(said(database, sample)) == 2 * len(sample.items)
-    assert len(benchmarks.last_stage_runs(database, "c")) == written
+    assert database.count("SELECT count(*) FROM estimations") == written
 
 
 def test_the_texts_that_are_drawn_are_hostile(sample: Sample) -> None:
