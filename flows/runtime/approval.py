@@ -1,8 +1,8 @@
 """Approval of an annotation's plan by a person, before anything is paid for.
 
 A deployment's run is suspended: its process ends, it holds nothing, and the plan stands above a
-form in the Prefect UI. Resume makes a worker start it anew; the plan is made again, and the one
-that was approved bounds it.
+form in the Prefect UI. Resume makes a worker start it anew; the plan is made again, and what the
+approved one allows, which is part of the pause's name, bounds it.
 """
 
 from prefect.client.orchestration import get_client
@@ -24,12 +24,10 @@ from pydantic import Field
 
 from infra.errors import SettingsError
 from infra.settings import ReannotationSettings, Settings
-from infra.store import open_database
-from infra.store.runs import load_plan
 from tasks.reports.plan import RunPlan, question_document
 from tasks.reports.render import markdown_page
 
-_KEY = "plan-"  # before the plan's id: each question has a form and an answer of its own
+_KEY = "plan-"  # before pairs and dollars: each question has a form and an answer of its own
 _PATIENCE_S = 14 * 24 * 3600
 
 
@@ -69,7 +67,7 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
         )
     passed = [key for key in run.empirical_policy.pause_keys or () if key.startswith(_KEY)]
     form = Answer.with_initial_data(description=markdown_page(question_document(plan)))
-    key = passed[-1] if passed else f"{_KEY}{plan.plan_id}"
+    key = passed[-1] if passed else pause_key(plan)
     if not passed:
         _refuse_twins(run)
         get_run_logger().info("the plan waits for approval: press Resume in the Prefect UI")
@@ -83,9 +81,14 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
     if not answer.approved:
         raise DeclinedError(f"the plan was declined: {answer.reason}".rstrip(": "))
     get_run_logger().info("the plan was approved: %s", answer.reason or "without a reason")
-    body = load_plan(open_database(settings.store), key.removeprefix(_KEY))
-    policy = bounded(RunPlan.model_validate(body), settings.reannotation)
-    return settings.model_copy(update={"reannotation": policy})
+    return settings.model_copy(update={"reannotation": bounded(key, settings.reannotation)})
+
+
+def pause_key(plan: RunPlan) -> str:
+    """Return the name of the pause for a plan: the pairs and the dollars that it allows."""
+    usd = plan.expected.usd
+    most_usd = "" if usd is None else usd.expected if usd.high is None else usd.high
+    return f"{_KEY}{plan.taken}-{most_usd}"
 
 
 def _refuse_twins(run: FlowRun) -> None:
@@ -110,13 +113,10 @@ def _refuse_twins(run: FlowRun) -> None:
             raise DeclinedError(f"Skipped: another run ({twin.id}) has this plan approved")
 
 
-def bounded(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSettings:
-    """Return a policy by which no more is judged than a plan has, or spent than it expects."""
-    usd = plan.expected.usd
-    most = {
-        "pairs": plan.taken,
-        "budget_usd": None if usd is None else usd.expected if usd.high is None else usd.high,
-    }
+def bounded(key: str, policy: ReannotationSettings) -> ReannotationSettings:
+    """Return a policy by which no more is judged or spent than an approved plan allows."""
+    pairs, _, usd = key.removeprefix(_KEY).partition("-")
+    most = {"pairs": int(pairs), "budget_usd": float(usd) if usd else None}
     least = {
         name: min(value for value in (own, bound) if value is not None)
         for name, bound in most.items()

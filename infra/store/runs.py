@@ -1,176 +1,24 @@
-"""Runs on a store: who writes, at which stage, by which plan.
+"""The writer of a store.
 
 One flow at a time writes labels, by a lock of the kernel on a file beside the database, which goes
 with the process that holds it, however that ends: there is nothing to clean up after a crash. Who
-holds it stands in the file, for messages; so does the state of the stage at work in another.
+holds it stands in the file, for messages.
 """
 
-import contextlib
 import json
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
 
-from pydantic import Field, ValidationError
-
-from infra.atomic import atomic_write
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreBusyError
-from infra.ids import RecipeId
 from infra.locks import locked
-from infra.records import Record
 from infra.settings import StoreSettings
-from infra.store.database import Database
-from infra.summaries import CanaryCounts
-
-
-class StoredPlan(Record):
-    """A stored plan; ``body`` is the whole of it, as it was recorded."""
-
-    plan_id: str
-    collection: str
-    recipe_id: RecipeId
-    body: dict[str, object]
-    planned_at: datetime
-
-
-def record_plan(
-    database: Database,
-    collection: str,
-    recipe_id: RecipeId,
-    body: Mapping[str, object],
-) -> str:
-    """Store a plan; return its id.
-
-    Args:
-        database: The store.
-        collection: Whose pairs are planned.
-        recipe_id: The recipe that is to judge them.
-        body: The plan, fit for JSON.
-    """
-    plan_id = uuid4().hex[:12]
-    row = {
-        "plan_id": plan_id,
-        "collection": collection,
-        "recipe_id": recipe_id,
-        "body": json.dumps({**body, "plan_id": plan_id}, sort_keys=True),
-    }
-    with database.transaction() as tx:
-        tx.insert("plans", [row])
-    return plan_id
-
-
-def load_plan(database: Database, plan_id: str) -> dict[str, object]:
-    """Return a plan as it was recorded."""
-    with database.transaction() as tx:
-        (row,) = tx.dicts("SELECT body FROM plans WHERE plan_id = ?", [plan_id])
-    body: dict[str, object] = json.loads(row["body"])
-    return body
-
-
-def last_plan(database: Database) -> StoredPlan | None:
-    """Return the newest plan, None where there is none."""
-    with database.transaction() as tx:
-        rows = tx.dicts("SELECT * FROM plans ORDER BY planned_at DESC, rowid DESC LIMIT 1")
-    for row in rows:
-        return StoredPlan.model_validate(row | {"body": json.loads(row["body"])})
-    return None
-
-
-_FILE = "stage.json"
-
-
-class JudgingState(Record):
-    """What is particular to a run of judges.
-
-    Attributes:
-        collection: Whose pairs they judge.
-        model: The language model.
-        waiting: Pairs in the queue; more are read from the store as it empties.
-        held: Pairs that judges are at work on.
-        in_flight: The most that they may have.
-        statuses: Status of an annotation → number of pairs of this run.
-        labels: Label → number of pairs of this run.
-        canaries: How pairs with known labels were judged.
-        spent_usd: Spent or reserved on the model's key, by all runs.
-        spent_tokens: The same in tokens.
-        spent_before_usd: What that was when this run began.
-        budget_usd: The budget of the key; None is no limit.
-        budget_tokens: The same in tokens.
-    """
-
-    collection: str
-    model: str
-    waiting: int = 0
-    held: int = 0
-    in_flight: int = 0
-    statuses: Mapping[str, int] = Field(default_factory=dict)
-    labels: Mapping[int, int] = Field(default_factory=dict)
-    canaries: CanaryCounts = CanaryCounts()
-    spent_usd: float = 0.0
-    spent_tokens: int = 0
-    spent_before_usd: float = 0.0
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-
-
-class StageState(Record):
-    """How far a stage is.
-
-    Attributes:
-        stage: Its name.
-        what: What it counts, in the plural.
-        done: Finished items.
-        total: All of them; None where only the end will tell.
-        run: Name of the Prefect run that it belongs to.
-        started_at: When it began.
-        updated_at: When this was written.
-        is_ended: Whether it has ended, well or not.
-        error: Why it ended early; empty if it did not.
-        per_minute: Items a minute of late.
-        minutes_left: Minutes until the end at that pace; None where nothing tells.
-        judging: More, if pairs are judged.
-    """
-
-    stage: str
-    what: str
-    done: int
-    total: int | None
-    run: str = ""
-    started_at: datetime
-    updated_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
-    is_ended: bool = False
-    error: str = ""
-    per_minute: float = 0.0
-    minutes_left: float | None = None
-    judging: JudgingState | None = None
-
-
-def write_state(settings: StoreSettings, state: StageState) -> None:
-    """Write a state in place of the last one; a folder that takes none ends no run.
-
-    While another process holds the lease, the state is that one's: this one writes none.
-    """
-    with contextlib.suppress(OSError):
-        holder = lease_holder(settings)
-        if holder is None or holder.is_this_process:
-            with atomic_write(settings.folder / _FILE) as partial:
-                partial.write_text(state.model_dump_json(), encoding="utf-8")
-
-
-def read_state(settings: StoreSettings) -> StageState | None:
-    """Return the last state; None if there is none that can be read."""
-    try:
-        return StageState.model_validate_json((settings.folder / _FILE).read_bytes())
-    except (OSError, ValidationError):
-        return None
-
 
 _LEASE_FILE = "writer.lock"
 # `lease_holder` has the lock for an instant, which must not be taken for a writer.
@@ -193,11 +41,6 @@ class Holder:
     host: str
     pid: int
     since: str
-
-    @property
-    def is_this_process(self) -> bool:
-        """Whether it is the process that asks."""
-        return (self.host, self.pid) == (socket.gethostname(), os.getpid())
 
     def __str__(self) -> str:
         if not self.pid:

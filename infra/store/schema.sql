@@ -216,16 +216,6 @@ CREATE TABLE executions (
     details          JSON NOT NULL       -- outcomes of tests, repairs, what stood beside the code
 );
 
--- re-annotation -----------------------------------------------------------------------------------
-
-CREATE TABLE plans (                     -- what each annotation run was to do
-    plan_id    VARCHAR PRIMARY KEY,
-    collection VARCHAR NOT NULL,
-    recipe_id  VARCHAR NOT NULL,
-    body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes
-    planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-
 -- samples for people; their votes have the origin 'sample:' || sample_id ---------------------------
 
 CREATE TABLE samples (

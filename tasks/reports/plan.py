@@ -65,7 +65,6 @@ class RunPlan(Record):
     """What an annotation run is to do.
 
     Attributes:
-        plan_id: Its id in the store; empty where it was not stored.
         collection: Whose candidates are judged.
         recipe_id: The recipe that judges them, of the first labelling round.
         model: Its model.
@@ -82,7 +81,6 @@ class RunPlan(Record):
         budget_usd: What the run may cost; None is no limit of its own.
     """
 
-    plan_id: str = ""
     collection: str
     recipe_id: RecipeId
     model: str

@@ -1,37 +1,30 @@
-"""Progress of long tasks: log lines, an artifact in the Prefect UI, a state beside the store."""
+"""Progress of long tasks: log lines, and an artifact in the Prefect UI."""
 
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from threading import Event
 from typing import cast
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
 
-from infra.settings import StoreSettings
-from infra.store.runs import JudgingState, StageState, write_state
 from tasks.reports.text import duration, pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0
-_SECONDS_BETWEEN_STATES = 1.0
+_SECONDS_BETWEEN_MARKS = 1.0
 _PACE_S, _PACE_ITEMS = 60.0, 10.0  # the least that a pace is measured over
 _UNKNOWN_S = 20.0  # after the first item, in which nothing tells how long the rest takes
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 _is_interrupted = Event()  # an interrupt reaches the main thread alone
-_store: ContextVar[StoreSettings | None] = ContextVar("store", default=None)
 
 
-def show_progress_in(store: StoreSettings) -> None:
-    """Let the stages of this flow write their state beside a store, for `cosqa status`."""
-    _store.set(store)
+def begin_stages() -> None:
+    """Let stages of another run go on, where one before was interrupted."""
     _is_interrupted.clear()
 
 
@@ -86,23 +79,17 @@ class Progress:
         what: What is counted, in the plural ("pairs annotated").
         total: Number of items; None where only the end will tell.
         bar: The bar in the Prefect UI, where the total is known.
-        stage: Name of the stage.
         done: Number of finished items.
-        judging: More on the state, where pairs are judged.
         note: What is to be said with the progress; empty for nothing.
     """
 
     what: str
     total: int | None
     bar: Bar | None
-    stage: str = ""
     done: int = 0
-    judging: JudgingState | None = None
     note: str = ""
     _started: float = field(default_factory=time.monotonic)
-    _started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     _reported: float = field(default_factory=time.monotonic)
-    _written: float = float("-inf")
     _worth: float = 0.0
     _marks: deque[tuple[float, float]] = field(default_factory=deque)  # when, and what was done
 
@@ -120,10 +107,8 @@ class Progress:
         self.done += items
         self._worth += items if worth is None else worth
         now = time.monotonic()
-        if items and (not self._marks or now - self._marks[-1][0] >= _SECONDS_BETWEEN_STATES):
+        if items and (not self._marks or now - self._marks[-1][0] >= _SECONDS_BETWEEN_MARKS):
             self._marks.append((now, self._worth))
-        if now - self._written >= _SECONDS_BETWEEN_STATES:
-            self.write_state()
         if now - self._reported >= _SECONDS_BETWEEN_REPORTS:
             self.report()
 
@@ -157,26 +142,6 @@ class Progress:
             return per_minute, None
         return per_minute, max(0.0, self.total - self._worth) / per_minute
 
-    def write_state(self, *, is_ended: bool = False, error: str = "") -> None:
-        """Write how far the stage is beside the store that `show_progress_in` named."""
-        self._written = time.monotonic()
-        if store := _store.get():
-            per_minute, minutes_left = self._pace()
-            state = StageState(
-                stage=self.stage,
-                what=self.what,
-                done=self.done,
-                total=self.total,
-                run=flow_run.name or "",
-                started_at=self._started_at,
-                is_ended=is_ended,
-                error=error,
-                per_minute=per_minute,
-                minutes_left=minutes_left,
-                judging=self.judging,
-            )
-            write_state(store, state)
-
 
 @contextmanager
 def progress(key: str, what: str, total: int | None) -> Iterator[Progress]:
@@ -188,14 +153,8 @@ def progress(key: str, what: str, total: int | None) -> Iterator[Progress]:
         total: Number of items; None where only the end will tell, which makes no artifact.
     """
     bar = None if total is None else Bar(key, what)
-    counter = Progress(what, total, bar, key)
-    counter.write_state()
-    error = ""
+    counter = Progress(what, total, bar)
     try:
         yield counter
-    except BaseException as stopped:
-        error = str(stopped) or type(stopped).__name__
-        raise
     finally:
-        counter.write_state(is_ended=True, error=error)
         counter.report(at_end=True)

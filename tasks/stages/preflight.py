@@ -25,7 +25,7 @@ from infra.store import Database, corpus, open_database
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import prepare_run
 from tasks.runtime.input_checks import Needs, SourceNeeds, with_named_encoders
-from tasks.runtime.progress import show_progress_in
+from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.pending import counted, refuse_others
@@ -75,7 +75,7 @@ def check_ready(settings: Settings | None) -> Ready:
 
 
 def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
-    """Check what a flow needs, and open the store, beside which stages show how far they are.
+    """Check what a flow needs, and open the store.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
@@ -88,7 +88,7 @@ def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
     needs.check(settings)
     database = open_database(settings.store)
     prepare_run(settings.store)
-    show_progress_in(settings.store)
+    begin_stages()
     return Ready(settings, database)
 
 

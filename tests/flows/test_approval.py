@@ -21,13 +21,12 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import AwaitingRetry
 
 from flows import entries
-from flows.runtime.approval import Answer, approved, bounded
+from flows.runtime.approval import Answer, approved, bounded, pause_key
 from flows.runtime.writing import writing
 from infra.errors import SettingsError
 from infra.ids import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
-from infra.store import Database, open_database
-from infra.store.runs import record_plan, writer_lease
+from infra.store.runs import writer_lease
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 
 
@@ -66,7 +65,7 @@ def test_a_command_that_asks_for_approval_says_what_to_do_instead(settings: Sett
 
 def test_an_approved_plan_bounds_what_is_set_and_widens_nothing() -> None:
     def bounds(plan: RunPlan, **own: Any) -> tuple[int | None, float | None]:
-        policy = bounded(plan, ReannotationSettings(**own))
+        policy = bounded(pause_key(plan), ReannotationSettings(**own))
         return policy.pairs, policy.budget_usd
 
     assert bounds(PLAN) == (240, 3.0)
@@ -95,7 +94,6 @@ class Deployed:
     def __init__(self, client: SyncPrefectClient, settings: Settings) -> None:
         self.client = client
         self.settings = settings
-        self.database: Database = open_database(settings.store)
         self.plan = PLAN
         self.bounds: list[tuple[int | None, float | None]] = []
         self.then: Callable[[], object] = lambda: None
@@ -113,9 +111,7 @@ class Deployed:
 
     def annotate(self, *_: object) -> None:
         """Stand in for the flow: plan, have the plan approved, and go on."""
-        body = self.plan.model_dump(mode="json")
-        plan_id = record_plan(self.database, "c", self.plan.recipe_id, body)
-        policy = approved(self.plan.model_copy(update={"plan_id": plan_id}), self.settings)
+        policy = approved(self.plan, self.settings)
         self.bounds.append((policy.reannotation.pairs, policy.reannotation.budget_usd))
         self.then()
 

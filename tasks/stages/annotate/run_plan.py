@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
-from infra.store import Database, open_database, recipes, runs
+from infra.store import Database, open_database, recipes
 from infra.store.recipes import Body
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.caching import stage
@@ -19,15 +19,10 @@ from tasks.stages.annotate.run import AnnotationRun
 
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
 def plan_run(run: AnnotationRun) -> tuple[CountedRun, RunPlan]:
-    """Return a run with its pending pairs, and its plan; one with pairs to judge is stored."""
+    """Return a run with its pending pairs, and its plan."""
     database = open_database(run.settings.store)
     found = counted(database, run)
-    plan = plan_of(database, found)
-    if plan.taken:
-        body = plan.model_dump(mode="json")
-        plan_id = runs.record_plan(database, plan.collection, plan.recipe_id, body)
-        plan = plan.model_copy(update={"plan_id": plan_id})
-    return found, plan
+    return found, plan_of(database, found)
 
 
 def plan_of(database: Database, counted: CountedRun) -> RunPlan:

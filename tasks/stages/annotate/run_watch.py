@@ -1,4 +1,4 @@
-"""What people see of a run of judges: its state, its artifacts, its events."""
+"""What people see of a run of judges: its progress, its artifacts, its events."""
 
 import heapq
 import time
@@ -20,7 +20,6 @@ from infra.errors import (
 )
 from infra.records import Annotation
 from infra.settings import Settings
-from infra.store.runs import JudgingState
 from infra.store.snapshot import browse_line
 from tasks.reports.judging import JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
@@ -64,17 +63,6 @@ class Spending:
         self.most_usd = max(0.0, self.usd + left) if isfinite(left) else None
         self.most_tokens = self._ledger.settings.budget_tokens
 
-    def shown_in(self, state: JudgingState) -> JudgingState:
-        """Return a state with what is spent, and with the budget in force."""
-        figures = {
-            "spent_usd": self.usd,
-            "spent_tokens": self.tokens,
-            "spent_before_usd": self.usd - self.by_run[1],
-            "budget_usd": self.most_usd,
-            "budget_tokens": self.most_tokens,
-        }
-        return state.model_copy(update=figures)
-
 
 def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
     """Tell that a budget is spent: that of the run alone, or that of all.
@@ -112,7 +100,6 @@ class RunWatch:
         self._plan = plan
         self._bar, self._store = bar, settings.store
         self._canaries = canaries
-        self._in_flight = settings.annotation.in_flight
         self._spending = Spending(settings, plan.budget)
         self._budget_bar: Bar | None = None
         self._endings: Counter[tuple[str, str, int | None]] = Counter()
@@ -138,44 +125,21 @@ class RunWatch:
         self.arrived += len(arrived)
         self._bar.advance(max(0, self.arrived - self._bar.done))
 
-    def turn(self, waiting: int, at_work: int, judged: Callable[[], int]) -> None:
+    def turn(self, judged: Callable[[], int]) -> None:
         """Show how the run stands, where it is time to.
 
         Args:
-            waiting: Pairs that are in no shard yet.
-            at_work: Pairs of shards that have not ended.
-            judged: Returns how many of those are judged.
+            judged: Returns how many pairs of shards that have not ended are judged.
         """
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
-            done = judged()
-            self._look(waiting, at_work - done)
-            self._bar.advance(max(0, self.arrived + done - self._bar.done))
+            self._look()
+            self._bar.advance(max(0, self.arrived + judged() - self._bar.done))
 
-    def _look(self, waiting: int, judging: int) -> None:
-        state = self._bar.judging = self._state(waiting, judging)
-        failed = state.statuses.get("failed", 0)
-        self._bar.note = f"{failed:,} of them failed" if failed else ""
-
-    def _state(self, waiting: int, judging: int) -> JudgingState:
-        statuses: Counter[str] = Counter()
-        labels: Counter[int] = Counter()
-        for (status, _, label), number in self._endings.items():
-            statuses[status] += number
-            if label is not None:
-                labels[label] += number
+    def _look(self) -> None:
         self._show_budget(at_end=False)
-        state = JudgingState(
-            collection=self._plan.collection,
-            model=self._plan.recipe.model,
-            waiting=waiting,
-            held=judging,
-            in_flight=self._in_flight,
-            statuses=statuses,
-            labels=labels,
-            canaries=self._canaries.counts,
-        )
-        return self._spending.shown_in(state)
+        failed = sum(n for (status, *_), n in self._endings.items() if status == "failed")
+        self._bar.note = f"{failed:,} of them failed" if failed else ""
 
     def _show_budget(self, *, at_end: bool) -> None:
         """Look at what is spent; show it against the budget as a bar, where there is a budget."""
@@ -207,7 +171,7 @@ class RunWatch:
             error: What ended the run early.
         """
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
-            self._look(0, 0)
+            self._look()
         collection = self._plan.collection
         self._tell(collection, error)
         run = self._judged_run()

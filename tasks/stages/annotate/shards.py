@@ -220,11 +220,7 @@ class Coordinator:
         if time.monotonic() >= self._store_at:
             self._store()
         with self._ending():
-            waiting = self._plan.pairs - self._submitted
-            self._watch.turn(waiting, self._submitted - self._watch.arrived, self._judged)
-
-    def _judged(self) -> int:
-        return self._owner.at_work()[1]
+            self._watch.turn(lambda: self._owner.at_work()[1])
 
     def _take(self, judged: Judged) -> None:
         """Count what a shard has judged."""

@@ -10,9 +10,8 @@ from flows.cli.main import app
 from flows.cli.pipeline import left_over
 from flows.options import Annotate
 from infra.records import Candidate
-from infra.settings import StoreSettings, load_settings
+from infra.settings import load_settings
 from infra.store import candidates, corpus, open_database
-from infra.store.runs import last_plan
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 
@@ -47,8 +46,8 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--source", "jsonl", "--path", str(tmp_path), "--store", str(store)]
 
 
-def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost_and_stores_nothing(
-    options: list[str], tmp_path: Path
+def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost(
+    options: list[str],
 ) -> None:
     done = CliRunner().invoke(app, ["annotate", "--plan", "--model", "openai/gpt-4o", *options])
     assert done.exit_code == 0, done.output
@@ -57,7 +56,6 @@ def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost_and_stores_nothing(
     (row,) = [line for line in done.output.splitlines() if line.startswith("new queries")]
     assert row.split()[2:4] == ["3", "3"]
     assert "cost about $" in done.output
-    assert last_plan(open_database(StoreSettings(folder=tmp_path / "store"))) is None
 
 
 def test_a_plan_before_anything_is_collected_makes_no_store(

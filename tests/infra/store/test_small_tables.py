@@ -1,14 +1,12 @@
 """Laws of the small tables of the store, of ids and of texts.
 
-Covers `estimations`, `ids`, `infra.ids`, `plans`, `stage_state`, `texts`.
+Covers `estimations`, `ids`, `infra.ids`, `texts`.
 """
 
 import importlib
 import inspect
-import os
 import pkgutil
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -29,17 +27,6 @@ from infra.store.benchmarks import (
     save,
 )
 from infra.store.corpus import insert_texts
-from infra.store.runs import (
-    JudgingState,
-    StageState,
-    last_plan,
-    load_plan,
-    read_state,
-    record_plan,
-    write_state,
-    writer_lease,
-)
-from tests.fakes.modules import with_others
 
 FIRST = StoredEstimation(
     estimation_id="e1", kind="estimate", train="docs", test="web", method="minilm",
@@ -101,62 +88,6 @@ def test_an_id_is_no_plain_string() -> None:
                 assert hint is KINDS[name], name
             if name.removesuffix("s") in KINDS and name.endswith("s"):
                 assert hint == Sequence[KINDS[name.removesuffix("s")]], name  # type: ignore[misc]
-
-
-def test_plans_come_back_newest_first(tmp_path: Path) -> None:
-    database = open_database(StoreSettings(folder=tmp_path))
-    first = record_plan(database, "c", RecipeId("r"), {"pairs": 3})
-    second = record_plan(database, "c", RecipeId("r"), {"pairs": 4})
-    assert load_plan(database, first) == {"pairs": 3, "plan_id": first}
-    found = last_plan(database)
-    assert found
-    assert (found.plan_id, found.body) == (second, load_plan(database, second))
-
-
-START = datetime(2026, 1, 1, tzinfo=UTC)
-STATE = StageState(
-    stage="annotation",
-    what="pairs judged",
-    done=30,
-    total=90,
-    started_at=START,
-    updated_at=START + timedelta(minutes=2),
-    judging=JudgingState(collection="c", model="m", labels={1: 3}, budget_usd=2.5),
-)
-
-
-def test_what_was_written_is_read(tmp_path: Path) -> None:
-    store = StoreSettings(folder=tmp_path)
-    assert read_state(store) is None
-    write_state(store, STATE)
-    assert read_state(store) == STATE
-    assert [path.name for path in tmp_path.iterdir()] == ["stage.json"]
-
-
-@pytest.mark.parametrize("content", ["", "{", '{"stage": 3}', '{"of": "a later release"}'])
-def test_what_cannot_be_read_is_no_state(tmp_path: Path, content: str) -> None:
-    (tmp_path / "stage.json").write_text(content)
-    assert read_state(StoreSettings(folder=tmp_path)) is None
-
-
-def test_a_folder_that_takes_no_state_raises_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    write_state(StoreSettings(folder=tmp_path / "file"), STATE)
-
-
-def test_the_state_is_that_of_the_process_that_holds_the_lease(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = StoreSettings(folder=tmp_path)
-    other = STATE.model_copy(update={"stage": "evaluation"})
-    with writer_lease(store, "annotate"):
-        write_state(store, STATE)
-        with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("infra.store.runs.os", with_others(os, getpid=lambda: 0))
-            write_state(store, other)
-        assert read_state(store) == STATE
-    write_state(store, other)
-    assert read_state(store) == other, "nobody holds it any more"
 
 
 QUERY, CODE = Query.of("reverse a list"), Code.of("x = 1")

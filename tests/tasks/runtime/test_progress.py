@@ -1,15 +1,11 @@
 """Laws of the progress bar: it is a picture of a run, and ends none."""
 
 import logging
-from contextvars import ContextVar
-from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
 from infra.errors import StoreLockedError
-from infra.settings import StoreSettings
-from infra.store.runs import StageState, read_state
 from tasks.runtime import progress
 
 
@@ -56,31 +52,6 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
     bar.show(4, 4, "pairs judged", at_end=True)
     assert made == [0.0, 100.0]
     assert "no server" in caplog.text
-
-
-def test_the_state_of_a_stage_stands_beside_the_store_while_it_works_and_at_its_end(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
-    store = StoreSettings(folder=tmp_path)
-    monkeypatch.setattr(progress, "_store", ContextVar("here", default=store))
-    with progress.progress("collect", "items read", None) as bar:
-        assert not stored(store).is_ended
-        monkeypatch.setattr(progress, "_SECONDS_BETWEEN_STATES", 0.0)
-        bar.advance(3)
-        assert (stored(store).done, stored(store).what) == (3, "items read")
-        assert stored(store).stage == "collect"
-    assert stored(store).is_ended
-    assert not stored(store).error
-    with pytest.raises(StoreLockedError), progress.progress("collect", "items read", None):
-        raise StoreLockedError("held by another")
-    assert stored(store).error == "held by another"
-
-
-def stored(store: StoreSettings) -> StageState:
-    state = read_state(store)
-    assert state
-    return state
 
 
 class Clock:

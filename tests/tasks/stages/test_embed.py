@@ -13,7 +13,7 @@ from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import open_database
 from tasks.encoders import Vectors, encoders
 from tasks.runtime import embedder
-from tasks.runtime.progress import show_progress_in, stop_stages
+from tasks.runtime.progress import begin_stages, stop_stages
 from tasks.stages import embed
 from tasks.stages.embed import Embedding
 
@@ -86,7 +86,7 @@ def test_an_interrupt_ends_it(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt):
             embedded(tmp_path, 3)
     finally:
-        show_progress_in(StoreSettings(folder=tmp_path))
+        begin_stages()
 
 
 @pytest.mark.usefixtures("calls")

@@ -1,4 +1,4 @@
-"""Laws of what people see of a run: its state while it goes on, pages and alarms at its end."""
+"""Laws of what people see of a run: bars while it goes on, pages and alarms at its end."""
 
 import logging
 from pathlib import Path
@@ -84,20 +84,12 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     return Seen(tmp_path, monkeypatch)
 
 
-def test_the_state_tells_labels_failures_canaries_and_cost(seen: Seen) -> None:
+def test_the_bars_tell_how_many_are_judged_and_failed_and_what_was_spent(seen: Seen) -> None:
     seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
-    seen.watch.turn(7, 3, lambda: 1)
-    state = seen.bar.judging
-    assert state
-    assert (state.waiting, state.held, state.in_flight) == (7, 2, 4)
+    seen.watch.turn(lambda: 1)
     assert (seen.watch.arrived, seen.bar.done) == (4, 5), "one of a shard at work"
-    assert (dict(state.statuses), dict(state.labels)) == (
-        {"labelled": 2, "failed": 1}, {1: 1, 0: 1},
-    )  # fmt: skip
-    assert (state.canaries.judged, state.canaries.false_passes) == (1, 1)
-    assert (state.spent_usd, state.spent_before_usd, state.budget_usd) == (0.75, 0.5, 2.0)
     assert seen.bar.note == "1 of them failed"
     assert seen.bars == [("budget-my-codes", 0.75, 2.0)]
 
@@ -107,11 +99,6 @@ def test_canaries_are_labels_of_no_count_but_where_they_failed(seen: Seen) -> No
     assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (0, 0)
     seen.watch.add([annotation(0, status="failed", label=None, path="no_box", reason="gone")])
     assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (1, 1)
-    seen.watch.turn(0, 0, lambda: 0)
-    state = seen.bar.judging
-    assert state
-    assert not state.labels
-    assert state.canaries.judged == 2
     seen.watch.add([annotation(1), annotation(0)])
     seen.watch.close(None)
     assert "pending | 9 " in seen.pages["funnel-my-codes"]
