@@ -1,8 +1,8 @@
 """Algorithm 1 of CoSQA+ for one pair: the order of the agents, and the label that follows."""
 
 import time
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from agents.committee.configurations import Configuration
 from agents.committee.paths import AnnotationPath, path_of
@@ -22,8 +22,7 @@ from infra.errors import (
     SandboxError,
     UnreadableReplyError,
 )
-from infra.languages import Language
-from infra.languages.python.syntax import parse_or_none
+from infra.languages import Language, language_named
 from infra.records import Annotation, Pair, Record, Support
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
@@ -42,14 +41,26 @@ class _Decision(Record):
     agreeing: int = 0
 
 
+class Testers(NamedTuple):
+    """What runs code of one language.
+
+    Attributes:
+        language: The language.
+        programs: Runs the test programs of unclear pairs.
+        claims: Runs the claims of a query's specification.
+    """
+
+    language: Language
+    programs: Tester
+    claims: ClaimTester
+
+
 class Committee:
     """The agents of one configuration, which judge pairs, any number at once.
 
     Args:
         configuration: Which agents take part.
-        tester: Runs the test programs of unclear pairs.
-        claim_tester: Runs the claims of a query's specification.
-        language: The language of the code.
+        testers: Name of a language → what runs its code; any other code is judged by reading.
         model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
     """
@@ -58,16 +69,12 @@ class Committee:
         self,
         *,
         configuration: Configuration,
-        tester: Tester,
-        claim_tester: ClaimTester,
-        language: Language,
+        testers: Mapping[str, Testers],
         model: ReportingModel,
         recipe_id: str,
     ) -> None:
         self._configuration = configuration
-        self._tester = tester
-        self._claim_tester = claim_tester
-        self._language = language
+        self._testers = testers
         self._model = model
         self._recipe_id = recipe_id
 
@@ -79,7 +86,8 @@ class Committee:
             BudgetExhaustedError: The budget is spent: the run must stop.
         """
         started = time.monotonic()
-        trace = Trace(self._model)
+        language = language_named(pair.code.language)
+        trace = Trace(self._model, language.title if language else "program")
         decision = await self._decide(pair, trace)
         return Annotation(
             query_id=pair.query.query_id,
@@ -109,40 +117,52 @@ class Committee:
             return _failed(AnnotationPath.SANDBOX_UNAVAILABLE, error)
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
-        if self._configuration.specification:
-            text = self._language.translated(pair.code.text)
+        language, configuration = language_named(pair.code.language), self._configuration
+        testers = self._testers.get(language.name) if language else None
+        if configuration.specification:
+            text = testers.language.translated(pair.code.text) if testers else pair.code.text
             code = pair.code.model_copy(update={"text": text})
-            decision = await self._judge_by_claims(pair.model_copy(update={"code": code}), trace)
+            translated = pair.model_copy(update={"code": code})
+            decision = await self._judge_by_claims(translated, trace, testers)
             if text == pair.code.text:
                 return decision
             reason = f"as translated to Python 3: {decision.reason}"
             return decision.model_copy(update={"reason": reason})
-        if not self._configuration.screens:
-            return await self._judge_by_program(pair, trace, read=AnnotationPath.READ_ALONE)
-        screening = await Screener(trace.model).screen(pair)
-        if self._configuration.wants_program(screening.verdict):
-            return await self._judge_by_program(pair, trace, screening)
-        return _screened(screening)
+        screening = await Screener(trace.model).screen(pair) if configuration.screens else None
+        is_run = testers is not None
+        if screening and not configuration.wants_more(screening.verdict, is_run=is_run):
+            return _screened(screening)
+        if testers and configuration.writer:
+            return await self._judge_by_program(pair, trace, testers, screening)
+        path = AnnotationPath.UNCLEAR_READ if screening else AnnotationPath.READ_ALONE
+        last_word = configuration.arbiter_type if configuration.writer else configuration.judge
+        return _labelled(await last_word(trace.model).read(pair), path)
 
-    async def _judge_by_claims(self, pair: Pair, trace: Trace) -> _Decision:
+    async def _judge_by_claims(
+        self, pair: Pair, trace: Trace, testers: Testers | None
+    ) -> _Decision:
         """Return the label by reading and running against the query's specification."""
         specification = await Specifier(trace.model).specify(pair.query)
         screener = SpecifiedScreener(trace.model)
-        screening = await screener.screen(pair, specification)
+        screening = await screener.screen(pair, specification, is_run=testers is not None)
         verdict = screening.verdict
-        evidence = await self._claim_tester.test(pair, specification, screening, trace)
-        if evidence.is_at_fault and verdict != "clear_non_match":
-            screening = await screener.mend(pair, specification, screening, evidence.problem)
-            evidence = await self._claim_tester.test(pair, specification, screening, trace)
+        evidence = ClaimEvidence(problem="no box runs this language: nothing was called")
+        if testers:
+            evidence = await testers.claims.test(pair, specification, screening, trace)
+            if evidence.is_at_fault and verdict != "clear_non_match":
+                screening = await screener.mend(pair, specification, screening, evidence.problem)
+                evidence = await testers.claims.test(pair, specification, screening, trace)
         label = label_by(evidence, verdict)
         if label is not None:
             return _by_claims(label, screening, evidence)
         is_disputed = evidence.speaks_for or bool(evidence.confirmed)
-        wants_program = self._configuration.wants_program(verdict)
-        if not is_disputed and wants_program and parse_or_none(pair.code.text):
+        wants_program = self._configuration.wants_more(verdict, is_run=testers is not None)
+        can_be_run = testers is not None and testers.language.is_valid(pair.code.text)
+        if testers and not is_disputed and wants_program and can_be_run:
             told = specification.section(trace.model.code_limit)
             with trace.model.telling(told):
-                return await self._judge_by_program(pair, trace, screening, evidence.problem)
+                problem = evidence.problem
+                return await self._judge_by_program(pair, trace, testers, screening, problem)
         if not is_disputed and verdict in _LABELS:
             return _screened(screening)
         runs = (*evidence.runs, *evidence.unsettled)
@@ -157,9 +177,9 @@ class Committee:
         self,
         pair: Pair,
         trace: Trace,
+        testers: Testers,
         screening: Screening | SpecifiedScreening | None = None,
         problem: str = "",
-        read: AnnotationPath = AnnotationPath.UNCLEAR_READ,
     ) -> _Decision:
         """Return the label by a test program, without an arbiter where a sure reading stands.
 
@@ -168,15 +188,13 @@ class Committee:
         Args:
             pair: The pair.
             trace: Gets calls and executions.
+            testers: What runs the code's language.
             screening: The first reading, if there was one.
             problem: Why no example of the specification is evidence.
-            read: The path where no program is written.
         """
-        if not self._configuration.writer:
-            return _labelled(await self._configuration.judge(trace.model).read(pair), read)
         beside = usable(getattr(screening, "beside", ""), pair.code.text)
         draft = await self._configuration.writer_type(trace.model).write(pair, beside, problem)
-        attempts = await self._attempts(pair, draft, trace)
+        attempts = await self._attempts(pair, draft, trace, testers.programs)
         path, gates = path_of(attempts[-1]), self._configuration.gates
         verdict = screening.verdict if screening else ""
         if screening and gates and verdict in _LABELS:
@@ -192,14 +210,16 @@ class Committee:
             return _weighed(judgement, path, attempts)
         return _labelled(judgement, path, "ungated")
 
-    async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
+    async def _attempts(
+        self, pair: Pair, draft: Draft, trace: Trace, tester: Tester
+    ) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
         if self._configuration.executor == "none" or not draft.program:
             return (Attempt(draft=draft),)
         if self._configuration.executor == "simulated":
             result = await Simulator(trace.model).run(pair, draft)
             return (Attempt(draft=draft, result=result, is_simulated=True),)
-        return await self._tester.test(pair, draft, trace)
+        return await tester.test(pair, draft, trace)
 
 
 def _screened(

@@ -77,10 +77,15 @@ class Configuration:
         """Whether a screener that knows no specification may spare a pair the test program."""
         return self.screener and not self.specification and self.evidence != "all"
 
-    def wants_program(self, verdict: str) -> bool:
-        """Return whether a test program is written for a pair, by what reading it says."""
+    def wants_more(self, verdict: str, *, is_run: bool) -> bool:
+        """Return whether a screener's reading is not enough for a pair.
+
+        Args:
+            verdict: What the screener says.
+            is_run: Whether a box runs the code's language, so that programs can be evidence.
+        """
         is_match = verdict == "clear_match" and self.evidence == "matches"
-        return is_match or self.evidence == "all" or verdict.startswith("unclear")
+        return verdict.startswith("unclear") or (is_run and (is_match or self.evidence == "all"))
 
     @property
     def writer_type(self) -> type[Writer]:

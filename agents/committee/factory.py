@@ -1,18 +1,16 @@
 """Construction of committees and models from settings."""
 
-from agents.committee.algorithm import Committee
-from agents.committee.configurations import configuration_of
+from agents.committee.algorithm import Committee, Testers
+from agents.committee.configurations import Configuration, configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.recorded import RecordedReplies
-from infra.languages import languages
+from infra.languages import Language, languages
 from infra.settings import Settings
 from sandbox.base import Sandbox
-
-_LANGUAGE = "python"  # of all codes, and of the test programs
 
 
 def build_committee(
@@ -42,7 +40,18 @@ def committee_on(
 ) -> Committee:
     """Return the committee that the settings describe on any model; see `build_committee`."""
     configuration = configuration_of(settings.annotation)
-    language = languages.get(_LANGUAGE)()
+    known = (languages.get(name)() for name in languages.names())
+    testers = {
+        language.name: _testers_of(language, configuration, settings, sandbox)
+        for language in known
+        if language.is_executed
+    }
+    return Committee(configuration=configuration, testers=testers, model=model, recipe_id=recipe_id)
+
+
+def _testers_of(
+    language: Language, configuration: Configuration, settings: Settings, sandbox: Sandbox
+) -> Testers:
     validator = OracleValidator(settings.gates, language, scaffolding=configuration.scaffolding)
     tester = Tester(
         sandbox=sandbox,
@@ -51,15 +60,7 @@ def committee_on(
         max_try_time=settings.annotation.max_try_time,
         validator=validator if configuration.gates else None,
     )
-    claim_tester = ClaimTester(sandbox, language, validator)
-    return Committee(
-        configuration=configuration,
-        tester=tester,
-        claim_tester=claim_tester,
-        language=language,
-        model=model,
-        recipe_id=recipe_id,
-    )
+    return Testers(language, tester, ClaimTester(sandbox, language, validator))
 
 
 def build_model(

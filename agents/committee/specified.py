@@ -25,7 +25,6 @@ from agents.gates.surroundings import is_of_surroundings
 from agents.gates.validator import OracleValidator
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
-from infra.languages.python.syntax import parse_or_none
 from infra.records import OracleReport, Pair, Record
 from sandbox.base import Box, Sandbox
 
@@ -144,7 +143,7 @@ class ClaimTester:
         """
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
-        if not claims or not adapter or not parse_or_none(pair.code.text):
+        if not claims or not adapter or not self._language.is_valid(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
         if fault := adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"

@@ -18,13 +18,14 @@ class Trace:
 
     Args:
         model: The language model.
+        language: The code's, as prompts call it.
     """
 
-    def __init__(self, model: ReportingModel) -> None:
+    def __init__(self, model: ReportingModel, language: str = "Python") -> None:
         self.calls: list[LanguageModelCall] = []
         self.executions: list[Execution] = []
         self._logged: tuple[RepairStep, ...] = ()
-        self.model = TracedModel(model, self.calls)
+        self.model = TracedModel(model, self.calls, language)
 
     def add_execution(
         self, draft: Draft, result: ExecutionResult, report: OracleReport | None
@@ -50,9 +51,13 @@ class TracedModel:
     Args:
         model: The language model.
         calls: The list.
+        language: The code's, as prompts call it.
     """
 
-    def __init__(self, model: ReportingModel, calls: list[LanguageModelCall]) -> None:
+    def __init__(
+        self, model: ReportingModel, calls: list[LanguageModelCall], language: str = "Python"
+    ) -> None:
+        self.language = language
         self._model = model
         self._calls = calls
         self._box: Box | None = None

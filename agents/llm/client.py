@@ -35,13 +35,23 @@ class Model(Protocol):
         """Longest code in a prompt, in characters."""
         ...
 
+    @property
+    def language(self) -> str:
+        """The code's language, as prompts call it."""
+        ...
+
     async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
         """Return a reply of that type."""
         ...
 
 
-class ReportingModel(Model, Protocol):
+class ReportingModel(Protocol):
     """A model that reports every call: the client, or recorded replies."""
+
+    @property
+    def code_limit(self) -> int:
+        """Longest code in a prompt, in characters."""
+        ...
 
     async def ask(
         self,
@@ -72,6 +82,7 @@ class LanguageModel:
         self, settings: LanguageModelSettings, ledger: Ledger, labelling_round: int = 1
     ) -> None:
         self.code_limit = settings.max_code_characters
+        self.language = "Python"  # the trace of a pair knows better
         self._settings = settings
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._ledger = ledger

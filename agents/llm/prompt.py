@@ -36,14 +36,19 @@ _SHARED = (
 
 
 @cache
-def system_text(role: str) -> str:
+def system_text(role: str, language: str = "Python") -> str:
     """Return an agent's system text: its file in `agents.roles`, with the shared texts in it.
 
     Agents of `spec` begin with the guideline's last line, ``data_rule``, that data are no
     instructions, and with ``criterion``, the others in short: what begins alike is cached.
+
+    Args:
+        role: The file's name.
+        language: What the text calls the code's language; never a name that a corpus gives.
     """
     folder = files("agents.roles")
     shared = {name: (folder / f"{name}.txt").read_text("utf-8").strip() for name in _SHARED}
+    shared["language"] = language
     shared["data_rule"] = shared["guideline"].rpartition("\n")[2]
     return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(shared)
 

@@ -33,7 +33,7 @@ class Agent(Generic[ReplyType]):
 
     async def _ask(self, user: str) -> ReplyType:
         """Return the reply to a user message."""
-        prompt = Prompt(system=system_text(self.text_name()), user=user)
+        prompt = Prompt(system=system_text(self.text_name(), self._model.language), user=user)
         return await self._model.ask(self.role, prompt, self.reply_type)
 
 

@@ -14,6 +14,9 @@ _LONGEST_REPORT = 8_000  # characters of its texts
 _LONGEST_LINE = 500  # characters on a test
 _NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
 _NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
+_NEVER_RUN = (
+    "Code of this language is not run here: there is no program. Judge by reading the code."
+)
 _MEANING_OF_RUN = {
     RunEvidence.PASSED: "The program ran to its end; every assertion that it reached held.",
     RunEvidence.TESTED_NOTHING: (
@@ -74,6 +77,10 @@ class Arbiter(Agent[Judgement]):
         for attempt in attempts:
             parts += self._sections(pair, attempt)
         return await self._ask("\n".join((*parts, self._meaning(attempts))))
+
+    async def read(self, pair: Pair) -> Judgement:
+        """Return the judgement of code that no box runs."""
+        return await self._ask(f"{pair_section(pair, self._model.code_limit)}\n{_NEVER_RUN}")
 
     def _sections(
         self,

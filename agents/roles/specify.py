@@ -13,6 +13,7 @@ from infra.records import Pair, Query, Record
 
 _MOST_EXAMPLES = 8
 _OPEN = "open"
+_NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
 _TOLD = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
 
 
@@ -92,9 +93,21 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
     text = "specified_screener"
     reply_type = SpecifiedScreening
 
-    async def screen(self, pair: Pair, specification: Specification) -> SpecifiedScreening:
-        """Return the screening."""
-        return await self._ask("\n".join(self._parts(pair, specification)))
+    async def screen(
+        self, pair: Pair, specification: Specification, *, is_run: bool = True
+    ) -> SpecifiedScreening:
+        """Return the screening.
+
+        Args:
+            pair: The pair.
+            specification: The query's.
+            is_run: Whether a box runs the code's language, so that it can be called.
+        """
+        parts = self._parts(pair, specification)
+        if not is_run:
+            limit = self._model.code_limit
+            parts = iter((specification.section(limit), pair_section(pair, limit), _NOT_RUN))
+        return await self._ask("\n".join(parts))
 
     async def mend(
         self, pair: Pair, specification: Specification, screening: SpecifiedScreening, fault: str

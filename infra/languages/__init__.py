@@ -100,15 +100,17 @@ class Language(ABC):
 
     Attributes:
         name: Its registered name.
+        title: What prompts call it.
         suffixes: How the names of its files end, such as ".py".
         keywords: The words of its tokens that are no identifiers.
         left_out_folders: Names of folders whose files are no part of a project's own code. By
             default those that CodeSearchNet leaves out (arXiv 1909.09436).
         receivers: What the object or class of a method is called among its parameters.
-        is_executed: Whether test programs can run its functions here.
+        is_executed: Whether a box runs its functions here; agents judge other code by reading.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = "program"
     suffixes: ClassVar[tuple[str, ...]] = ()
     keywords: ClassVar[frozenset[str]] = frozenset()
     left_out_folders: ClassVar[frozenset[str]] = frozenset(
@@ -128,6 +130,14 @@ class Language(ABC):
     @abstractmethod
     def signature_of(self, code: str) -> str:
         """Return the headers of a piece of code's functions and classes, "" where there is none."""
+
+    def is_valid(self, code: str) -> bool:
+        """Return whether a piece of code can be parsed."""
+        try:
+            self.functions_of(code)
+        except SyntaxError:
+            return False
+        return True
 
     def decoded(self, content: bytes) -> str:
         """Return a file's text, which is UTF-8 where the language has no rule of its own.

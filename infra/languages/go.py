@@ -13,6 +13,7 @@ class Go(SyntaxTreeLanguage):
     """Functions, and methods by the type of their receiver; CodeSearchNet leaves none out."""
 
     name = "go"
+    title = "Go"
     suffixes = (".go",)
     grammar = ("tree_sitter_go", "language")
     functions = frozenset({"function_declaration", "method_declaration"})

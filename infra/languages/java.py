@@ -13,6 +13,7 @@ class Java(SyntaxTreeLanguage):
     """Methods with a body, and constructors, by their classes."""
 
     name = "java"
+    title = "Java"
     suffixes = (".java",)
     grammar = ("tree_sitter_java", "language")
     functions = frozenset(

@@ -20,6 +20,7 @@ class JavaScript(SyntaxTreeLanguage):
     """Functions, methods, and functions that get a name by what they are assigned to."""
 
     name = "javascript"
+    title = "JavaScript"
     suffixes = (".js", ".mjs", ".cjs", ".jsx")
     grammar = ("tree_sitter_javascript", "language")
     assigned: ClassVar = {  # kind → the fields with name and function

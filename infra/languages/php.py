@@ -13,6 +13,7 @@ class Php(SyntaxTreeLanguage):
     """Functions and methods, in files with or without text around the code."""
 
     name = "php"
+    title = "PHP"
     suffixes = (".php",)
     grammar = ("tree_sitter_php", "language_php")
     functions = frozenset({"function_definition", "method_declaration"})

@@ -11,6 +11,7 @@ class Ruby(SyntaxTreeLanguage):
     """Methods by their modules and classes."""
 
     name = "ruby"
+    title = "Ruby"
     suffixes = (".rb",)
     grammar = ("tree_sitter_ruby", "language")
     functions = frozenset({"method", "singleton_method"})

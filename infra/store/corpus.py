@@ -340,12 +340,6 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
     record_votes(tx, collection, content.labels.read())
 
 
-def languages_of(database: Database, collection: str) -> dict[str, int]:
-    """Return language → number of a collection's codes; "" where its source names none."""
-    query = "SELECT language, count(*) FROM collection_codes WHERE collection = ? GROUP BY ALL"
-    return dict(database.rows(query, [collection]))
-
-
 def documented_by_language(database: Database, collection: str) -> dict[str, tuple[int, int]]:
     """Return language → number of a collection's codes with and without documentation.
 

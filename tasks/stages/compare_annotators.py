@@ -6,7 +6,6 @@ not judged again.
 
 import asyncio
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -27,7 +26,6 @@ from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
-from tasks.stages.annotate.pending import refuse_others
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics import Values
@@ -114,12 +112,10 @@ def judge_truth(
         settings: The model, the configuration and the store.
 
     Raises:
-        SettingsError: A code is in a language that the agents do not know.
         LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
     known = read_truth(truth, draw)
     pairs = [item.pair for item in known]
-    refuse_others(truth.name, Counter(pair.code.language for pair in pairs), "leave its pairs out")
     origin = f"people:{truth.name}"
     votes = [vote for item in known for vote in item.votes(origin)]
     annotations.record_pairs(open_database(settings.store), pairs, votes)

@@ -9,7 +9,6 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
-from infra.collected import Item
 from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import (
@@ -28,7 +27,7 @@ from tasks.runtime.input_checks import Needs, SourceNeeds, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.pending import counted, refuse_others
+from tasks.stages.annotate.pending import counted
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of, plan_of_size
@@ -147,7 +146,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
     Before the source is collected, it is that of all its queries and candidates.
 
     Raises:
-        SettingsError: The settings leave the agents out, or they do not know the code's language.
+        SettingsError: The settings leave the agents out.
         SourceError: An input file is missing or malformed.
         EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
     """
@@ -159,12 +158,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
         or corpus.collections_of(database, as_collected(database, settings.source)[1])
     ):
         name, content = next(iter(open_source(settings.source).read().items()))
-        kinds: Counter[type[Item]] = Counter()
-        written: Counter[str] = Counter()
-        for item in content.items():
-            kinds[type(item)] += 1
-            written[item.language if isinstance(item, Code) else ""] += 1
-        refuse_others(name, written)
+        kinds = Counter(map(type, content.items()))
         queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
         pairs = queries * min(settings.search.top_k, kinds[Code])
         has_changed = database is not None and name in corpus.collected_from(database)

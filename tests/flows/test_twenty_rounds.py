@@ -66,9 +66,9 @@ class Prompts:
         for module in (recipes_of_agents, base):
             monkeypatch.setattr(module, "system_text", self.text)
 
-    def text(self, name: str) -> str:
+    def text(self, name: str, *language: str) -> str:
         version = getattr(self.state, name) if name in ROLES else 0
-        return system_text(name) + version_line(version)
+        return system_text(name, *language) + version_line(version)
 
 
 class Pipeline:

@@ -15,6 +15,7 @@ from infra.languages.python import (
     signature,
     translation,
 )
+from infra.languages.python.syntax import parse_or_none
 
 _STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
 _TOKEN = re.compile(rf"#[^\n]*|({_STRING}|\w+|[^\w\s])", re.DOTALL)
@@ -25,6 +26,7 @@ class Python(Language):
     """Python 3, as this interpreter reads it."""
 
     name = "python"
+    title = "Python"
     suffixes = (".py",)
     keywords = frozenset(keyword.kwlist)
     left_out_folders = frozenset()
@@ -42,6 +44,10 @@ class Python(Language):
     unseen_of = staticmethod(emptying.unseen_of)
     filled_of = staticmethod(emptying.filled_of)
     control_of = staticmethod(control.control_of)
+
+    def is_valid(self, code: str) -> bool:
+        """Return whether a piece of code, a statement will do, can be parsed."""
+        return parse_or_none(code) is not None
 
     def decoded(self, content: bytes) -> str:
         """Return a file's text in the encoding that it declares."""

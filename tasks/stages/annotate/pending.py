@@ -5,20 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from infra.errors import SettingsError
 from infra.ids import SearchId
-from infra.languages import language_named, languages
 from infra.settings import Reason, Settings
-from infra.store import Database, candidates, corpus
+from infra.store import Database, candidates
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 
 _LONGEST_DELAY_S = 86_400.0
-_WITHOUT_AGENTS = (
-    "collect none of it, or leave the agents out (COSQA_ANNOTATION__AGENTS=false), so that the "
-    "source's own labels are all"
-)
 
 
 class Taken(NamedTuple):
@@ -86,7 +80,7 @@ class CountedRun:
 
 
 def counted(database: Database, run: AnnotationRun) -> CountedRun:
-    """Count the pending pairs of a run's rounds; errors are those of `pending_of`."""
+    """Count the pending pairs of a run's rounds."""
     return CountedRun(run, tuple(pending_of(database, of_round) for of_round in run.rounds))
 
 
@@ -94,12 +88,8 @@ def pending_of(database: Database, run: AnnotationRun) -> RoundPending:
     """Return the pending pairs of a search, and of its collection's pools, in a labelling round.
 
     Of a pool, its own alone.
-
-    Raises:
-        SettingsError: The collection has code in a language that the agents do not know.
     """
     search, collection = run.search, run.search.collection
-    refuse_others(collection, corpus.languages_of(database, collection))
     pools = candidates.pools_of(database, collection)
     own = SearchId("") if search.search_id in pools else search.search_id
     searches = (own, *pools) if own else (own, search.search_id)
@@ -177,28 +167,3 @@ def within(
             taken.append((reason, number))
         left -= number
     return taken
-
-
-def refuse_others(holder: str, numbers: Mapping[str, int], way_out: str = _WITHOUT_AGENTS) -> None:
-    """Refuse code in a language that the agents do not know.
-
-    Args:
-        holder: The name of what holds the code: of a collection, a benchmark or a file.
-        numbers: Language → codes; "" where the source names none, and holds Python.
-        way_out: What to do instead.
-
-    Raises:
-        SettingsError: There is such code.
-    """
-    others = {
-        name: number
-        for name, number in numbers.items()
-        if (language := language_named(name)) is None or not language.is_executed
-    }
-    if others:
-        judged = [name for name in languages if languages.get(name)().is_executed]
-        counted = ", ".join(f"{number:,} in {name}" for name, number in sorted(others.items()))
-        raise SettingsError(
-            f"the agents judge code in {', '.join(judged)} alone, and {holder} holds "
-            f"{counted}: {way_out}"
-        )

@@ -231,8 +231,8 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
     """Return a function that changes the system texts of roles."""
 
     def change(added: Mapping[str, str]) -> None:
-        def text(name: str) -> str:
-            return system_text(name) + added.get(TEXTS.get(name, name), "")
+        def text(name: str, *language: str) -> str:
+            return system_text(name, *language) + added.get(TEXTS.get(name, name), "")
 
         for module in ("agents.committee.recipe", "agents.roles.base"):
             monkeypatch.setattr(f"{module}.system_text", text)

@@ -218,19 +218,6 @@ def test_a_plan_counts_each_round_and_the_limit(settings: Settings) -> None:
     assert thrice.usd == pytest.approx(3 * once.usd)
 
 
-def test_a_plan_of_code_that_agents_cannot_judge_is_refused_before_it_is_collected(
-    settings: Settings, tmp_path: Path
-) -> None:
-    codes = [{"function": "function f(x) { return x; }", "url": "u"}]
-    (tmp_path / "javascript_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
-    source: dict[str, object] = {
-        "codes": [f"codesearchnet={tmp_path}"],
-        "codesearchnet": {"languages": "javascript"},
-    }
-    with pytest.raises(SettingsError, match=r"in python alone, and .* holds 1 in javascript"):
-        planned(settings, source=source)
-
-
 @pytest.fixture
 def without_agents(settings: Settings) -> Settings:
     """The same settings with a model without a key, and the agents left out."""

@@ -1,6 +1,5 @@
 """Laws of annotator scores: figures from annotations, and a whole run on fakes."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from infra.draws import ALL
-from infra.errors import EngineUnavailableError, SettingsError
+from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
-    AnnotationSettings,
     Configuration,
     LanguageModelSettings,
     SandboxSettings,
@@ -29,7 +26,6 @@ from tasks.stages.compare_annotators import (
     alternative_to_people,
     annotate_in_process,
     annotator_scores,
-    judge_truth,
     score_agents,
     score_average_human,
     score_humans,
@@ -248,19 +244,3 @@ def test_a_configuration_that_runs_nothing_needs_no_engine(
     assert score.agreement.decided == len(TRUTH)
     with pytest.raises(EngineUnavailableError):
         compared(settings, "executor")
-
-
-def test_a_language_that_the_agents_do_not_know_is_not_judged(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
-        annotation=AnnotationSettings(configuration="single"),
-    )
-    file = tmp_path / "truth.jsonl"
-    item = {"query": "q", "code": "int f() { return 1; }", "language": "java", "label": 1}
-    file.write_text(json.dumps(item))
-    with pytest.raises(SettingsError, match=r"python alone, and truth.jsonl holds 1 in java: "):
-        judge_truth.fn(file, ALL, current_recipe(settings), settings)
-    assert server.calls == []
