@@ -124,7 +124,9 @@ class Sandbox(Protocol):
         """
         ...
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[Box]:
         """Return a fresh box around the code under test, importable inside as ``target``.
 
         It takes up none of the machine's places for boxes before its first use.
@@ -133,6 +135,8 @@ class Sandbox(Protocol):
             code: The code under test.
             bare: Leave out the packages of the image, so that programs find Python's own modules
                 and what is installed for them.
+            language: The language of code and programs, by its registered name. Code in another
+                than Python always runs in a process of its own.
         """
         ...
 

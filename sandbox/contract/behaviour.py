@@ -22,8 +22,10 @@ class Behaviour:
         expects: Fields of the ``ExecutionResult`` and their values; a frozenset lists alternatives.
         code: The code under test.
         before: A program that is run first in the same box; its result is ignored.
+        before_code: The code under test of that program, where it has another.
         again: Run a second time, with the ``same`` or an ``other`` seed and clock, it must print
             the same or something else.
+        language: The language of the box.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Behaviour:
     code: str = CODE
     before: str = ""
     again: Literal["", "same", "other"] = ""
+    before_code: str | None = None
+    language: str = "python"
 
 
 def refused(name: str, program: str) -> Behaviour:

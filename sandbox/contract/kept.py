@@ -21,12 +21,14 @@ from sandbox.backends import make_sandbox
 from sandbox.base import Box, Identified, Sandbox
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract.javascript import JAVASCRIPT
 from sandbox.contract.self_check import CheckResult, self_check
 from sandbox.machine_slots import MachineSlots, own_folder
 
 _log = logging.getLogger(__name__)
 
 _SOURCES = Path(__file__).parents[1]
+_FORMS = ("*.py", "*.js", "*.Dockerfile")
 _FILE = "shown.json"
 _STEP = 20  # behaviours between two messages
 _AT_ONCE = 4
@@ -41,40 +43,43 @@ class CheckedSandbox:
     Args:
         sandbox: The sandbox, which is closed with this one.
         settings: Its settings.
-        behaviours: What is asked for.
+        behaviours: What is asked for, of each language before its first box.
     """
 
     def __init__(
         self,
         sandbox: Sandbox,
         settings: SandboxSettings,
-        behaviours: Collection[Behaviour] = BEHAVIOURS,
+        behaviours: Collection[Behaviour] = (*BEHAVIOURS, *JAVASCRIPT),
     ) -> None:
         self._sandbox = sandbox
         self._settings = settings
         self._behaviours = behaviours
         self._asking = asyncio.Lock()
-        self._has_shown = False
+        self._has_shown: set[str] = set()
 
     async def check(self) -> str:
         """Return engine and image; see `Sandbox.check`."""
         return await self._sandbox.check()
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[Box]:
         """Return a fresh box; see `Sandbox.box`. Entering it raises as `require_behaviours`."""
-        return self._box(code, bare=bare)
+        return self._box(code, bare=bare, language=language)
 
     async def close(self) -> None:
         """Remove everything that is still there."""
         await self._sandbox.close()
 
     @asynccontextmanager
-    async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:
+    async def _box(self, code: str, *, bare: bool, language: str) -> AsyncIterator[Box]:
         async with self._asking:
-            if not self._has_shown:
-                await require_behaviours(self._sandbox, self._settings, behaviours=self._behaviours)
-                self._has_shown = True
-        async with self._sandbox.box(code, bare=bare) as box:
+            if language not in self._has_shown:
+                wanted = [one for one in self._behaviours if one.language == language]
+                await require_behaviours(self._sandbox, self._settings, behaviours=wanted)
+                self._has_shown.add(language)
+        async with self._sandbox.box(code, bare=bare, language=language) as box:
             yield box
 
 
@@ -175,7 +180,7 @@ async def _key(sandbox: Identified) -> str:
 @functools.cache
 def _release() -> str:
     """Return the digest of this package's sources."""
-    files = sorted(_SOURCES.rglob("*.py"))
+    files = sorted(file for form in _FORMS for file in _SOURCES.rglob(form))
     return digest(*(part for file in files for part in (file.name, file.read_text("utf-8"))))
 
 

@@ -30,7 +30,7 @@ async def self_check(
         SandboxError: The sandbox failed, which says nothing about the behaviour.
     """
     for behaviour in behaviours:
-        async with sandbox.box(behaviour.code) as box:
+        async with sandbox.box(behaviour.code, language=behaviour.language) as box:
             try:
                 detail = await _fault(box, behaviour)
             except BoxLostError as error:
@@ -41,7 +41,7 @@ async def self_check(
 async def _fault(box: Box, behaviour: Behaviour) -> str:
     """Return how the result differs from the behaviour, "" where it does not."""
     if behaviour.before:
-        await box.run(behaviour.before, timeout_s=_ENDLESS_S)
+        await box.run(behaviour.before, code=behaviour.before_code, timeout_s=_ENDLESS_S)
     is_endless = "timeout" in _allowed(behaviour.expects.get("outcome"))
     result = await box.run(behaviour.program, timeout_s=_ENDLESS_S if is_endless else None)
     faults = [

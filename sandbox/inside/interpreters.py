@@ -1,16 +1,19 @@
-"""New interpreters: for a program under another hash seed, and for code that runs apart from it."""
+"""New interpreters: for another hash seed, for code that runs apart, and for other languages."""
 
 from __future__ import annotations
 
+import json
 import marshal
 import os
 import socket
 import sys
 from types import CodeType
 
-from sandbox.inside.child import PACKAGES
+from sandbox.inside.child import CASES, PACKAGES
 from sandbox.inside.counting import instrumented
 from sandbox.inside.processes import enter
+from sandbox.inside.seccomp import restrict_system_calls
+from sandbox.inside.stub import ALONE, GIVEN_UP
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -29,14 +32,36 @@ def become_interpreter(job: Job, codes: Codes) -> None:
         job: The argument of the last module's ``prepare``.
         codes: Name and code of each module, the last of which has ``prepare``.
     """
+    _give(marshal.dumps((codes, job)))
+    arguments = [*sys.orig_argv[: sys.orig_argv.index("runner")], "child"]
+    os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
+
+
+def become_harness(job: Job, **parts: str) -> None:
+    """Become the harness of another language, with a job as its stdin.
+
+    Its executable cannot be read, so that the kernel hides the process from others of its user: one
+    such process has the program and the report, another the code.
+
+    Args:
+        job: The job as it came from the host.
+        parts: What the process works on: ``program`` and ``token``, or ``code``.
+    """
+    told = {"clock": job["clock"], "on_copies": job["apart"] == "on_copies", "cases": CASES}
+    _give(json.dumps({**told, "given_up": GIVEN_UP, "alone": ALONE, **parts}).encode())
+    restrict_system_calls()
+    command = job["harness"]
+    os.execvpe(command[0], command, os.environ)  # noqa: S606 - the image's
+
+
+def _give(data: bytes) -> None:
+    """Make data this process's stdin, also after it became another program."""
     file = os.memfd_create("job", 0)
     with open(file, "wb", closefd=False) as opened:
-        marshal.dump((codes, job), opened)
+        opened.write(data)
     os.lseek(file, 0, os.SEEK_SET)
     os.dup2(file, 0)
     os.close(file)
-    arguments = [*sys.orig_argv[: sys.orig_argv.index("runner")], "child"]
-    os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
 
 
 def start_service(job: Job, codes: Codes) -> int:
@@ -58,6 +83,8 @@ def start_service(job: Job, codes: Codes) -> int:
         null = os.open(os.devnull, os.O_WRONLY)
         environment = dict(job["environment"])
         enter([null, null, there], _SERVICE_FILES, environment)
+        if job.get("harness"):
+            become_harness(job, code=job["code"])
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         made = instrumented({"code": job["code"], "program": ""})
         own = {key: job[key] for key in ("hash_seed", "clock", "memory")}

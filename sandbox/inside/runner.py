@@ -3,6 +3,7 @@
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
 JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
 report in the terms of ``ExecutionResult``, ``clean`` in it says whether the box can take another.
+``harness`` is the command line of another language's harness, empty for Python.
 ``commands`` are run first, each time, for the files that they make. A job with a ``command`` in
 place of a program is answered with what that printed.
 
@@ -25,7 +26,7 @@ from types import CodeType
 
 from sandbox.inside.child import REPORT, prepare
 from sandbox.inside.counting import instrumented
-from sandbox.inside.interpreters import become_interpreter, start_service
+from sandbox.inside.interpreters import become_harness, become_interpreter, start_service
 from sandbox.inside.processes import Process, run_command
 from sandbox.inside.reports import read_report
 from sandbox.inside.seccomp import hide_process
@@ -54,6 +55,7 @@ class JobRun(Process):
         self._job = job
         self._out, self._err = Stream(job["keep"]), Stream(job["keep"])
         self._report = Stream(2 * _REPORT_BYTES, socket_pair)
+        self._token = os.urandom(16).hex() if job.get("harness") else ""
         super().__init__(job["timeout"], job["cut"], (self._out, self._err, self._report))
 
     def start(self, own_seed: int, codes: tuple[Codes, Codes]) -> Job | None:
@@ -67,10 +69,13 @@ class JobRun(Process):
         keys = ("code", "program", "memory", "hash_seed", "clock", "bare", "apart")
         job = {key: self._job.get(key) for key in keys}
         for_child, for_service = codes
-        channel = start_service(self._job, for_service) if job["apart"] else None
+        is_apart = job["apart"] or self._job.get("harness")
+        channel = start_service(self._job, for_service) if is_apart else None
         environment = self._job["environment"]
         if not self.fork((1, 2, REPORT), environment, channel):
             return None
+        if self._job.get("harness"):
+            become_harness(self._job, program=self._job["program"], token=self._token)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
         if job["hash_seed"] != own_seed:
@@ -100,7 +105,7 @@ class JobRun(Process):
             size = f"{self._job['timeout']:g} s" if limit == "timeout" else "the limit of output"
             return {"outcome": limit, "message": f"the program was stopped at {size}"}
         code = self.exit_code
-        if self._job.get("apart") and code in (GIVEN_UP, ALONE):
+        if (self._job["apart"] or self._job.get("harness")) and code in (GIVEN_UP, ALONE):
             lines = self._err.text().splitlines() if code == GIVEN_UP else []
             return {
                 "outcome": "raised" if lines else "killed",
@@ -109,7 +114,9 @@ class JobRun(Process):
             }
         if code < 0:
             return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
-        report = read_report(self._report.content()) if code == 0 else None
+        content, token = self._report.content(), self._token.encode()
+        is_whole = code == 0 and content.startswith(token)
+        report = read_report(content.removeprefix(token)) if is_whole else None
         if report is not None:
             return report
         ending = "with a forged report" if self._report.size else "without a report"

@@ -99,7 +99,9 @@ class PartlyReal:
         """Return what runs the real ones."""
         return await self._engine.check()
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[Box]:
         """Return a box of either kind."""
         return (self._engine if code in self._real else self._stub).box(code, bare=bare)
 

@@ -30,7 +30,9 @@ class PartlyReal:
         """Return what runs the real ones."""
         return await self._engine.check() if self._every else "stub"
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[Box]:
         """Return a box of either kind."""
         number = int(code.rpartition("x + ")[2])
         is_real = self._every > 0 and number % self._every == 0

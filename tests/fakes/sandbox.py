@@ -114,7 +114,9 @@ class FakeSandbox:
         """Return what stands for engine and image."""
         return "fake sandbox"
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[FakeBox]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[FakeBox]:
         """Return a fresh box, and note what was asked for."""
         self.asked.append((code, bare))
         return self._box()

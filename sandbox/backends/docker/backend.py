@@ -68,9 +68,11 @@ class DockerSandbox:
         return await self.call(engine.identity)
 
     @asynccontextmanager
-    async def box(self, code: str, *, bare: bool = False) -> AsyncIterator[Box]:
+    async def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AsyncIterator[Box]:
         """Yield a fresh box; see ``Sandbox.box``."""
-        box = DockerBox(self, code, bare=bare)
+        box = DockerBox(self, code, bare=bare, language=language)
         self._boxes.add(box)
         try:
             yield box
@@ -109,11 +111,14 @@ class DockerSandbox:
                 self._engine = await self.acquire(connect, rollback=Engine.close)
             return self._engine
 
-    async def start(self, volume: Volume | None) -> Running:
-        """Return a waiting runner: one started in advance, or a new one that has the volume."""
-        if volume is None:
+    async def start(self, volume: Volume | None, language: str) -> Running:
+        """Return a waiting runner: one started in advance, or a new one that has the volume.
+
+        Those of other languages than Python are not started in advance.
+        """
+        if volume is None and language == "python":
             return await self._pool.take()
-        return await self._pool.make(partial(self._make, volume))
+        return await self._pool.make(partial(self._make, volume, language))
 
     def discard(self, running: Running) -> asyncio.Task[None]:
         """Disconnect from a runner and remove its container in the background."""
@@ -152,11 +157,11 @@ class DockerSandbox:
                 await self.call(rollback, await making)
             raise
 
-    async def _make(self, volume: Volume | None = None) -> Running:
+    async def _make(self, volume: Volume | None = None, language: str = "python") -> Running:
         engine = await self.engine()
         user = await self._users.take()
         try:
-            running = await self.call(engine.start, volume, number_of(user.place))
+            running = await self.call(engine.start, volume, number_of(user.place), language)
         except BaseException:
             user.release()
             raise

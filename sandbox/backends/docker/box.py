@@ -37,10 +37,13 @@ class DockerBox:
     again before each run, and packages are on a volume: so no container has to be kept.
     """
 
-    def __init__(self, sandbox: "DockerSandbox", code: str, *, bare: bool) -> None:
+    def __init__(
+        self, sandbox: "DockerSandbox", code: str, *, bare: bool, language: str = "python"
+    ) -> None:
         self._sandbox = sandbox
         self._settings = sandbox.settings
-        self._jobs = Jobs(sandbox.settings, code, bare=bare)
+        self._jobs = Jobs(sandbox.settings, code, bare=bare, language=language)
+        self._language = language
         self._running: Running | None = None
         self._volume: Volume | None = None
         self._installed_bytes = 0
@@ -156,7 +159,7 @@ class DockerBox:
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         await self._take_slot()
-        self._running = self._running or await self._sandbox.start(self._volume)
+        self._running = self._running or await self._sandbox.start(self._volume, self._language)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
             answer = await self._sandbox.call(running.channel.ask, job, timeout_s)

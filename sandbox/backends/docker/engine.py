@@ -110,11 +110,11 @@ class Engine:
         if self._settings.slots is not None and (excess := abilities.excess(info, self._settings)):
             _log.warning("%s", excess)
 
-    def start(self, volume: Volume | None, user: int) -> Running:
+    def start(self, volume: Volume | None, user: int, language: str = "python") -> Running:
         """Return a container with a waiting runner and no way to the host or a network."""
-        return self.start_runner(self.create(volume, user))
+        return self.start_runner(self.create(volume, user, language))
 
-    def create(self, volume: Volume | None, user: int) -> Container:
+    def create(self, volume: Volume | None, user: int, language: str = "python") -> Container:
         """Make a container for a runner; errors as in ``Sandbox.check``.
 
         Nothing of the volume is loaded by the runner itself: no variable leads it there.
@@ -122,11 +122,12 @@ class Engine:
         Args:
             volume: What was installed, which the box can only read.
             user: The number of the box's user, which no other box has.
+            language: The language of the box.
         """
         make = partial(
             self._create,
             boot.command(),
-            image=self._user_images.of(user),
+            image=self._user_images.of(user, language),
             user=f"{user}:{GROUP}",
             environment={"PYTHONHASHSEED": "0"},
             volumes={volume.name: {"bind": PACKAGES, "mode": "ro"}} if volume else {},

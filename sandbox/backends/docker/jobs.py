@@ -9,6 +9,7 @@ from pydantic_core import PydanticSerializationError
 from infra.errors import BoxLostError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
+from sandbox.backends.docker.harnesses import harness_of
 from sandbox.base import Apart, ShellResult
 from sandbox.inside.processes import MOST_WAITING
 
@@ -40,12 +41,16 @@ class Jobs:
         settings: The limits.
         code: The code under test.
         bare: Whether programs do without the image's packages.
+        language: The language of code and programs.
     """
 
-    def __init__(self, settings: SandboxSettings, code: str, *, bare: bool) -> None:
+    def __init__(
+        self, settings: SandboxSettings, code: str, *, bare: bool, language: str = "python"
+    ) -> None:
         self._settings = settings
         self._code = code
         self._bare = bare
+        self._language = language
         self._commands: list[str] = []
         self._environment: dict[str, str] = {}
 
@@ -68,6 +73,7 @@ class Jobs:
             "clock": clock,
             "timeout": min(timeout_s or limit, limit),
             "apart": apart,
+            "harness": harness_of(self._language, hash_seed, self._settings.memory_mb),
         }
 
     def command(self, text: str) -> Job:

@@ -21,6 +21,7 @@ from docker.client import DockerClient
 from docker.errors import APIError, ImageNotFound
 
 from sandbox.backends.docker.connection import translated
+from sandbox.backends.docker.harnesses import image_of
 
 IMAGE_USER = 10_001  # of containers that run nothing of a program: they install, or keep a network
 GROUP = IMAGE_USER
@@ -50,14 +51,19 @@ class UserImages:
         self._image = image
         self._labels = dict(labels)
 
-    def of(self, number: int) -> str:
+    def of(self, number: int, language: str = "python") -> str:
         """Return the name of the image for boxes of a number, made where there is none.
+
+        Args:
+            number: The user's.
+            language: The language of the box.
 
         Raises:
             ImageMissingError: The sandbox's image is missing; the message says what to do.
         """
         with translated():
-            base = str(self._client.images.get(self._image).id)
+            image = image_of(language, self._client, self._image)
+            base = str(self._client.images.get(image).id)
             tag = f"{base[_SHORT_ID]}-{number}"
             with contextlib.suppress(ImageNotFound):
                 self._client.images.get(f"{_REPOSITORY}:{tag}")

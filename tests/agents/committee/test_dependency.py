@@ -178,7 +178,9 @@ class LotSandbox:
         """Return what stands for engine and image."""
         return self._identity
 
-    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[FakeBox]:
+    def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AbstractAsyncContextManager[FakeBox]:
         """Return a fresh box."""
         return self._box(f"{self._identity} {code} {bare}")
 

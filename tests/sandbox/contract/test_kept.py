@@ -68,7 +68,9 @@ class Machine:
         return self.name
 
     @asynccontextmanager
-    async def box(self, code: str, *, bare: bool = False) -> AsyncIterator[Box]:
+    async def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AsyncIterator[Box]:
         yield self
 
     async def close(self) -> None:

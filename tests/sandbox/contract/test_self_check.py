@@ -16,13 +16,16 @@ from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract.javascript import JAVASCRIPT
 from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
 
 
 @pytest.mark.docker
 @pytest.mark.nightly
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
+@pytest.mark.parametrize(
+    "behaviour", [*BEHAVIOURS, *JAVASCRIPT], ids=lambda behaviour: behaviour.name
+)
 async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:
     (finding,) = [finding async for finding in self_check(sandbox, [behaviour])]
     assert finding.ok, finding.detail
@@ -56,7 +59,9 @@ class Credulous:
         return "credulous"
 
     @asynccontextmanager
-    async def box(self, code: str, *, bare: bool = False) -> AsyncIterator[Box]:
+    async def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AsyncIterator[Box]:
         yield self
 
     async def close(self) -> None:
@@ -102,6 +107,7 @@ async def test_an_engine_that_is_gone_is_no_finding() -> None:
 
 def test_there_are_at_least_forty_behaviours_of_different_names() -> None:
     assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) >= 40
+    assert len({behaviour.name for behaviour in JAVASCRIPT}) == len(JAVASCRIPT) >= 30
 
 
 class Printing(Credulous):

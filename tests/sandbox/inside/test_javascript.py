@@ -1,0 +1,89 @@
+"""Values go between a JavaScript program and its code as they are.
+
+Covers ``harnesses`` and the harness of JavaScript; `sandbox.contract.javascript` has the attacks.
+"""
+
+import pytest
+
+from sandbox.backends.docker.harnesses import harness_of, has_box
+from sandbox.base import NOT_SEPARABLE, Sandbox
+
+CODE = """
+function same(value) { return value; }
+function sorts(items) { items.sort((a, b) => a - b); items.more = undefined; return items; }
+function fails(kind) { throw kind === "plain" ? "a text" : new RangeError("too far"); }
+function maps(items, change) { return items.map((item) => change(item)); }
+function* counts(most) { for (let n = 0; n < most; n += 1) yield n; }
+function adder(n) { return (m) => n + m; }
+async function later(n) { await null; if (n < 0) throw new TypeError("below"); return n; }
+function prints(text) { console.log(text); }
+function pair() { const one = { name: "a" }; one.self = one; return [one, one]; }
+class Box {}
+return { same, sorts, fails, maps, counts, adder, later, prints, pair, Box, LIMIT: 12 };
+"""
+PROGRAM = """
+const { same, sorts, fails, maps, counts, adder, later, prints, pair, LIMIT } = require("target");
+const VALUES = [
+  null, undefined, true, 0, -0, 1.5, NaN, Infinity, -Infinity, 12345678901234567890n, "",
+  "é\\u0000😀", [], [[1], [2, [3]]], {}, { a: { b: 1 }, "": 2 }, new Map([[1, { a: 2 }], ["k", 3]]),
+  new Set([1, "2"]), new Date(86400000), /a+b/gi, Buffer.from("bytes"), new Float64Array([1, NaN]),
+];
+function test_values_come_back() {
+  for (const value of VALUES) assert.deepStrictEqual(same(value), value);
+}
+function test_an_argument_is_changed() {
+  const items = [3, 1, 2];
+  assert.strictEqual(sorts(items), items);
+  assert.deepStrictEqual([...items], [1, 2, 3]);
+}
+function test_errors() {
+  assert.throws(() => fails(), { name: "RangeError", message: "too far" });
+  assert.throws(() => fails(), RangeError);
+  assert.throws(() => fails("plain"), (error) => error === "a text");
+}
+function test_functions_go_both_ways() {
+  assert.deepStrictEqual(maps([1, 2], (n) => n * 10), [10, 20]);
+  assert.throws(() => maps([1], () => { throw new TypeError("ours"); }), TypeError);
+  assert.strictEqual(adder(2)(3), 5);
+  assert.deepStrictEqual(maps([1, 2], adder(1)), [2, 3]);
+}
+function test_generators() {
+  assert.deepStrictEqual([...counts(3)], [0, 1, 2]);
+}
+async function test_promises() {
+  assert.strictEqual(await later(3), 3);
+  await assert.rejects(() => later(-1), TypeError);
+}
+function test_cycles_and_constants() {
+  const [one, other] = pair();
+  assert.strictEqual(one, other);
+  assert.strictEqual(one.self, one);
+  assert.strictEqual(LIMIT, 12);
+}
+function test_prints() {
+  prints("printed");
+}
+"""
+TESTS = 8
+
+
+def test_only_what_has_a_harness_has_a_box() -> None:
+    assert [has_box(name) for name in ("python", "javascript", "ruby")] == [True, True, False]
+    assert harness_of("python", 0, 512) == []
+    assert "--random-seed=1" in harness_of("javascript", 0, 512)
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
+    async with sandbox.box(CODE, language="javascript") as box:
+        result = await box.run(PROGRAM)
+        assert (result.outcome, result.message) == ("passed", "")
+        assert (result.tests_run, len(result.tests), result.stdout) == (TESTS, TESTS, "printed\n")
+        kept = await box.run(PROGRAM, apart="on_copies")
+        failed = [case.name for case in kept.tests if case.outcome != "passed"]
+        assert failed == ["test_an_argument_is_changed"]
+        used = await box.run("new (require('target').Box)();")
+        assert (used.outcome, used.error_type) == ("raised", "TypeError")
+        used = await box.run("require('target').Box();")
+        assert (used.outcome, used.error_type) == ("raised", NOT_SEPARABLE)
