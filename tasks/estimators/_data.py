@@ -11,19 +11,14 @@ import numpy.typing as npt
 
 from infra.errors import EstimationError, UnknownNameError
 from tasks.encoders import Similarity
-from tasks.search.one_pass import Method, OnePass
-from tasks.search.pairs import THREADS, PairScorer, in_memory, search_threads
-from tasks.search.products import NumpyProducts
+from tasks.search.exact import CODES, QUERIES, search
 from tasks.search.scores import (
     ROUNDING,
-    Exact,
     Rows,
-    Singles,
     cosines,
+    in_memory,
     inner_products,
     lengths_of,
-    passing,
-    score_blocks,
     scores_of_pairs,
     unit_singles,
 )
@@ -37,7 +32,6 @@ Measure = Callable[[npt.NDArray[np.int64]], Values]
 MEASURES = ("MRR", "Answered@5", "NDCG@10", "Recall@10")
 _CUT = re.compile(r"(Answered|Recall|NDCG)@([1-9][0-9]{0,8})")
 _CELLS_AT_ONCE = 16_000_000
-_PART = 256  # queries whose scores are looked through at once
 _CLASSES = 10  # codes that a query's probabilities are over
 
 
@@ -118,40 +112,39 @@ def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
 
 
 def _ranks(pairs: PairVectors, times: Rows) -> Ranks:
-    """Return the ranks of distinct pairs, each of which is in the list so many times."""
-    everything = np.arange(len(pairs))
-    asked, among, score = _scored(pairs.queries, pairs.codes, pairs.similarity)
-    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, score)
-    rounding = ROUNDING * lengths_of(asked) * lengths_of(among).max(initial=0)
-    bounds = own.astype(np.float32) - rounding
-    ranks = np.zeros(len(pairs), np.int64)
-    for here, codes, scores in score_blocks(asked, among):
-        for first in range(here.start, here.stop, _PART):
-            part = slice(first, min(first + _PART, here.stop))
-            within = slice(part.start - here.start, part.stop - here.start)
-            rows, columns, values = passing(scores[within], bounds[part])
-            queries, items = rows + first, columns + codes.start
-            at_least = values > own[queries] + rounding[queries]
-            unsure = np.flatnonzero(~at_least)
-            exact = scores_of_pairs(
-                pairs.queries, pairs.codes, queries[unsure], items[unsure], score
-            )
-            at_least[unsure] = exact >= own[queries[unsure]]
-            ranks += np.bincount(queries, times[items] * at_least, len(ranks)).astype(np.int64)
-    return ranks
+    """Return the ranks of distinct pairs, each of which is in the list as often as ``times`` says.
 
+    What lies within rounding of a pair's own score is scored again in double precision.
+    """
+    import torch  # noqa: PLC0415 - takes two seconds, which commands without an estimate save
 
-def _scored(
-    queries: Floats, items: Floats, similarity: Similarity
-) -> tuple[Singles, Singles, Exact]:
-    """Return what is multiplied in single precision, and what scores two rows exactly."""
-    if similarity == "cosine":
-        return unit_singles(queries), unit_singles(items), cosines
-    return (
-        queries.astype(np.float32, copy=False),
-        items.astype(np.float32, copy=False),
-        inner_products,
+    is_cosine = pairs.similarity == "cosine"
+    exact = cosines if is_cosine else inner_products
+    asked, among = (
+        unit_singles(rows) if is_cosine else rows.astype(np.float32, copy=False)
+        for rows in (pairs.queries, pairs.codes)
     )
+    everything = np.arange(len(pairs))
+    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, exact)
+    rounding = ROUNDING * lengths_of(asked) * lengths_of(among).max(initial=0)
+    ranks = np.zeros(len(pairs), np.int64)
+    often = torch.from_numpy(times.astype(np.float64))
+    queries, codes = torch.tensor(asked), torch.tensor(among)
+    above = torch.tensor((own + rounding).astype(np.float32))[:, None]
+    below = torch.tensor((own - rounding).astype(np.float32))[:, None]
+    for first in range(0, len(pairs), QUERIES):
+        for start in range(0, len(pairs), CODES):
+            some, here = slice(first, first + QUERIES), slice(start, start + CODES)
+            scores = queries[some] @ codes[here].T
+            is_above = scores > above[some]
+            ranks[some] += (is_above.double() @ often[here]).long().numpy()
+            rows, columns = (~is_above & (scores >= below[some])).nonzero().numpy().T
+            rows, columns = rows + first, columns + start
+            is_as_high = own[rows] <= scores_of_pairs(
+                pairs.queries, pairs.codes, rows, columns, exact
+            )
+            ranks += np.bincount(rows, times[columns] * is_as_high, len(ranks)).astype(np.int64)
+    return ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +190,7 @@ def nearest(
             f"vectors of {queries.shape[1]} and of {items.shape[1]} dimensions have no cosine: "
             "embed both by the same model"
         )
-    asked, among, score = _scored(queries, items, similarity)
-    with search_threads() as threads:
-        scorer = PairScorer({"": queries}, in_memory({"": items}), threads, score)
-        running = OnePass({"": asked}, scorer, k, method=Method(products=NumpyProducts(THREADS)))
-        running.add(np.arange(len(items), dtype=np.int32), {"": among})
-        hits = running.finish()
+    hits = search({"": queries}, in_memory({"": items}), k, cosine=similarity == "cosine")
     return Neighbours(hits.positions.astype(np.int64), hits.similarities)
 
 

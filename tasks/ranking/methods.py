@@ -18,8 +18,7 @@ from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import Rankings, retrievers
 from tasks.search.exact import queries_at_once, search
-from tasks.search.pairs import Block, Codes
-from tasks.search.scores import Positions, Singles
+from tasks.search.scores import Block, Codes, Positions, Singles
 
 _FUSED = "+"
 

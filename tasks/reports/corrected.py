@@ -178,8 +178,8 @@ def _scores(
         )
         for method in rankings
     ]  # fmt: skip
-    best, *others = rankings
-    for method in others:
+    best = next(iter(rankings), "")
+    for method in list(rankings)[1:]:
         gap = means[best] - means[method]
         gaps = true[best] - true[method]
         found = corrected_mean(

@@ -11,10 +11,8 @@ import faiss
 import numpy as np
 
 from infra.errors import SettingsError
-from tasks.search.exact import search
-from tasks.search.one_pass import Hits
-from tasks.search.pairs import Codes, PairScorer, search_threads
-from tasks.search.scores import Floats, Positions, Rows, Singles, places
+from tasks.search.exact import Hits, search
+from tasks.search.scores import Codes, Floats, Positions, Rows, Singles, places, score_pairs
 
 _TRAINED = 40  # vectors for each list, of which FAISS wants 39
 _SPARE = 2  # times k: found, then scored again
@@ -110,10 +108,8 @@ class ApproximateSearch:
         """Return the k best of what was found, by exact scores; nothing where none is found."""
         rows, columns = np.nonzero(found >= 0)
         positions = self._positions[found[rows, columns]]
-        with search_threads() as threads:
-            cosines = PairScorer(
-                {name: queries[name] for name in self._encoders}, self._codes, threads
-            ).score(rows, positions)
+        named = {name: queries[name] for name in self._encoders}
+        cosines = score_pairs(named, self._codes, rows, positions)
         similarities = cosines.mean(axis=1)
         order = np.lexsort((positions, -similarities, rows))
         place = places(rows[order])

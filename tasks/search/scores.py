@@ -1,10 +1,14 @@
-"""Inner products of vectors: which of many pass a bound, and those of chosen pairs, exactly.
+"""Exact scores of chosen pairs of a query and a code, and the arithmetic of searches.
 
-A matrix product in single precision finds what may pass; what does is scored again in double
-precision, so that equal vectors have equal scores in any order of summation inside the BLAS.
+A matrix product in single precision finds what may be among the best; that is scored again in
+double precision, so that equal vectors have equal scores in any order of summation inside a
+library of linear algebra.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +18,48 @@ Positions = npt.NDArray[np.int32]
 Singles = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.floating]
-
-# Twice the rounding error of a float32 inner product of unit vectors with some thousand dimensions.
-# That of other vectors is so many times the product of their lengths.
-ROUNDING = 1e-5
-OFF_UNIT = 1e-2  # how far from 1 the lengths of unit vectors may lie
-LOWEST = np.finfo(np.float32).min  # a bound that every score passes, and -inf does not
-QUERIES, ITEMS = 2_048, 8_192  # of a block of scores, which takes 64 MB
-_SCORED = 64  # pairs at once: what they need stays in a core's cache
+Block = tuple[Positions, Mapping[str, Floats]]
 
 # (pairs, d) left and right rows → (pairs,) scores in double precision
 Exact = Callable[[Floats, Floats], Doubles]
-Found = tuple[Rows, Rows, Singles]  # rows, columns and scores of what passes, by rising row
+
+# Twice the rounding error of a float32 inner product of unit vectors with some thousand dimensions.
+# That of other vectors is this times the product of their lengths.
+ROUNDING = 1e-5
+OFF_UNIT = 1e-2  # how far from 1 the lengths of unit vectors may lie
+_THREADS = min(8, os.cpu_count() or 1)
+_SCORED = 64  # pairs at once: their vectors stay in a core's cache
+_MOST = 0.25  # share of the codes from which on all are read
+
+
+class Codes(Protocol):
+    """The vectors of all codes, which can be passed over several times."""
+
+    def __call__(self, wanted: Positions | None = None) -> Iterator[Block]:
+        """Yield ((m,) ascending positions, encoder → (m, d) vectors), each position once.
+
+        No block is empty.
+
+        Args:
+            wanted: Ascending positions that are asked for; others may come too. None: all.
+        """
+        ...
+
+
+def in_memory(vectors: Mapping[str, Floats]) -> Codes:
+    """Return codes whose vectors are in memory, by position.
+
+    Args:
+        vectors: Encoder → (m, d) vectors.
+    """
+    number = len(next(iter(vectors.values())))
+
+    def codes(wanted: Positions | None = None) -> Iterator[Block]:
+        del wanted  # everything is at hand
+        if number:
+            yield np.arange(number, dtype=np.int32), vectors
+
+    return codes
 
 
 def lengths_of(rows: Floats) -> Singles:
@@ -46,8 +80,10 @@ def unit_singles(vectors: Floats) -> Singles:
 
 def inner_products(left: Floats, right: Floats) -> Doubles:
     """Return the inner product of each two rows, summed in one order whatever rows are beside."""
-    products: Doubles = np.multiply(left, right, dtype=np.float64).sum(axis=1)
-    return products
+    products = left.astype(np.float64)
+    products *= right
+    sums: Doubles = products.sum(axis=1)
+    return sums
 
 
 def cosines(left: Floats, right: Floats) -> Doubles:
@@ -60,7 +96,7 @@ def cosines(left: Floats, right: Floats) -> Doubles:
 def scores_of_pairs(
     left: Floats, right: Floats, left_rows: Rows, right_rows: Rows, exact: Exact = inner_products
 ) -> Doubles:
-    """Return the scores of chosen pairs of rows in double precision.
+    """Return the scores of chosen pairs of rows in double precision, by several threads.
 
     Args:
         left: (n, d)
@@ -70,49 +106,51 @@ def scores_of_pairs(
         exact: Scores two rows.
     """
     found = np.empty(len(left_rows))
-    for start in range(0, len(left_rows), _SCORED):
-        here = slice(start, start + _SCORED)
-        found[here] = exact(left[left_rows[here]], right[right_rows[here]])
+
+    def score(first: int) -> None:
+        for start in range(first, min(first + step, len(found)), _SCORED):
+            here = slice(start, min(start + _SCORED, first + step))
+            found[here] = exact(left[left_rows[here]], right[right_rows[here]])
+
+    step = max(_SCORED, -(-len(found) // _THREADS))
+    with ThreadPoolExecutor(_THREADS, "scores") as threads:
+        list(threads.map(score, range(0, len(found), step)))
     return found
 
 
-def score_blocks(queries: Singles, items: Singles) -> Iterator[tuple[slice, slice, Singles]]:
-    """Yield some queries, some items and their scores, until there are all; each is overwritten.
+def score_pairs(
+    queries: Mapping[str, Floats],
+    codes: Codes,
+    rows: Rows,
+    positions: Positions,
+    exact: Exact = inner_products,
+) -> Doubles:
+    """Return (pairs, encoders) scores, by one pass over the codes that are in a pair.
 
     Args:
-        queries: (n, d)
-        items: (m, d)
+        queries: Encoder → (n, d) vectors.
+        codes: The vectors of the codes by the same encoders.
+        rows: (pairs,) the queries.
+        positions: (pairs,) the codes.
+        exact: Scores two rows.
     """
-    buffer = np.empty(min(len(queries), QUERIES) * ITEMS, np.float32)
-    for first in range(0, len(queries), QUERIES):
-        some = slice(first, min(first + QUERIES, len(queries)))
-        for start in range(0, len(items), ITEMS):
-            here = slice(start, min(start + ITEMS, len(items)))
-            shape = some.stop - some.start, here.stop - here.start
-            scores = buffer[: shape[0] * shape[1]].reshape(shape)
-            yield some, here, np.matmul(queries[some], items[here].T, out=scores)
-
-
-def passing(scores: Singles, bounds: Singles) -> Found:
-    """Return rows, columns and values of the scores that are at least their row's bound.
-
-    Args:
-        scores: (n, m)
-        bounds: (n,)
-    """
-    return found_at(scores, reaching(scores, bounds))
-
-
-def reaching(scores: Singles, bounds: Singles) -> Rows:
-    """Return where, row after row, the (n, m) scores are at least their row's bound."""
-    found: Rows = np.flatnonzero(scores >= bounds[:, None])
+    found = np.empty((len(rows), len(queries)))
+    if not len(rows):
+        return found
+    order = np.argsort(positions, kind="stable")
+    ordered = positions[order]
+    wanted = ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
+    most = len(wanted) > _MOST * int(wanted[-1])  # to choose rows would copy nearly all
+    for here, vectors in codes(None if most else wanted):
+        pairs = slice(*np.searchsorted(ordered, [here[0], here[-1] + 1]))
+        code_rows = np.minimum(np.searchsorted(here, ordered[pairs]), len(here) - 1)
+        is_here = here[code_rows] == ordered[pairs]
+        chosen = order[pairs][is_here]
+        for column, (name, left) in enumerate(queries.items()):
+            found[chosen, column] = scores_of_pairs(
+                left, vectors[name], rows[chosen], code_rows[is_here], exact
+            )
     return found
-
-
-def found_at(scores: Singles, cells: Rows) -> Found:
-    """Return rows, columns and values of the (n, m) scores at these cells, row after row."""
-    rows, columns = np.divmod(cells, scores.shape[1])
-    return rows, columns, scores.reshape(-1)[cells]
 
 
 def places(grouped: Rows) -> Rows:

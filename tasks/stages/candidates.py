@@ -25,11 +25,9 @@ from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
-from tasks.search.exact import inverse_peaks, queries_at_once
+from tasks.search.exact import Hits, inverse_peaks, queries_at_once
 from tasks.search.exact import search as search_exactly
-from tasks.search.one_pass import Hits
-from tasks.search.pairs import Block, Codes
-from tasks.search.scores import Positions
+from tasks.search.scores import Block, Codes, Positions
 from tasks.stages.vectors import open_codes, stored_vectors
 
 _MEASURED_QUERIES = 200  # that are searched exactly too, to measure what an index finds

@@ -25,7 +25,7 @@ from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
-from tasks.search.pairs import Codes
+from tasks.search.scores import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, forget_lost_files
 
 

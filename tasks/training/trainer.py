@@ -49,7 +49,7 @@ from tasks.encoders import Kind, Vectors
 from tasks.filters.near_duplicates import clusters
 from tasks.metrics import evaluate, mean
 from tasks.ranking.methods import rank_vectors
-from tasks.search.pairs import in_memory
+from tasks.search.scores import in_memory
 from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models

@@ -7,8 +7,8 @@ Vectors of three made-up encoders are written to files as the store has them (4.
 removed at the end). Ours reads them by the store's reader and finds the highest mean cosines. The
 rivals are given vectors that are concatenated and in memory before the clock starts:
 
-- the product of the two matrices in blocks of the same size as ours, whose scores are thrown away,
-  from memory, and from the files as ours reads them;
+- torch's product of the two matrices in blocks of the same size as ours, whose scores are thrown
+  away, from memory, and from the files as ours reads them;
 - `faiss.IndexFlatIP.search`, all threads;
 - torch's matmul and topk in blocks of 65,536 codes, merged.
 
@@ -36,9 +36,8 @@ from rich.table import Table
 from infra.settings import StoreSettings
 from infra.store import open_database, vectors
 from infra.store.vectors import StoredVectors, joint_blocks
-from tasks.search.exact import search
-from tasks.search.pairs import Codes
-from tasks.search.scores import ITEMS, QUERIES, Positions, Singles, score_blocks
+from tasks.search.exact import CODES, QUERIES, search
+from tasks.search.scores import Codes, Positions, Singles
 from tests.fakes.vectors import add_file
 
 ROWS = 8_192  # of a file
@@ -104,13 +103,22 @@ def ours(options: argparse.Namespace) -> Callable[[], Positions]:
     return lambda: search(queries, stored_codes(options), options.depths[0]).positions
 
 
+def multiply(queries: Singles, codes: Singles) -> None:
+    """Multiply in blocks of the size of ours."""
+    import torch  # noqa: PLC0415 - rivals do not meet in one process
+
+    asked, among = torch.from_numpy(queries), torch.from_numpy(codes)
+    for first in range(0, len(asked), QUERIES):
+        for start in range(0, len(among), CODES):
+            torch.mm(asked[first : first + QUERIES], among[start : start + CODES].T)
+
+
 def product_in_memory(options: argparse.Namespace) -> Callable[[], Positions]:
     """Multiply and keep nothing."""
     queries, codes = np.hstack(list(stored_queries(options).values())), concatenated(options)
 
     def run() -> Positions:
-        for _ in score_blocks(queries, codes):
-            pass
+        multiply(queries, codes)
         return np.empty((0, 0), np.int32)
 
     return run
@@ -119,15 +127,13 @@ def product_in_memory(options: argparse.Namespace) -> Callable[[], Positions]:
 def product_from_files(options: argparse.Namespace) -> Callable[[], Positions]:
     """Read as ours does, multiply and keep nothing."""
     queries = np.hstack(list(stored_queries(options).values()))
-    buffer = np.empty((ITEMS, queries.shape[1]), np.float32)
+    buffer = np.empty((CODES, queries.shape[1]), np.float32)
 
     def run() -> Positions:
         for _, rows in stored_codes(options)():
-            for start in range(0, len(next(iter(rows.values()))), ITEMS):
-                parts = [some[start : start + ITEMS] for some in rows.values()]
-                joined = np.concatenate(parts, axis=1, out=buffer[: len(parts[0])])
-                for _ in score_blocks(queries, joined):
-                    pass
+            for start in range(0, len(next(iter(rows.values()))), CODES):
+                parts = [some[start : start + CODES] for some in rows.values()]
+                multiply(queries, np.concatenate(parts, axis=1, out=buffer[: len(parts[0])]))
         return np.empty((0, 0), np.int32)
 
     return run
@@ -135,7 +141,7 @@ def product_from_files(options: argparse.Namespace) -> Callable[[], Positions]:
 
 def by_faiss(options: argparse.Namespace) -> Callable[[], Positions]:
     """Search by FAISS's exact index."""
-    import faiss  # noqa: PLC0415 - rivals do not meet in one process
+    import faiss  # noqa: PLC0415 - as above
 
     queries = np.hstack(list(stored_queries(options).values()))
     index = faiss.IndexFlatIP(queries.shape[1])
@@ -177,8 +183,8 @@ CONTENDERS: dict[str, Callable[[argparse.Namespace], Callable[[], Positions]]] =
 }
 
 
-def run_alone(name: str, depth: int, options: argparse.Namespace) -> tuple[float, float]:
-    """Return seconds and greatest memory in GB of a contender in a process of its own."""
+def run_alone(name: str, depth: int, options: argparse.Namespace) -> tuple[float, float, float]:
+    """Return seconds, those of all cores and greatest memory in GB of a contender's process."""
     command = [sys.executable, "-m", "tests.bench.bench_search", "--alone", name]
     for key in ("queries", "codes", "folder"):
         command += [f"--{key}", str(getattr(options, key))]
@@ -190,17 +196,20 @@ def run_alone(name: str, depth: int, options: argparse.Namespace) -> tuple[float
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{name} ended with {process.returncode}")
-    return float(json.loads(output)["seconds"]), usage.ru_maxrss / 1e6
+    taken = json.loads(output)
+    return float(taken["seconds"]), float(taken["of cores"]), usage.ru_maxrss / 1e6
 
 
 def alone(options: argparse.Namespace) -> None:
     """Run one contender, save what it finds and print its seconds."""
     work = CONTENDERS[options.alone](options)
-    started = time.perf_counter()
+    if options.alone != FLAT:
+        import torch  # noqa: F401, PLC0415 - before the clock starts, and not beside FAISS
+    started, worked = time.perf_counter(), time.process_time()
     found = work()
-    seconds = time.perf_counter() - started
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
     np.save(found_file(options.alone, options.depths[0], options), found)
-    sys.stdout.write(json.dumps({"seconds": seconds}))
+    sys.stdout.write(json.dumps({"seconds": seconds, "of cores": worked}))
 
 
 def found_file(name: str, depth: int, options: argparse.Namespace) -> Path:
@@ -257,27 +266,32 @@ def main() -> None:
 def measured(depth: int, options: argparse.Namespace) -> Table:
     """Return the medians of all contenders at one depth, which take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
+    worked: dict[str, list[float]] = {name: [] for name in CONTENDERS}
     memory = dict.fromkeys(CONTENDERS, 0.0)
     for _ in range(options.rounds):
         for name in CONTENDERS:
-            taken, most = run_alone(name, depth, options)
+            taken, busy, most = run_alone(name, depth, options)
             seconds[name].append(taken)
+            worked[name].append(busy)
             memory[name] = max(memory[name], most)
     size = f"{options.queries:,} queries x {options.codes:,} x {sum(options.dimensions):,}"
-    table = Table(title=f"top {depth}: {size}, {QUERIES:,} x {ITEMS:,} at once")
+    table = Table(title=f"top {depth}: {size}, {QUERIES:,} x {CODES:,} at once")
     columns = (
         "contender",
         "seconds",
         "of the product",
         "of its files",
+        "of its files, by seconds of cores",
         "peak GB",
         "same codes as ours",
     )
     for column in columns:
         table.add_column(column, justify="left" if column == "contender" else "right")
     median = {name: statistics.median(taken) for name, taken in seconds.items()}
+    of_cores = {name: statistics.median(taken) for name, taken in worked.items()}
     for name, taken in median.items():
         ratios = [f"{taken / median[base]:.2f}" for base in (PRODUCT, FROM_FILES)]
+        ratios.append(f"{of_cores[name] / of_cores[FROM_FILES]:.2f}")
         same = check_same(name, depth, options)
         table.add_row(name, f"{taken:.2f}", *ratios, f"{memory[name]:.2f}", same)
     return table

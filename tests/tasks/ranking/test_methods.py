@@ -12,8 +12,7 @@ from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import Ranker, components, identity
 from tasks.retrievers import retrievers
-from tasks.search.pairs import Block
-from tasks.search.scores import Positions
+from tasks.search.scores import Block, Positions
 
 CODES = [Code.of(f"def f{n}(items):\n    return items[{n}]") for n in range(4)]
 QUERIES = [Query.of("f1 items"), Query.of("return f3")]

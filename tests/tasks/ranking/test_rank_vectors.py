@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasks.ranking.methods import rank_vectors
-from tasks.search.pairs import in_memory
+from tasks.search.scores import in_memory
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
 

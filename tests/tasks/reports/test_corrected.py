@@ -111,3 +111,11 @@ def test_pairs_of_another_benchmark_count_for_nothing() -> None:
     others = {f"x{place}": {"y": 1.0} for place in range(50)}
     assert by_people(rankings, labels, PeopleLabels(others, others)) is None
     assert by_people(rankings, labels, NOBODY) is None
+
+
+def test_without_methods_the_share_of_matches_alone_is_corrected() -> None:
+    _, true, labels = made_up(0)
+    found = by_people({}, labels, drawn(true, 0, 60, 200))
+    assert found
+    assert found.scores == {"MRR": ()}
+    assert found.matches

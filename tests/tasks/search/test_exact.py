@@ -1,36 +1,29 @@
 """Laws of exact search: the same as a full sort in double precision, whatever the blocks.
 
-Covers `tasks.search.one_pass`, `tasks.search.pairs`, `tasks.search.products`,
-`tasks.search.scores`.
+Covers `tasks.search.scores`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 import torch
 
 from infra.errors import EncoderError
-from tasks.search.exact import inverse_peaks, queries_at_once, search, search_apart
-from tasks.search.one_pass import Method
-from tasks.search.pairs import Block, Codes, in_memory
-from tasks.search.products import NumpyProducts, Products, TorchProducts, products_here
-from tasks.search.scores import Doubles, Positions, Singles
+from tasks.search import exact
+from tasks.search.exact import device_here, inverse_peaks, queries_at_once, search, search_apart
+from tasks.search.scores import Block, Codes, Doubles, Positions, Singles, in_memory
 
 
-class SmallProducts(NumpyProducts):
-    """Products in blocks that are as small as the data of tests."""
-
-    codes_at_once, queries_at_once, part = 30, 8, 3
-
-
-PROCESSORS: dict[str, Callable[[], Products[Any]]] = {
-    "numpy": lambda: SmallProducts(2),
-    "torch": lambda: TorchProducts("cpu"),
-}
+@pytest.fixture(params=["small", "usual"], autouse=True)
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of scores as small as the data of tests, and as large as usual."""
+    if request.param == "small":
+        for name, size in {"QUERIES": 8, "CODES": 30, "_GROUP": 4, "_RESCANNED": 3}.items():
+            monkeypatch.setattr(exact, name, size)
 
 
 def unit(generator: np.random.Generator, rows: int, dimension: int) -> Singles:
@@ -65,17 +58,15 @@ def sorted_by(scores: Doubles, k: int) -> list[list[int]]:
     return np.lexsort((places, -scores), axis=1)[:, :k].tolist()  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("block", [7, 50, 1000])
 @pytest.mark.parametrize("k", [1, 5, 40, 200])
-def test_hits_are_those_of_a_full_sort_of_mean_cosines(block: int, k: int, processor: str) -> None:
+def test_hits_are_those_of_a_full_sort_of_mean_cosines(block: int, k: int) -> None:
     generator = np.random.default_rng(k)
     queries = {name: unit(generator, 19, d) for name, d in (("a", 16), ("b", 5), ("c", 8))}
     codes = {name: unit(generator, 120, rows.shape[1]) for name, rows in queries.items()}
     for vectors in codes.values():  # equal vectors, across the borders of blocks too
         vectors[[3, 60, 61, 119]] = vectors[2]
-    method = Method(products=PROCESSORS[processor]())
-    found = search(queries, in_blocks(codes, block), k, method=method)
+    found = search(queries, in_blocks(codes, block), k)
     each = np.stack([cosines(queries[name], codes[name]) for name in queries], axis=2)
     expected = sorted_by(each.mean(axis=2), k)
     assert found.positions.tolist() == expected
@@ -84,8 +75,37 @@ def test_hits_are_those_of_a_full_sort_of_mean_cosines(block: int, k: int, proce
     assert np.array_equal(found.similarities, each.mean(axis=2)[rows, expected])
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(processor: str) -> None:
+@pytest.mark.parametrize("k", [1, 20, 300])
+def test_hits_are_those_of_faiss(k: int) -> None:
+    generator = np.random.default_rng(k)
+    queries, codes = unit(generator, 12, 48), unit(generator, 5_000, 48)
+    index = faiss.IndexFlatIP(48)
+    index.add(codes)
+    distances, expected = index.search(queries, k)
+    found = search({"": queries}, in_blocks({"": codes}, 1_700), k)
+    differ = found.positions != expected  # by the rounding of FAISS alone
+    assert differ.mean() < 0.01
+    assert np.allclose(found.similarities, distances, atol=1e-6)
+
+
+def test_codes_of_equal_vectors_alone_are_taken_by_position() -> None:
+    """As by an encoder whose training failed."""
+    codes = np.repeat(unit(np.random.default_rng(1), 1, 24), 700, axis=0)
+    queries = unit(np.random.default_rng(2), 10, 24)
+    found = search({"": queries}, in_blocks({"": codes}, 100), 7)
+    assert found.positions.tolist() == [list(range(7))] * 10
+
+
+def test_cosines_of_vectors_of_any_length_are_ranked_where_asked_for() -> None:
+    generator = np.random.default_rng(4)
+    queries = unit(generator, 9, 16)
+    codes = unit(generator, 90, 16) * generator.uniform(0.1, 9, (90, 1)).astype(np.float32)
+    units = codes / np.linalg.norm(codes, axis=1, keepdims=True)
+    found = search({"": 3 * queries}, in_blocks({"": codes}, 40), 12, cosine=True)
+    assert found.positions.tolist() == sorted_by(cosines(queries, units), 12)
+
+
+def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room() -> None:
     """Each block is better than all before; then thousands are equal but for the last digits."""
     generator = np.random.default_rng(3)
     rising = np.linspace(0.1, 0.9, 3_000)
@@ -97,47 +117,44 @@ def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(process
     queries[1] = codes[2_999]
     scores = cosines(queries, codes)
     for block, k in product((64, 4_000), (1, 30)):
-        method = Method(products=PROCESSORS[processor]())
-        found = search({"": queries}, in_blocks({"": codes}, block), k, method=method)
+        found = search({"": queries}, in_blocks({"": codes}, block), k)
         assert found.positions.tolist() == sorted_by(scores, k)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize("block", [7, 400])
-def test_vectors_of_any_length_are_ranked_by_their_inner_products(
-    block: int, processor: str
-) -> None:
+def test_vectors_of_any_length_are_ranked_by_their_inner_products(block: int) -> None:
     generator = np.random.default_rng(5)
     queries = 20 * unit(generator, 19, 256) * generator.random((19, 1), np.float32)
     near = 1e3 * (unit(generator, 1, 256) + 1e-6 * unit(generator, 300, 256))
     far = unit(generator, 100, 256) * np.geomspace(10, 0.1, 100, dtype=np.float32)[:, None]
     codes = np.concatenate([near, far])  # blocks come in falling order, and so the longest last
-    method = Method(products=PROCESSORS[processor]())
-    found = search({"": queries}, in_blocks({"": codes}, block), 40, method=method)
+    found = search({"": queries}, in_blocks({"": codes}, block), 40)
     assert found.positions.tolist() == sorted_by(cosines(queries, codes), 40)
 
 
 @pytest.mark.gpu
-def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same() -> None:
+def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     generator = np.random.default_rng(7)
     queries, codes = unit(generator, 3_000, 96), unit(generator, 100_000, 96)
-    assert isinstance(products_here(1), TorchProducts)
+    assert device_here() == "cuda"
     found = search({"": queries}, in_memory({"": codes}), 50)
-    method = Method(products=NumpyProducts(2))
-    expected = search({"": queries}, in_memory({"": codes}), 50, method=method)
+    monkeypatch.setattr(exact, "device_here", lambda: "cpu")
+    expected = search({"": queries}, in_memory({"": codes}), 50)
     assert np.array_equal(found.positions, expected.positions)
     assert np.array_equal(found.similarities, expected.similarities)
 
 
 @pytest.mark.parametrize(
-    ("free", "kind"),
+    ("free", "device"),
     [
-        (80e9, TorchProducts),
-        (2.4e9, NumpyProducts),
-        (torch.OutOfMemoryError("CUDA out of memory"), NumpyProducts),
-        (RuntimeError("CUDA-capable device(s) is/are busy or unavailable"), NumpyProducts),
+        (80e9, "cuda"),
+        (2.4e9, "cpu"),
+        (torch.OutOfMemoryError("CUDA out of memory"), "cpu"),
+        (RuntimeError("CUDA-capable device(s) is/are busy or unavailable"), "cpu"),
     ],
 )
 def test_a_gpu_without_room_is_left_to_those_who_hold_it(
@@ -145,18 +162,18 @@ def test_a_gpu_without_room_is_left_to_those_who_hold_it(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     free: float | Exception,
-    kind: type,
+    device: str,
 ) -> None:
     def memory() -> tuple[int, int]:
         if isinstance(free, Exception):
             raise free
         return int(free), int(80e9)
 
-    monkeypatch.setattr("tasks.search.products._DRIVER", tmp_path)
+    monkeypatch.setattr(exact, "_DRIVER", tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", memory)
-    assert isinstance(products_here(1), kind)
-    assert ("searching on the cores" in caplog.text) is (kind is NumpyProducts)
+    assert device_here() == device
+    assert ("searching on the cores" in caplog.text) is (device == "cpu")
 
 
 def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:
@@ -169,16 +186,14 @@ def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:
         assert np.array_equal(apart[name].positions, alone.positions)
 
 
-@pytest.mark.parametrize("processor", PROCESSORS)
-def test_weights_scale_each_encoders_cosines_before_the_mean(processor: str) -> None:
+def test_weights_scale_each_encoders_cosines_before_the_mean() -> None:
     generator = np.random.default_rng(5)
     queries = {name: unit(generator, 6, 8) for name in ("one", "other")}
     codes = {name: unit(generator, 40, 8) for name in ("one", "other")}
     codes["other"] = codes["other"] - np.float32(0.3)  # mostly negative, which peaks must see
     blocks = in_blocks(codes, 13)
     weights = inverse_peaks(queries, blocks)
-    method = Method(products=PROCESSORS[processor]())
-    found = search(queries, blocks, 5, weights, method)
+    found = search(queries, blocks, 5, weights)
     each = {name: cosines(queries[name], codes[name]) for name in queries}
     scaled = sum(rows / np.abs(rows).max(axis=1, keepdims=True) for rows in each.values()) / 2
     assert found.positions.tolist() == sorted_by(np.asarray(scaled), 5)

@@ -16,7 +16,7 @@ from infra.settings import StoreSettings
 from infra.store import Database, candidates, corpus, figures, open_database
 from infra.store.vectors import Kind
 from tasks.search.exact import search
-from tasks.search.pairs import in_memory
+from tasks.search.scores import in_memory
 from tasks.stages.candidates import _columns
 from tasks.stages.embed import encoder_key
 from tasks.stages.study.overlap import _shares
