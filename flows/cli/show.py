@@ -79,8 +79,8 @@ def _print_encoders() -> None:
 
 
 def _summary(factory: Callable[..., object]) -> str:
-    """Return the first line of a plug-in's docstring, "" where it has none."""
-    return (factory.__doc__ or "").partition("\n")[0]
+    """Return what a plug-in says of itself in a line, "" where it says nothing."""
+    return (getattr(factory, "about", "") or factory.__doc__ or "").partition("\n")[0]
 
 
 def settings(options: Preset) -> None:

@@ -1,26 +1,24 @@
-"""Encoders: models that turn texts into vectors, one file each.
+"""Encoders: models that turn texts into vectors.
 
-To add one, write a file with a class that has ``spec`` and ``encode`` (for a Hugging Face
-checkpoint a subclass of `tasks.encoders._transformer.TransformerEncoder`) and decorate it with
+To add a Hugging Face checkpoint, write a table into ``specs.toml``. To add a model of another kind,
+write a file with a class that has ``spec`` and ``encode`` and decorate it with
 ``@encoders.register("name")``, the name being that of the file and of the ``spec``. ``spec`` is a
 class attribute, so that it can be read without loading the model; the constructor takes
-``checkpoint=None``. ``minilm.py`` is the shortest example.
-`tests/tasks/encoders/test_conformance.py` tests it from then on.
+``checkpoint=None``. `tests/tasks/encoders/test_conformance.py` tests both from then on.
 
-A model that has no file of its own is named by a reference, which `tasks.encoders._reference`
-reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an embedding API
-(``api:``).
+A model that is in neither is named by a reference, which `tasks.encoders._reference` reads: a
+folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an embedding API (``api:``).
 
 Vectors are compared by their cosine, and are of unit length, unless ``spec`` says ``product``: then
 they are as the model gives them, and compared by their inner products.
-
-Transformers are computed in float32.
 """
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +32,7 @@ Kind = Literal["query", "code"]
 Vectors = npt.NDArray[np.float32]
 
 Similarity = Literal["cosine", "product"]
+Precision = Literal["float32", "bfloat16"]
 
 REFERENCES = ("checkpoint", "hub", "api")  # what a reference begins with, before a colon
 SYNTAX = (
@@ -77,13 +76,14 @@ class EncoderSpec(Record):
     is_api: ClassVar[bool] = False
     # Fields that are no part of the key at their defaults.
     later_fields: ClassVar[frozenset[str]] = frozenset({"similarity"})
+    unkeyed: ClassVar[frozenset[str]] = frozenset({"licence", "source"})
 
     @property
     def key(self) -> str:
         """Identity of the vectors: another specification gives other vectors."""
         fields = type(self).model_fields
         unset = {name for name in self.later_fields if getattr(self, name) == fields[name].default}
-        return mark(self.model_dump_json(exclude={"licence", "source", *unset}))
+        return mark(self.model_dump_json(exclude={*self.unkeyed, *unset}))
 
 
 class Encoder(Protocol):
@@ -134,6 +134,12 @@ def not_published(name: str) -> str:
     )
 
 
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    """Return the fields of the published encoders' specifications, by name."""
+    return tomllib.loads(Path(__file__).with_name("specs.toml").read_text("utf-8"))
+
+
 class EncoderRegistry(Registry[EncoderClass]):
     """Encoders by name or by reference."""
 
@@ -149,13 +155,19 @@ class EncoderRegistry(Registry[EncoderClass]):
         """
         if ":" not in name:
             try:
-                return super().get(name)
+                return self._of_table_or_file(name)
             except UnknownNameError as error:
                 told = _TWO_CODEBERTS if name == "codebert" else str(error)
                 raise UnknownNameError(f"{told}; or {SYNTAX}") from None
         # Late, since those modules import this one.
         found: EncoderClass = import_module("tasks.encoders._reference").referenced_encoder(name)
         return found
+
+    def _of_table_or_file(self, name: str) -> EncoderClass:
+        if name in _table() and name not in self._entries:
+            fields = {"name": name, **_table()[name]}
+            self._entries[name] = import_module("tasks.encoders._reference").published(fields)
+        return super().get(name)
 
     def adopt(self, name: str) -> str:
         """Return the name of an encoder, under which a reference is found from then on.
@@ -183,7 +195,7 @@ class EncoderRegistry(Registry[EncoderClass]):
         self._entries |= self._pinned
         self._pinned.clear()
         for name, folder in folders.items():
-            pinned = super().get(name)
+            pinned = self._of_table_or_file(name)
             make = import_module("tasks.encoders._checkpoint").checkpoint_encoder
             self._entries[name] = make(name, str(folder), {"like": name})
             self._pinned[name] = pinned
@@ -195,9 +207,18 @@ class EncoderRegistry(Registry[EncoderClass]):
             return None
         return Path(self._entries[name].spec.source)
 
+    def published_as(self, model: str, revision: str) -> str:
+        """Return the name that the table has for a model's revision, "" where it has none."""
+        stated = {"model": model, "revision": revision}
+        return next((name for name, row in _table().items() if stated.items() <= row.items()), "")
+
     def registered(self) -> list[str]:
-        """Return the names of the encoders that have a file, without those of references."""
-        return sorted(name.replace("_", "-") for name in self._modules())
+        """Return the names in the table and those of files, without those of references."""
+        return sorted({*_table(), *(name.replace("_", "-") for name in self._modules())})
+
+    def names(self) -> list[str]:
+        """Return all names in alphabetical order."""
+        return sorted({*super().names(), *_table()})
 
     def is_pinned(self, name: str) -> bool:
         """Return whether a name alone says, in any process, which checkpoint is meant."""

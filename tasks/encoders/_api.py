@@ -38,18 +38,14 @@ class ApiEncoder:
 
     Args:
         checkpoint: Of no use: an API has none.
-        spec: Another specification than that of the class.
+        spec: Its specification.
         ask: Sends texts and returns (n, dimension) vectors in their order.
     """
 
-    spec: ApiSpec
-
-    def __init__(
-        self, checkpoint: Path | None = None, spec: ApiSpec | None = None, ask: Ask | None = None
-    ) -> None:
+    def __init__(self, checkpoint: Path | None, spec: ApiSpec, ask: Ask | None = None) -> None:
         if checkpoint is not None:
-            raise EncoderError(f"encoder {self.spec.name!r} is an API and has no checkpoint")
-        self.spec = spec or self.spec
+            raise EncoderError(f"encoder {spec.name!r} is an API and has no checkpoint")
+        self.spec = spec
         self._ask = ask
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:  # noqa: ARG002 - APIs treat both alike
@@ -78,9 +74,15 @@ class ApiEncoder:
 
 @dataclass(frozen=True)
 class ApiReference:
-    """An encoder class for an API that is named by reference."""
+    """A class of encoders for an API.
+
+    Attributes:
+        spec: The specification.
+        about: A sentence about it.
+    """
 
     spec: ApiSpec
+    about: str = ""
 
     def __call__(self, checkpoint: Path | None = None, ask: Ask | None = None) -> Encoder:
         """Return the encoder."""

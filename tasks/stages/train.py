@@ -7,10 +7,10 @@ folder (``test/``), and the report.
 
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from prefect.logging import get_run_logger
 
@@ -27,7 +27,7 @@ from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
-from tasks.encoders._checkpoint import TRAINED, CheckpointEncoder
+from tasks.encoders._checkpoint import TRAINED
 from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
 from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
@@ -112,9 +112,7 @@ class TrainingInput:
         found = encoders.get(self.settings.base)
         spec = check_trainable(self.settings.base, found)
         changed = spec.model_copy(update=self._reading(spec))
-        if isinstance(found, CheckpointEncoder):
-            return CheckpointEncoder(changed, found.kind, found.folder)
-        return SpecifiedEncoder(changed, getattr(found, "kind", found))  # type: ignore[arg-type]
+        return replace(cast("SpecifiedEncoder", found), spec=changed)
 
     def _reading(self, spec: TransformerSpec) -> dict[str, object]:
         recipe = self.recipe
@@ -283,10 +281,8 @@ def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) ->
     data, base = inputs.data, inputs.base
     spec = None if isinstance(base, str) else base.spec
     licences = {*data.licences, *([spec.licence] if spec else [])}
-    like = getattr(getattr(base, "kind", None), "spec", None)
     description = Description(
         kind=TRANSFORMER if spec else str(base),
-        like=like.name if like else "",
         reading=spec.model_dump(mode="json", exclude=IDENTITY) if spec else {},
         dimension=history.dimension,
         recipe=inputs.recipe,

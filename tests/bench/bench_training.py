@@ -58,7 +58,7 @@ def ours(pairs: Pairs, batch: int) -> list[float]:
             times.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder:
-        job = TrainingJob(SpecifiedEncoder(spec, found), recipe, pairs, dev, Path(folder))
+        job = TrainingJob(SpecifiedEncoder(spec), recipe, pairs, dev, Path(folder))
         train(job, tell)
     return times
 

@@ -14,7 +14,7 @@ from flows.study_training import study_training
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.settings import Settings
 from tasks.benchmarks.beir import write_beir
-from tasks.encoders.minilm import MiniLM
+from tasks.encoders import encoders
 from tasks.stages.study.training import read_training_study
 from tests.fakes.checkpoints import make_checkpoint
 from tests.flows.estimation import benchmark_of, pair, pairs_file, settings_in
@@ -65,7 +65,7 @@ def test_bases_are_trained_by_each_seed_scored_and_not_trained_again(world: Path
 def test_each_data_set_is_tested_on_its_own_queries_and_a_gain_is_over_the_base(
     world: Path,
 ) -> None:
-    dimension = MiniLM.spec.dimension
+    dimension = encoders.get("minilm").spec.dimension
     base = f"checkpoint:tiny={make_checkpoint('minilm', world / 'tiny', dimension)}?like=minilm"
     data = {"all": world / "all.jsonl", "half": world / "half.jsonl"}
     report = read_training_study(study_training((base,), data, settings=settings(world)))

@@ -21,7 +21,7 @@ from shapes import shapes
 class Shape:
     pass
 """
-HEAVY = ("docker", "faiss", "ray", "torch", "transformers")
+HEAVY = ("docker", "faiss", "openvino", "ray", "torch", "transformers")
 
 
 def all_registries() -> list[AnyRegistry]:
@@ -168,7 +168,7 @@ def test_each_name_is_one_that_its_file_registers(registry: AnyRegistry) -> None
     [
         ("from sandbox.backends import backends as r; r.names()", []),
         ("from tasks.encoders import encoders as r; r.names()", []),
-        ("from tasks.encoders import encoders as r; r.get('minilm')", ["minilm"]),
+        ("from tasks.encoders import encoders as r; r.get('minilm')", []),
         ("from tasks.retrievers import retrievers as r; r.get('bm25')", ["bm25"]),
         ("from tasks.retrievers import retrievers as r; r.get('tf-idf')", ["tf_idf"]),
         ("from tasks.sources import sources as r; r.get('jsonl')", ["jsonl"]),

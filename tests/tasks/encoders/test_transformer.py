@@ -1,9 +1,7 @@
 """Laws of the encoders over Hugging Face checkpoints (`_transformer`, `_weights` and their users).
 
 Each is compared with a plain computation by transformers on a small random checkpoint of its own
-architecture, text by text, without padding. All_minilm_l12_v2, all_mpnet_base_v2, codebert_base,
-codebert_search, codet5p, codexglue, graphcodebert, jina_embeddings_v3, minilm,
-multilingual_e5_large, roberta_base and unixcoder are the users.
+architecture, text by text, without padding.
 """
 
 import json
@@ -22,7 +20,6 @@ from transformers import AutoModel, AutoTokenizer, T5Config, T5EncoderModel
 
 from infra.errors import EncoderError
 from tasks.encoders import Kind, Vectors, encoders
-from tasks.encoders._api import ApiEncoder
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tests.fakes.checkpoints import make_checkpoint
 
@@ -34,11 +31,7 @@ KEYS = {
     "minilm": "eff971f48e7b2f367d9e",
     "unixcoder": "f410d8b9ac4b1db5154a",
 }
-TRANSFORMERS = [
-    name
-    for name in encoders.registered()
-    if not issubclass(encoders.get(name), ApiEncoder)  # type: ignore[arg-type]
-]
+TRANSFORMERS = [name for name in encoders.registered() if not encoders.get(name).spec.is_api]
 # What is done to texts and tokens, written out: (before, after, query length, code length, query
 # prefix, code prefix, pooling).
 PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
@@ -141,7 +134,7 @@ def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not(
         {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
         {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
         {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)}, {"truncated": True},
-        {"similarity": "product"},
+        {"similarity": "product"}, {"precision": "bfloat16"},
     ]  # fmt: skip
     keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
     assert len(keys) == len(changes) + 1

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-from tasks.encoders.codet5p import CodeT5p
+from tasks.encoders import encoders
 
 Batch = list[dict[str, str]]
 BEFORE = {
@@ -57,7 +57,7 @@ class PlainTraining:
         self.model: Any
         self._pool: Callable[[Any, Tensor], Tensor]
         if encoder == "codet5p":
-            self.model = CodeT5p(folder).model
+            self.model = cast("Any", encoders.get("codet5p")(folder)).model
             self._pool = lambda output, _: self.model.proj(output.last_hidden_state[:, 0])
         elif encoder == "unixcoder":
             self.model = AutoModel.from_pretrained(folder)

@@ -1,0 +1,91 @@
+"""Computation of a torch module on a processor by OpenVINO.
+
+OpenVINO converts the module once, compiles it for the processor, and computes as many batches at a
+time as torch has threads, each on one of them. It is imported where it is used.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tasks.encoders import Precision, Vectors
+
+if TYPE_CHECKING:
+    import torch
+
+Features = Mapping[str, npt.NDArray[np.int64]]
+
+INPUTS = ("input_ids", "attention_mask")
+_EXAMPLE = (2, 16)  # texts and tokens, by which the module is traced
+
+
+class CompiledModule:
+    """A torch module that OpenVINO has compiled.
+
+    Args:
+        module: Takes (texts, tokens) token ids and their mask, returns (texts, dimension) vectors.
+        precision: Of the computation; bfloat16 is float32 where the processor has none.
+        threads: Number of cores, and of batches that are computed at a time.
+
+    Raises:
+        Exception: The module cannot be converted; OpenVINO has no type of error for that.
+    """
+
+    def __init__(self, module: "torch.nn.Module", precision: Precision, threads: int) -> None:
+        ov = _openvino()
+        core = ov.Core()
+        native = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        in_half = precision == "bfloat16" and "BF16" in native
+        options = {
+            "INFERENCE_PRECISION_HINT": "bf16" if in_half else "f32",
+            "NUM_STREAMS": threads,
+            "INFERENCE_NUM_THREADS": threads,
+            "ENABLE_CPU_PINNING": False,  # workers side by side would be pinned to the same cores
+        }
+        self._compiled = core.compile_model(_converted(ov, module), "CPU", options)
+        self._queue = ov.AsyncInferQueue(self._compiled, threads)
+        self._queue.set_callback(_write)
+
+    def __call__(self, features: Features) -> Vectors:
+        """Return (texts, dimension) vectors of one batch."""
+        found: Vectors = self._compiled([features[name] for name in INPUTS])[0]
+        return found
+
+    def compute(self, batches: Iterable[tuple[Sequence[int], Features]], into: Vectors) -> None:
+        """Write the vectors of all batches into the rows that each of them names."""
+        try:
+            for rows, features in batches:
+                self._queue.start_async([features[name] for name in INPUTS], (rows, into))
+        finally:
+            self._queue.wait_all()
+
+
+def _write(request: Any, place: tuple[Sequence[int], Vectors]) -> None:  # noqa: ANN401 - OpenVINO's
+    rows, into = place
+    into[rows] = request.get_output_tensor().data
+
+
+def _openvino() -> Any:  # noqa: ANN401 - a module
+    """Return the module ``openvino``, which then tells nobody that it is used.
+
+    Without the package ``openvino_telemetry``, OpenVINO takes an empty stand-in of its own.
+    """
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    import openvino  # noqa: PLC0415 - heavy libraries load when used
+
+    return openvino
+
+
+def _converted(ov: Any, module: "torch.nn.Module") -> Any:  # noqa: ANN401
+    """Return OpenVINO's model of a module, for any number of texts and tokens."""
+    import torch  # noqa: PLC0415
+
+    ids, mask = torch.ones(_EXAMPLE, dtype=torch.long), torch.ones(_EXAMPLE, dtype=torch.long)
+    mask[1, _EXAMPLE[1] // 2 :] = 0
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tracing: the vectors are compared afterwards
+        return ov.convert_model(module, example_input=(ids, mask))

@@ -1,0 +1,145 @@
+"""Laws of what OpenVINO computes: torch's vectors, or none; and nobody is told of it.
+
+Covers `tasks.encoders._openvino`.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tasks.encoders import _openvino as engine
+from tasks.encoders import encoders
+from tasks.encoders._openvino import CompiledModule
+from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder
+from tests.fakes.checkpoints import make_checkpoint
+
+WORDS = ["def", "add", "a file", "größe", "(x, y):", "\n    return", "sort", "", "json"]
+ARCHITECTURES = (
+    "all-mpnet-base-v2", "codebert-search", "codet5p", "minilm", "multilingual-e5-large",
+    "unixcoder",
+)  # fmt: skip
+
+
+def texts(number: int) -> list[str]:
+    """Return texts of none to hundreds of tokens, each another."""
+    draw = np.random.default_rng(0)
+    lengths = (draw.pareto(1, number) * 4).clip(0, 400).astype(int)
+    return [
+        " ".join(draw.choice(WORDS, length)) + f" {row}" if row else ""
+        for row, length in enumerate(lengths)
+    ]
+
+
+def made(name: str, folder: Path, **changed: object) -> TransformerEncoder:
+    """Return a registered encoder with a small checkpoint."""
+    found = encoders.get(name)
+    assert isinstance(found, SpecifiedEncoder)
+    spec = found.spec.model_copy(update=changed)
+    encoder = found.kind(make_checkpoint(name, folder, spec.dimension), spec)
+    assert isinstance(encoder, TransformerEncoder)
+    return encoder
+
+
+def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the cosines of rows."""
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    found: np.ndarray = (one * other).sum(axis=1) / lengths
+    return found
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_many_texts_have_torchs_vectors_from_openvino(name: str, tmp_path: Path) -> None:
+    encoder, many = made(name, tmp_path), texts(1_000 if name == "minilm" else 60)
+    by_torch = encoder.encode(many[:60], "code", 0)
+    assert not encoder._compiled
+    encoder._computed = 1_000
+    found = encoder.encode(many, "code", 0)
+    assert encoder._compiled[""] is not None
+    assert cosines(found[:60], by_torch).min() >= 0.9999
+    assert encoder.encode([], "code", 0).shape == (0, encoder.spec.dimension)
+    encoder._compiled[""] = None
+    assert cosines(found, encoder.encode(many, "code", 0)).min() >= 0.9999
+
+
+def test_bfloat16_is_near_and_has_a_key_of_its_own(tmp_path: Path) -> None:
+    whole = made("minilm", tmp_path)
+    half = TransformerEncoder(tmp_path, whole.spec.model_copy(update={"precision": "bfloat16"}))
+    many = texts(60)
+    half._computed = 1_000
+    assert cosines(half.encode(many, "code", 0), whole.encode(many, "code", 0)).min() >= 0.998
+    few = half._by_torch(half.features(many[:9], "code"))
+    assert cosines(few, whole.encode(many[:9], "code", 0)).min() >= 0.998
+    assert half.spec.key != whole.spec.key
+
+
+def test_what_openvino_cannot_convert_is_computed_by_torch_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(ov: object, module: object) -> None:
+        raise RuntimeError("No conversion rule found for operations: aten::odd")
+
+    monkeypatch.setattr(engine, "_converted", unknown)
+    encoder, many = made("minilm", tmp_path), texts(60)
+    encoder._computed = 1_000
+    with caplog.at_level(logging.WARNING):
+        assert encoder.encode(many, "code", 0).shape == (60, 384)
+    assert "'minilm' is computed by torch: OpenVINO cannot compute it: No conv" in caplog.text
+    assert len(caplog.records) == 1
+
+
+def test_what_openvino_computes_otherwise_is_computed_by_torch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CompiledModule, "__call__", lambda _, features: np.ones((4, 384)))
+    encoder, many = made("minilm", tmp_path), texts(60)
+    encoder._computed = 1_000
+    found = encoder.encode(many, "code", 0)
+    assert "'minilm' is computed by torch: OpenVINO's vectors have cosines down to" in caplog.text
+    assert cosines(found[:9], encoder.encode(many[:9], "code", 0)).min() >= 0.9999
+
+
+def test_a_module_takes_batches_of_any_shape_side_by_side() -> None:
+    class Sums(torch.nn.Module):
+        def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            return (ids * mask).sum(dim=1, keepdim=True).float()
+
+    module = CompiledModule(Sums(), "float32", 2)
+    batches = []
+    for row in range(0, 60, 3):
+        ids = np.full((3, row + 1), row, np.int64)
+        batches.append(([row, row + 1, row + 2], {"input_ids": ids, "attention_mask": ids * 0 + 1}))
+    into = np.full((60, 1), -1, np.float32)
+    module.compute(batches, into)
+    assert into[:, 0].tolist() == [row // 3 * 3 * (row // 3 * 3 + 1) for row in range(60)]
+
+
+HEARD = """
+import os, sys, torch
+def heard(event, arguments):
+    if event.startswith(("socket.connect", "socket.getaddrinfo", "urllib", "os.fork")):
+        print("HEARD", event, arguments, flush=True)
+sys.addaudithook(heard)
+from tasks.encoders._openvino import CompiledModule
+class Sums(torch.nn.Module):
+    def forward(self, ids, mask):
+        return (ids * mask).sum(dim=1, keepdim=True).float()
+CompiledModule(Sums(), "float32", 1)
+from openvino.tools.ovc import telemetry_utils
+print(telemetry_utils.tm.__name__, sys.modules["openvino_telemetry"], os.listdir())
+"""
+
+
+def test_openvino_opens_no_connection_and_leaves_no_file_of_consent(tmp_path: Path) -> None:
+    surroundings = {key: value for key, value in os.environ.items() if key != "CI"}
+    done = subprocess.run(
+        [sys.executable, "-c", HEARD],
+        env=surroundings | {"HOME": str(tmp_path)}, cwd=tmp_path,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["openvino.tools.ovc.telemetry_stub", "None", "[]"]
