@@ -3,10 +3,10 @@
 A metric's name says its variant: ``NDCG-exp-condensed@10`` is the family ``NDCG-exp`` over
 condensed lists, cut at 10.
 
-To add a family, write a file (of any name) with a class that has ``needs_depth`` (True where the
-name must say a cut-off), takes the ``depth`` in its constructor, and has ``score(lists)``, where
-``lists.relevance`` is a (queries, ranks) array, best result first (`_lists.JudgedLists`). Decorate
-it with ``@metrics.register("Name")``; ``recall.py`` is the shortest example.
+To add a family, write a file (of any name) with a subclass of `Metric` that has ``score(lists)``,
+where ``lists.relevance`` is a (queries, ranks) array, best result first (`_lists.JudgedLists`), and
+sets ``needs_depth`` where the name must say a cut-off. Decorate it with
+``@metrics.register("Name")``; ``recall.py`` is the shortest example.
 `tests/tasks/metrics/test_conformance.py` tests it from then on; ``cosqa leaderboard --metric``
 takes it. ``cosqa evaluate`` prints `STANDARD`.
 
@@ -25,7 +25,7 @@ What a name does not say is the same for all:
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,7 +56,7 @@ _NAME = re.compile(
 )
 
 
-class Metric(Protocol):
+class Metric:
     """A measure of ranked lists.
 
     Attributes:
@@ -64,13 +64,14 @@ class Metric(Protocol):
         depth: How many results it looks at, None for all.
     """
 
-    needs_depth: ClassVar[bool]
+    needs_depth: ClassVar[bool] = False
 
-    def __init__(self, depth: int | None) -> None: ...
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return one value in [0, 1] for each row of the lists, which are cut already."""
-        ...
+        raise NotImplementedError
 
 
 metrics: Registry[type[Metric]] = Registry(

@@ -1,24 +1,17 @@
 """Normalised discounted cumulative gain."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from tasks.metrics import JudgedLists, Values, metrics
+from tasks.metrics import JudgedLists, Metric, Values, metrics
 
 
 @metrics.register("NDCG")
-class NDCG:
+class NDCG(Metric):
     """DCG of the results over that of the best possible ranking of the same depth.
 
     DCG = Σ gain_i / log2(i + 1) with the relevance itself as the gain (Järvelin and Kekäläinen
     2002, with the discount of trec_eval's ndcg and ndcg_cut).
     """
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
@@ -28,13 +21,8 @@ class NDCG:
 
 
 @metrics.register("NDCG-exp")
-class ExponentialNDCG:
+class ExponentialNDCG(Metric):
     """NDCG with 2^relevance - 1 as the gain (Burges et al. 2005; CodeSearchNet's challenge)."""
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""

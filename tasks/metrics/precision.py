@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tasks.metrics import JudgedLists, Values, metrics
+from tasks.metrics import JudgedLists, Metric, Values, metrics
 
 
 @metrics.register("Precision")
-class Precision:
+class Precision(Metric):
     """Share of relevant codes among the first k results, k also where fewer came (trec_eval's P).
 
     See van Rijsbergen 1979, chapter 7.
@@ -26,17 +26,12 @@ class Precision:
 
 
 @metrics.register("MAP")
-class MAP:
+class MAP(Metric):
     """Mean of the precision at each relevant code's rank, 0 for those not returned.
 
     Divided by the number of all relevant codes, at any depth (trec_eval's map and map_cut; Buckley
     and Voorhees 2000).
     """
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the average precision of each query."""
@@ -47,16 +42,11 @@ class MAP:
 
 
 @metrics.register("MAP-found")
-class MAPFound:
+class MAPFound(Metric):
     """Mean of the precision at the ranks of the relevant codes that are returned, 0 without any.
 
     Unlike MAP, it may be above recall: relevant codes that are not returned do not lower it.
     """
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the average precision of each query over its relevant codes in the list."""
@@ -68,18 +58,13 @@ class MAPFound:
 
 
 @metrics.register("bpref")
-class Bpref:
+class Bpref(Metric):
     """Share of judged irrelevant codes that are ranked below each relevant one, averaged.
 
     (1 / R) Σ (1 - min(n_r, R) / min(R, N)) over the returned relevant codes r, where n_r of the N
     codes judged irrelevant are ranked above r: unjudged results, and those with a grade below 0, do
     not matter (Buckley and Voorhees 2004, as corrected in trec_eval).
     """
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the preference of each query."""

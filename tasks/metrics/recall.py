@@ -4,17 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from tasks.metrics import JudgedLists, Values, metrics
+from tasks.metrics import JudgedLists, Metric, Values, metrics
 
 
 @metrics.register("Recall")
-class Recall:
+class Recall(Metric):
     """Share of all relevant codes that are among the first k results (trec_eval's recall)."""
 
     needs_depth: ClassVar[bool] = True
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the recall of each query."""
@@ -23,7 +20,7 @@ class Recall:
 
 
 @metrics.register("Answered")
-class Answered:
+class Answered(Metric):
     """1 where a relevant code is among the first k results, else 0.
 
     Answered@k of Neural Code Search (Li et al. 2019, arXiv 1908.09804), there a count of
@@ -31,9 +28,6 @@ class Answered:
     """
 
     needs_depth: ClassVar[bool] = True
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return 1 or 0 for each query."""

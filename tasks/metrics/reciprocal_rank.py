@@ -1,20 +1,13 @@
 """Reciprocal ranks: MRR of the first relevant result, MMRR of all of them."""
 
-from typing import ClassVar
-
 import numpy as np
 
-from tasks.metrics import JudgedLists, Values, metrics
+from tasks.metrics import JudgedLists, Metric, Values, metrics
 
 
 @metrics.register("MRR")
-class MRR:
+class MRR(Metric):
     """1 / rank of the first relevant result, 0 where there is none (trec_eval's recip_rank)."""
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the reciprocal rank of each query."""
@@ -26,18 +19,13 @@ class MRR:
 
 
 @metrics.register("MMRR")
-class MMRR:
+class MMRR(Metric):
     """Mean over a query's relevant codes of 1 / (rank_i - (i - 1)), 0 for those not returned.
 
     Mean multi-choice reciprocal rank (CoSQA+, arXiv 2406.11589v1, section 4.3 and appendix B):
     rank_i is the i-th smallest rank of a relevant code. Taking i - 1 off each rank makes a list
     that begins with all of a query's n relevant codes worth 1 for any n.
     """
-
-    needs_depth: ClassVar[bool] = False
-
-    def __init__(self, depth: int | None) -> None:
-        self.depth = depth
 
     def score(self, lists: JudgedLists) -> Values:
         """Return the mean adjusted reciprocal rank of each query."""
