@@ -1,10 +1,10 @@
-"""Studies: tables and figures of the papers computed for one's own benchmark, one file each.
+"""Studies: tables and figures of the papers computed for one's own benchmark.
 
-To add one, write a file with a subclass of `Study` and decorate it with
-``@studies.register("name")``, the name being that of the file with dashes for underscores. Its
-figures come from `Evidence`, which the stage gathers; what the papers print is in
-``published.toml``, under the study's name, and is put beside them by row and column.
-`tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study`` shows it.
+To add one, write a file (of any name) with a subclass of `Study` and decorate it with
+``@studies.register("name")``. Its figures come from `Evidence`, which the stage gathers; what the
+papers print is in ``published.toml``, under the study's name, and is put beside them by row and
+column. `tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study`` shows
+it.
 """
 
 from tasks.studies._evidence import (

@@ -54,5 +54,5 @@ class Study:
 
 
 studies: Registry[type[Study]] = Registry(
-    "study", "tasks.studies", members=("title", "reading", "figures")
+    "study", "tasks.studies", members=("title", "reading", "figures"), one_per_file=False
 )

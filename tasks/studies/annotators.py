@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar
 
 from tasks.studies import Annotator, Evidence, Figure, Study, have, published_name, studies
 
@@ -24,19 +23,19 @@ _CRITERIA = {"v1-half": "50 %", "v1-exact": "exact"}
 class Annotators(Study):
     """Accuracy of annotators."""
 
-    title: ClassVar[str] = "Annotators against known labels"
-    reading: ClassVar[str] = (
+    title = "Annotators against known labels"
+    reading = (
         "Accuracy over the pairs of the file; an undecided pair is not right. Agents are "
         "configuration paper, single models are configuration single, and the first version's are "
         "v1-exact and v1-half. Human figures are the mean over the people of a file, by the "
         "criterion of the agents in it; without agents of the first version they are of people "
         "without test programs."
     )
-    command: ClassVar[str] = (
+    command = (
         "cosqa annotators compare --truth FILE --output compared.json, then "
         "cosqa study --annotators compared.json"
     )
-    conditions: ClassVar[tuple[str, ...]] = ("source",)
+    conditions = ("source",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the accuracy of each annotator that the files have, by the papers' names."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
-from typing import ClassVar
 
 from tasks.benchmarks.challenge import Grade, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
@@ -16,14 +15,14 @@ _NAMES = {"javascript": "JavaScript", "php": "PHP"}
 class CodeSearchNetAnnotations(Study):
     """Annotations of CodeSearchNet's challenge."""
 
-    title: ClassVar[str] = "Annotations of the CodeSearchNet challenge"
-    reading: ClassVar[str] = (
+    title = "Annotations of the CodeSearchNet challenge"
+    reading = (
         "Rows of annotationStore.csv by language and grade; graded twice or more are the functions "
         "that a query has several rows for. The file names no annotator: kappa is between the "
         "first two rows of each of these. A pair is right where an annotator graded it 3: CoSQA+ "
         "does not print its rule, and this one gives its counts for Python."
     )
-    command: ClassVar[str] = "cosqa study --annotation-store annotationStore.csv"
+    command = "cosqa study --annotation-store annotationStore.csv"
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the counts of each language and of all."""

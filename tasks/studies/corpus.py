@@ -1,7 +1,6 @@
 """The collection: how many queries and functions there are, and what the filters left."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from tasks.corpus.composed import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
@@ -20,13 +19,13 @@ _OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
 class Corpus(Study):
     """Sizes of the collection."""
 
-    title: ClassVar[str] = "Queries and functions"
-    reading: ClassVar[str] = (
+    title = "Queries and functions"
+    reading = (
         "Functions read are those kept and those that a rule of the source dropped, not the "
         "queries, labels and files that were; equal texts are one function here."
     )
-    command: ClassVar[str] = "cosqa collect, then cosqa study"
-    conditions: ClassVar[tuple[str, ...]] = ("source",)
+    command = "cosqa collect, then cosqa study"
+    conditions = ("source",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the number of queries, of functions read and kept, and of each reason to drop.

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import ClassVar
 
 import numpy as np
 
@@ -18,15 +17,15 @@ METRICS = ("MRR", "MAP", "MMRR")
 class MatchesAndScores(Study):
     """Scores by number of matches."""
 
-    title: ClassVar[str] = "Scores of queries with 2, 3, 4 and 5 matches"
-    reading: ClassVar[str] = (
+    title = "Scores of queries with 2, 3, 4 and 5 matches"
+    reading = (
         "Means over the queries with so many matches. Cronbach's alpha has the four groups as "
         "subjects and the methods as items, which gives the paper's .956 on its Table 8. The "
         "variance is that of a method's four means, averaged over the methods, with divisor 3 "
         "(sample) and 4 (population)."
     )
-    command: ClassVar[str] = "cosqa publish, then cosqa study --method NAME"
-    conditions: ClassVar[tuple[str, ...]] = (
+    command = "cosqa publish, then cosqa study --method NAME"
+    conditions = (
         "source", "queries", "codes", "encoders", "top k", "model", "configuration", "code base",
     )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Table 1 of Neural Code Search: its four methods by the published score sheet."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from tasks.studies import Evidence, Figure, Study, have, studies
 from tasks.suites.neural_code_search import read_score_sheet, score_sheet
@@ -11,12 +10,12 @@ from tasks.suites.neural_code_search import read_score_sheet, score_sheet
 class NeuralCodeSearchTable(Study):
     """Methods of Neural Code Search."""
 
-    title: ClassVar[str] = "Methods of Neural Code Search"
-    reading: ClassVar[str] = (
+    title = "Methods of Neural Code Search"
+    reading = (
         "Questions with a right result among the first 1, 5 and 10, and the mean reciprocal rank "
         "over all questions. Two cells of the paper's table differ from the published sheet."
     )
-    command: ClassVar[str] = "cosqa study --score-sheet score_sheet.csv"
+    command = "cosqa study --score-sheet score_sheet.csv"
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the figures of each method of the sheet."""

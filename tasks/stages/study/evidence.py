@@ -38,8 +38,8 @@ from tasks.studies import (
     Missing,
 )
 from tasks.studies._files import benchmark_facts, matches_of, read_annotators
+from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
-from tasks.studies.retrieval import METRICS as OF_METHODS
 
 _EXECUTED = [
     outcome for outcome in get_args(Outcome) if was_executed(ExecutionResult(outcome=outcome))

@@ -22,8 +22,8 @@ from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import StudyFiles, gather_evidence
 from tasks.stages.study.overlap import Overlaps
+from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
-from tasks.studies.retrieval import METRICS as OF_METHODS
 
 PAGE, REPORT = "study.html", "study.json"
 

@@ -43,7 +43,7 @@ def test_its_published_figures_are_in_columns_that_it_has(
     study: type[Study], tmp_path: Path
 ) -> None:
     ours = {figure.column for figure in study().figures(full_evidence(tmp_path))}
-    name = study.__module__.rpartition(".")[2].replace("_", "-")
+    name = next(name for name in studies.names() if studies.get(name) is study)
     theirs = {figure.column for figure in published_figures() if figure.study == name}
     assert theirs <= ours
 
