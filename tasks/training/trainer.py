@@ -27,11 +27,11 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.base.modules import InputModule
 from sentence_transformers.sentence_transformer.data_collator import (
     SentenceTransformerDataCollator,
 )
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 from sentence_transformers.util import cos_sim, dot_score
 from torch import Tensor, nn
@@ -43,14 +43,10 @@ from infra.disk import OTHER_OUTPUT, free_bytes, space_on
 from infra.errors import TrainingError
 from infra.records import caseless
 from infra.words import words
-from tasks.benchmarks.benchmark import Benchmark, qrels_of
+from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.pairs import Pairs
-from tasks.encoders import Kind, Vectors
+from tasks.encoders import Kind
 from tasks.filters.near_duplicates import clusters
-from tasks.metrics import evaluate, mean
-from tasks.ranking.methods import rank_vectors
-from tasks.search.scores import in_memory
-from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
 from tasks.training.models._joint import Features, JointModel
@@ -65,6 +61,7 @@ _DEPTH = 1_000  # of the dev rankings, as the authors of CoSQA+ have it
 _LOGS_AN_EPOCH = 20
 _FEWEST_AT_ONCE, _MOST_PARTS = 16, 32  # texts of a batch that are computed together; parts of it
 _SPARE_BYTES = 1 << 20
+_KINDS: dict[str, Kind] = {"query": "query", "code": "code", "document": "code"}  # by task
 
 
 class FineTuned(JointModel):
@@ -107,17 +104,18 @@ class _Tower(InputModule):
         prompt: str | None = None,  # noqa: ARG002 - specifications have prefixes
         **more: Any,  # noqa: ANN401 - the library's
     ) -> dict[str, Any]:
+        kind = _KINDS[more["task"]]
         order = sorted(range(len(inputs)), key=lambda row: len(inputs[row]))
         at_once = max(_FEWEST_AT_ONCE, -(-len(order) // _MOST_PARTS))
         parts = [
-            self.model.features([inputs[row] for row in rows], more["task"])
+            self.model.features([inputs[row] for row in rows], kind)
             for rows in batched(order, at_once)
         ]
         # By this name the trainer tells one column's features from the other's.
-        return {"input_ids": torch.tensor(order), "parts": parts}
+        return {"input_ids": torch.tensor(order), "parts": parts, "kind": kind}
 
     def forward(self, features: dict[str, Any], **_: object) -> dict[str, Any]:
-        found = torch.cat([self.model(part, features["task"]) for part in features["parts"]])
+        found = torch.cat([self.model(part, features["kind"]) for part in features["parts"]])
         return {"sentence_embedding": found[features["input_ids"].argsort()]}
 
     def save(self, output_path: str, *_: object, **__: object) -> None:
@@ -211,43 +209,38 @@ class _MarginLoss(nn.Module):
         return (self._recipe.margin - similar.diagonal() + other).relu().mean()
 
 
-class _DevScore(BaseEvaluator):
-    """Ranks the dev queries over their code base."""
+class _DevScore(InformationRetrievalEvaluator):
+    """The library's ranking of the dev queries over their code base, in the recipe's metric."""
 
-    def __init__(self, model: JointModel, dev: Benchmark, recipe: Recipe) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+    def __init__(self, dev: Benchmark, recipe: Recipe) -> None:
+        relevant: dict[str, set[str]] = {}
+        for label in dev.labels:
+            if label.relevance > 0:
+                relevant.setdefault(label.query_id, set()).add(label.code_id)
+        own = set().union(*relevant.values())
+        super().__init__(
+            {each.query_id: each.text for each in dev.queries},
+            {
+                each.code_id: each.text
+                for each in dev.codes
+                if recipe.dev_codes == "all" or each.code_id in own
+            },
+            relevant,
+            mrr_at_k=[_DEPTH],
+            write_csv=False,
+            score_functions={"dev": cos_sim if recipe.similarity == "cosine" else dot_score},
+        )
         self.primary_metric = recipe.metric
-        self._model = model
-        self._recipe = recipe
-        self._qrels = qrels_of(dev.labels)
-        self._queries = [each for each in dev.queries if each.query_id in self._qrels]
-        own = {label.code_id for label in dev.labels if label.relevance > 0}
-        codes = (code for code in dev.codes if recipe.dev_codes == "all" or code.code_id in own)
-        self._codes = sorted(codes, key=lambda code: code.code_id)
+        self._name = {"MRR": f"dev_mrr@{_DEPTH}", "NDCG@10": "dev_ndcg@10"}[recipe.metric]
 
     def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:  # noqa: ANN401
         """Return the metric's mean over the queries."""
-        model.eval()
-        queries = self._vectors([each.text for each in self._queries], "query", model.device)
-        codes = self._vectors([each.text for each in self._codes], "code", model.device)
-        rankings = rank_vectors(
-            {"dev": queries},
-            in_memory({"dev": codes}),
-            [each.query_id for each in self._queries],
-            [each.code_id for each in self._codes],
-            _DEPTH,
-        )
-        values = evaluate(rankings, self._qrels, [self._recipe.metric])[self._recipe.metric]
-        return {self._recipe.metric: mean(values.values())}
-
-    def _vectors(self, texts: Sequence[str], kind: Kind, device: torch.device) -> Vectors:
-        vectors = embed(self._model, texts, kind, self._recipe.similarity, device)
-        if not np.isfinite(vectors).all():
+        if not all(weights.isfinite().all() for weights in model.parameters()):
             raise TrainingError(
                 "the weights are no numbers any more: take a lower training.learning_rate or "
                 "another base"
             )
-        return vectors
+        return {str(self.primary_metric): super().__call__(model)[self._name]}
 
 
 class _Watch(TrainerCallback):
@@ -348,7 +341,7 @@ def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[A
     disable_progress_bars()
     job.folder.mkdir(parents=True, exist_ok=True)
     tower = SentenceTransformer(modules=[_Tower(model)])
-    dev = _DevScore(model, job.dev, job.recipe)
+    dev = _DevScore(job.dev, job.recipe)
     if job.recipe.loss == "none":
         return model, _history(job, model, [_first(dev(tower), job.recipe)], started)
     last = last_checkpoint(job.folder)

@@ -19,6 +19,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.data_collator import (
     SentenceTransformerDataCollator,
 )
@@ -26,8 +27,13 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from infra.errors import DiskFullError, EncoderError, TrainingError
+from tasks.benchmarks.benchmark import qrels_of
 from tasks.benchmarks.pairs import Pairs
+from tasks.metrics import evaluate, mean
+from tasks.ranking.methods import rank_vectors
+from tasks.search.scores import in_memory
 from tasks.training import trainer
+from tasks.training.encoder import embed
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.recipes import RECIPES
 from tasks.training.trainer import (
@@ -271,6 +277,35 @@ def test_a_disk_that_fills_up_keeps_the_checkpoint_before(
     (disk / "other").unlink()
     resumed, _ = train(full, ignore)
     assert_equal(weights(resumed), undisturbed[0])
+
+
+@pytest.mark.parametrize("recipe", ["codexglue", "cosqa-plus"])
+def test_dev_scores_are_those_of_this_projects_metrics(recipe: str, tmp_path: Path) -> None:
+    base = checkpoint("roberta-base", tmp_path / "base")
+    work = job_of(
+        inputs_of(tmp_path, f"checkpoint:small={base}?pooling=mean", recipe=recipe),
+        tmp_path / "work",
+    )
+    model = trainer._model_of(work).eval()
+    found = trainer._DevScore(work.dev, work.recipe)(
+        SentenceTransformer(modules=[trainer._Tower(model)], device="cpu")
+    )
+    qrels = qrels_of(work.dev.labels)
+    own = {code for codes in qrels.values() for code in codes}
+    is_all = work.recipe.dev_codes == "all"
+    texts = {each.code_id: each.text for each in work.dev.codes if is_all or each.code_id in own}
+    queries = {each.query_id: each.text for each in work.dev.queries}
+    codes = {code: texts[code] for code in sorted(texts)}
+    similarity = work.recipe.similarity
+    rankings = rank_vectors(
+        {"": embed(model, [*queries.values()], "query", similarity)},
+        in_memory({"": embed(model, [*codes.values()], "code", similarity)}),
+        [*queries],
+        [*codes],
+        1_000,
+    )
+    by_query = evaluate(rankings, qrels, [work.recipe.metric])[work.recipe.metric]
+    assert found == {work.recipe.metric: pytest.approx(mean(by_query.values()), abs=1e-6)}
 
 
 def test_weights_that_are_no_numbers_any_more_are_an_error(tmp_path: Path) -> None:
