@@ -278,8 +278,9 @@ class _Search:
         torch = self._torch
         kept = self._scores[here]
         missing = -scores.shape[1] % _GROUP
-        padded = torch.nn.functional.pad(scores, (0, missing), value=-torch.inf)
-        groups = padded.unflatten(1, (-1, _GROUP))
+        if missing:
+            scores = torch.nn.functional.pad(scores, (0, missing), value=-torch.inf)
+        groups = scores.reshape(len(scores), -1, _GROUP)
         best = groups.amax(dim=2)
         passing = int((best > kept.amin(dim=1, keepdim=True)).sum(dim=1).max())
         if not passing:
