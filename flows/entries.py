@@ -1,6 +1,6 @@
 """The flows that deployments run: each reads its form and calls the flow of its name.
 
-A new one is a line at the end, with its options in `flows.options`, and an entry in prefect.yaml.
+A new one is a command in `flows.cli.commands`, a line at the end here and an entry in prefect.yaml.
 Its form asks for those options that have a title; what it does not ask for, and what is left empty
 in it, is read from cosqa.toml and the environment where the run works. Keys are never asked for.
 
@@ -10,9 +10,10 @@ they run, each run in a process of its own.
 """
 
 import inspect
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from prefect import Flow
 from prefect.logging import get_run_logger
@@ -21,10 +22,10 @@ from pydantic import Field, GetCoreSchemaHandler
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import CoreSchema, with_default_schema
 
-from flows import options
-from flows.options import Options, Question, questions
+from flows.cli import commands
+from flows.options import Question, folders, is_given, kind_of, questions, settings_of
 from flows.runtime.approval import DeclinedError
-from flows.runtime.runs import SIDE_BY_SIDE, arguments_of, run_name
+from flows.runtime.runs import SIDE_BY_SIDE, run_name
 from infra.errors import StoreBusyError
 
 # As values, since the types of a form are made of names that are known when it runs.
@@ -34,13 +35,13 @@ _UNSEEN: Any = SkipJsonSchema
 _NOTHING: Any = _UNSEEN[None]
 
 
-def _entry(name: str, form: type[Options]) -> Flow[..., Any]:
+def _entry(command: Callable[..., None]) -> Flow[..., Any]:
     """Return the flow of a deployment, whose parameters are the questions of its form."""
-    module = name.replace("-", "_")
+    module = command.__name__
 
     def run(**answers: object) -> object:
         try:
-            return _called(module, form.of_form(answers))
+            return _called(command, answers)
         except StoreBusyError as busy:
             get_run_logger().warning("this run ends without having done anything: %s", busy)
             return Cancelled(message=f"Skipped: {busy}")
@@ -48,16 +49,29 @@ def _entry(name: str, form: type[Options]) -> Flow[..., Any]:
             return Completed(message=str(declined))
 
     run.__name__ = run.__qualname__ = module
-    run.__signature__ = form_of(form, is_called=True)  # type: ignore[attr-defined]
+    run.__signature__ = form_of(command, is_called=True)  # type: ignore[attr-defined]
+    name = module.replace("_", "-")
     flow = Flow(run, name=name, flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
-    flow.__signature__ = form_of(form)  # type: ignore[attr-defined]
+    flow.__signature__ = form_of(command)  # type: ignore[attr-defined]
     return flow
 
 
-def _called(name: str, given: Options) -> object:
-    """Return what a flow of this folder returns, called within this run."""
+def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
+    """Return what the flow of a command's name returns, called within this run."""
+    name = command.__name__
     flow: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
-    return flow.fn(**arguments_of(flow, given))
+    return flow.fn(**flow.validate_parameters(arguments_of(flow, command, answers)))
+
+
+def arguments_of(
+    flow: Flow[..., Any], command: Callable[..., None], answers: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a flow by the answers of its form."""
+    own = inspect.signature(flow.fn).parameters
+    given = {name: each for name, each in answers.items() if name in own and is_given(each)}
+    if isinstance(given.get("data"), list):
+        given["data"] = folders("data", given["data"])
+    return given | {"settings": settings_of(command, answers, is_form=True)}
 
 
 class _Optional:
@@ -72,40 +86,50 @@ class _Optional:
         return with_default_schema(handler(source), default_factory=lambda: None)
 
 
-def form_of(model: type[Options], *, is_called: bool = False) -> inspect.Signature:
+def form_of(command: Callable[..., None], *, is_called: bool = False) -> inspect.Signature:
     """Return the signature of which Prefect makes the schema of a form.
 
     Args:
-        model: The options, of which those with a title are asked for.
-        is_called: Return the one by which the flow is called instead.
+        command: The command, whose options with a title are asked for.
+        is_called: Return the signature by which the flow is called instead.
     """
-    asked = [each for each in questions(model) if each.title and each.is_shown]
-    return inspect.Signature([_parameter(each, is_called=is_called) for each in asked])
+    return inspect.Signature(
+        [
+            _parameter(parameter, question, is_called=is_called)
+            for parameter, question in questions(command)
+            if question.title
+        ]
+    )
 
 
-def _parameter(question: Question, *, is_called: bool) -> inspect.Parameter:
+def _parameter(
+    option: inspect.Parameter, question: Question, *, is_called: bool
+) -> inspect.Parameter:
     """Return a question as a parameter; one that is not required may be None.
 
     A list may be empty, which leaves it to the settings file, whatever the setting demands.
     """
-    kind = _LITERAL[question.choices] if question.choices else question.one
-    if kind is Path:
-        kind = str
-    if question.is_several:
+    kind = kind_of(option)
+    is_several = get_origin(kind) is list
+    one = get_args(kind)[0] if is_several else kind
+    kind = _LITERAL[question.choices] if question.choices else str if one is Path else one
+    if is_several:
         kind = _LIST[kind]
     if question.bounds:
         kind = Annotated[kind, *question.bounds]
-    is_required = question.default is ...
+    is_required = option.default is inspect.Parameter.empty
     if not is_required:
         # The schema does not say "or null": the UI would first ask which of both is meant.
         kind = Annotated[kind | _NOTHING, _Optional()]
-    examples = {"examples": [*question.examples]} if question.examples else {}
+    examples = question.examples
+    shown: Any = {"examples": [[each] for each in examples] if is_several else [*examples]}
     told = Field(
-        description=_description(question), json_schema_extra={"title": question.title, **examples}
+        description=_description(question),
+        json_schema_extra={"title": question.title, **(shown if examples else {})},
     )
     missing = inspect.Parameter.empty if is_required else None
     return inspect.Parameter(
-        question.name,
+        option.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=missing if is_called else told,
         annotation=kind,
@@ -119,17 +143,17 @@ def _description(question: Question) -> str:
     return " ".join(filter(None, (question.about, question.form, empty)))
 
 
-benchmark = _entry("benchmark", options.Benchmark)
-collect = _entry("collect", options.Collect)
-annotate = _entry("annotate", options.Annotate)
-generate = _entry("generate", options.Generate)
-publish = _entry("publish", options.Publish)
-evaluate = _entry("evaluate", options.Evaluate)
-leaderboard = _entry("leaderboard", options.Leaderboard)
-diff = _entry("diff", options.Diff)
-estimate = _entry("estimate", options.Estimate)
-train = _entry("train", options.Train)
-compare_annotators = _entry("compare-annotators", options.CompareAnnotators)
-study = _entry("study", options.Study)
-study_kape = _entry("study-kape", options.StudyKape)
-study_training = _entry("study-training", options.StudyTraining)
+benchmark = _entry(commands.benchmark)
+collect = _entry(commands.collect)
+annotate = _entry(commands.annotate)
+generate = _entry(commands.generate)
+publish = _entry(commands.publish)
+evaluate = _entry(commands.evaluate)
+leaderboard = _entry(commands.leaderboard)
+diff = _entry(commands.diff)
+estimate = _entry(commands.estimate)
+train = _entry(commands.train)
+compare_annotators = _entry(commands.compare_annotators)
+study = _entry(commands.study)
+study_kape = _entry(commands.study_kape)
+study_training = _entry(commands.study_training)

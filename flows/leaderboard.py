@@ -1,5 +1,6 @@
 """The leaderboard flow: retrieval methods compared on one benchmark."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def leaderboard(
     runs: Sequence[Path] = (),
     settings: FlowSettings = None,
     *,
-    unjudged_to_annotate: int = 0,
+    annotate_unjudged: bool = False,
+    at_most: int | None = None,
 ) -> WrittenLeaderboard:
     """Rank a benchmark's codes by every method and compare their scores.
 
@@ -39,15 +41,16 @@ def leaderboard(
         benchmark: Folder of an export, or a BEIR folder; None takes the store's only export.
         runs: TREC runs of other methods; a file's stem names the method.
         settings: The settings; None reads them from file and environment.
-        unjudged_to_annotate: Number of unjudged results that the agents annotate, best-ranked
-            first, before all methods are scored again.
+        annotate_unjudged: Let the agents annotate unjudged results among the first of each method,
+            and score all methods again.
+        at_most: How many of them, the best-ranked first; None takes all.
     """
     ready = check_inputs(settings, ComparisonNeeds([benchmark] if benchmark else [], runs))
     chosen = ready.settings
     folder = benchmark or only_benchmark(chosen.store)
     opened = open_benchmark(ready.database, folder)
     recipe = None
-    if unjudged_to_annotate:
+    if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
         recipe = check_agents(chosen)
@@ -62,7 +65,7 @@ def leaderboard(
         return written
     # Annotate unjudged results, and compare all runs again.
     pooled = add_to_pool(
-        ready.database, opened, unjudged_to_annotate, chosen.publish,
+        ready.database, opened, at_most or sys.maxsize, chosen.publish,
         wait_for=[compared], return_state=True,
     )  # fmt: skip
     # Who names a number of results wants them judged, whatever the reasons of other runs are.

@@ -223,7 +223,7 @@ def test_right_codes_of_a_query_are_not_its_wrong_ones_in_training() -> None:
     data = CASES / "training_with_several_matches" / "data"
     printed(
         "cosqa", "train", "--data", data, "--base", "minilm", "--name", "several",
-        "--epochs", "10", "--learning-rate", "3e-4", "--store", "store",
+        "--epochs", "10", "--set", "training.learning_rate=3e-4", "--store", "store",
     )  # fmt: skip
     trained = Path("cosqa-benchmarks/encoders/several/training.json")
     losses = json.loads(trained.read_text())["history"]["losses"]

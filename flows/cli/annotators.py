@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from flows.cli.output import print_table, say
-from flows.options import CompareAnnotators
 from flows.runtime.prefect_server import flow_result
+from infra.draws import Draw
 from infra.outputs import write_outputs
+from infra.settings import Settings
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.reports.text import counted
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
@@ -33,19 +35,18 @@ winning rate: share of the people whom the annotator may stand in for, at least 
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
-def compare(options: CompareAnnotators) -> None:
+def compare(settings: Settings, output: Path | None, **arguments: Any) -> None:  # noqa: ANN401
     """Score every annotator against the truth, print tables, write the figures."""
-    pairs = read_truth(options.truth, options.draw)
-    if not needs_server(options.settings.llm, options.settings.encoder):
-        configurations: Any = options.configurations  # names that the options have checked
-        check_annotators(options.settings, options.models, configurations)
-    judged = flow_result("compare_annotators", options)
-    scores = list(annotator_scores(pairs, judged, options.settings.store))
-    print_scores(scores, str(options.output or "--output FILE writes it"))
-    if options.output:
+    pairs = read_truth(arguments["truth"], Draw(arguments["limit"], settings.annotation.seed))
+    if not needs_server(settings.llm, settings.encoder):
+        check_annotators(settings, arguments["models"], arguments["configurations"])
+    judged = flow_result("compare_annotators", settings, **arguments)
+    scores = list(annotator_scores(pairs, judged, settings.store))
+    print_scores(scores, str(output or "--output FILE writes it"))
+    if output:
         figures = [score.model_dump(mode="json") for score in scores]
         text = json.dumps(figures, indent=1, ensure_ascii=False)
-        write_outputs(options.output.parent, {options.output.name: f"{text}\n"})
+        write_outputs(output.parent, {output.name: f"{text}\n"})
 
 
 def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:

@@ -3,8 +3,8 @@
 import textwrap
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from flows.options import Diff, Estimate, Leaderboard, Study, StudyKape, StudyTraining, Train
 from flows.runtime.prefect_server import flow_result
+from infra.settings import Settings
 from tasks.reports.corrected import CorrectedScores
 from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
 from tasks.reports.diff import counted as counted_changes
@@ -37,9 +37,9 @@ _FLIPS = 5
 _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
 
 
-def leaderboard(options: Leaderboard) -> None:
+def leaderboard(settings: Settings, **arguments: object) -> None:
     """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
-    written = flow_result("leaderboard", options)
+    written = flow_result("leaderboard", settings, **arguments)
     page = str(written.folder / "leaderboard.html")
     print_leaderboard(written.before, page)
     if written.after:
@@ -94,14 +94,14 @@ def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
     return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
 
 
-def diff(options: Diff) -> None:
+def diff(settings: Settings, **arguments: object) -> None:
     """Run the flow that compares two versions; print what changed and the page's path."""
-    written = flow_result("diff", options)
+    written = flow_result("diff", settings, **arguments)
     page = str(written.folder / "difference.md")
     print_difference(written.change)
     if written.score_changes.methods:
         print_score_changes(written.score_changes, page)
-    elif options.settings.evaluation.methods:
+    elif settings.evaluation.methods:
         say("There is nothing to score: no query has a relevant code in both versions.")
     say(f"difference: {page}")
 
@@ -130,9 +130,9 @@ def _recipe_change(part: str, old: object, new: object) -> str:
     return f"{part} ({old} → {new})" if plain else part
 
 
-def estimate(options: Estimate) -> None:
+def estimate(settings: Settings, **arguments: object) -> None:
     """Run the estimate's flow; print its tables and the page's path."""
-    folder = flow_result("estimate", options)
+    folder = flow_result("estimate", settings, **arguments)
     page = folder / ESTIMATE_PAGE
     print_estimate(read_estimate(folder), str(page))
     say(f"estimate: {page}")
@@ -151,9 +151,9 @@ def print_estimate(report: EstimationReport, page: str) -> None:
         say(f"note: {sentence}")
 
 
-def train(options: Train) -> None:
+def train(settings: Settings, **arguments: object) -> None:
     """Run the training's flow; print what was gained, and how to use the encoder."""
-    written = flow_result("train", options)
+    written = flow_result("train", settings, **arguments)
     report = read_training(written.encoder.folder)
     print_block(gains_table(report), title=f"{report.name}: test queries", rest=str(written.page))
     say(f"encoder: {written.encoder.reference}")
@@ -161,14 +161,9 @@ def train(options: Train) -> None:
     say(f"training: {written.page}")
 
 
-def study(options: Study) -> None:
+def study(settings: Settings, files: StudyFiles) -> None:
     """Run the study's flow; print what was computed, and why the rest was not."""
-    files = StudyFiles(
-        annotators=options.annotators,
-        annotation_store=options.annotation_store,
-        score_sheet=options.score_sheet,
-    )
-    folder = flow_result("study", options, files=files)
+    folder = flow_result("study", settings, files=files)
     print_study(read_study(folder))
     say(f"study: {folder / STUDY_PAGE}")
 
@@ -188,17 +183,17 @@ def print_study(report: StudyReport) -> None:
                               subsequent_indent="    ", break_on_hyphens=False))  # fmt: skip
 
 
-def study_kape(options: StudyKape) -> None:
+def study_kape(settings: Settings, **arguments: object) -> None:
     """Run the study's flow; print truth and estimates, of which the page has all."""
-    folder = flow_result("study_kape", options)
+    folder = flow_result("study_kape", settings, **arguments)
     page = folder / KAPE_PAGE
     print_block(summary_table(read_kape_report(folder)), rest=str(page))
     say(f"study: {page}")
 
 
-def study_training(options: StudyTraining) -> None:
+def study_training(settings: Settings, **arguments: object) -> None:
     """Run the study's flow; print its tables."""
-    folder = flow_result("study_training", options)
+    folder = flow_result("study_training", settings, **arguments)
     page = str(folder / STUDY_PAGE)
     for table in study_tables(read_training_study(folder)):
         print_block(table, rest=page)

@@ -1,11 +1,15 @@
 """``cosqa label``: samples for people, their sheets, and what they say."""
 
+import re
 from collections.abc import Collection, Sequence
 from math import isnan
+from pathlib import Path
+from typing import Any, Literal
 
 from flows.cli.output import print_table, say
-from flows.options import LabelPreference, LabelRead, LabelSample
-from infra.store import Database, open_database, samples
+from infra.errors import SettingsError
+from infra.settings import Settings
+from infra.store import open_database, samples
 from infra.store.samples import Sample
 from tasks.reports.text import counted, tally
 from tasks.stages.label.draw import BY_QUERY, Wanted, draw_preference, draw_sample
@@ -13,85 +17,88 @@ from tasks.stages.label.results import LabelResults, label_results
 from tasks.stages.label.sheets import positions_in_conflict, read_sheets, write_sheets
 from tasks.statistics.intervals import Interval
 
+Form = Literal["csv", "jsonl"]
+
 _REST = "a wider terminal"
 _SHOWN = 20
 
 
-def sample(options: LabelSample) -> None:
-    """Draw a sample, or take one that is there, and write its sheets."""
-    database = open_database(options.settings.store)
-    if options.sample or options.revise:
-        drawn = samples.load_sample(database, str(options.sample or options.revise))
-    elif options.conflicts_of:
-        drawn = samples.load_sample(database, options.conflicts_of)
-    else:
-        drawn = draw_sample(database, _wanted(options), options.settings.publish)
-        _say_drawn(drawn)
-    positions: Collection[int] = ()
-    if options.conflicts_of:
-        positions = positions_in_conflict(database, drawn, options.annotators)
-        say(f"{counted(len(positions), 'items')} in conflict")
-    _write(database, drawn, options, positions, revise=bool(options.revise))
+def wanted_of(strata: Sequence[str], pairs: int, **told: Any) -> Wanted:  # noqa: ANN401
+    """Return what is to be drawn.
+
+    Args:
+        strata: Each as ``NAME`` or ``NAME=N``; none is ``uniform``.
+        pairs: How many pairs of a stratum without N.
+        told: The other attributes.
+
+    Raises:
+        SettingsError: A stratum is given twice, or N is no number above 0.
+    """
+    found: dict[str, int | None] = {}
+    for text in strata or ("uniform",):
+        name, equals, number = text.partition("=")
+        if name in found or (equals and not (number.isdecimal() and int(number))):
+            raise SettingsError(f"--stratum {text}: give each one once, as {name}=N with N > 0")
+        found[name] = int(number) if equals else (None if name in BY_QUERY else pairs)
+    return Wanted(strata=found, **told)
 
 
-def _wanted(options: LabelSample) -> Wanted:
-    strata = dict(options.strata)
-    if options.queries:
-        strata["queries"] = options.queries
-    return Wanted(
-        strata={
-            name: number or (None if name in BY_QUERY else options.pairs)
-            for name, number in (strata or {"uniform": options.pairs}).items()
-        },
-        scale="graded" if options.graded else "binary",
-        seed=options.settings.annotation.seed,
-        collection=options.collection or "",
-        benchmark=options.benchmark,
-        runs=options.runs,
-    )
+class Sheets:
+    """Sheets of one form for these people."""
+
+    def __init__(self, settings: Settings, annotators: Sequence[str], form: Form) -> None:
+        for name in annotators:
+            if not re.fullmatch(r"\w([\w.-]{0,62}\w)?", name):
+                raise SettingsError(
+                    f"--annotator {name!r}: letters, digits, and . _ - between them, 64 at most"
+                )
+        self._settings, self._form = settings, form
+        self._annotators = tuple(dict.fromkeys(annotators))
+        self._database = open_database(settings.store)
+
+    def write_drawn(self, wanted: Wanted) -> None:
+        """Draw a sample, and write its sheets."""
+        self._write_new(draw_sample(self._database, wanted, self._settings.publish))
+
+    def write_preference(self, ours: Path, theirs: Path, queries: int) -> None:
+        """Draw two codes a query, one of each benchmark, and write sheets."""
+        seed = self._settings.annotation.seed
+        self._write_new(draw_preference(self._database, ours, theirs, queries, seed))
+
+    def write_again(self, sample_id: str, *, is_conflict: bool, is_revision: bool) -> None:
+        """Write further sheets of a sample: all of it, what is in conflict, or with evidence."""
+        drawn = samples.load_sample(self._database, sample_id)
+        positions: Collection[int] = ()
+        if is_conflict:
+            positions = positions_in_conflict(self._database, drawn, self._annotators)
+            say(f"{counted(len(positions), 'items')} in conflict")
+        self._write(drawn, positions, is_revision=is_revision)
+
+    def _write_new(self, drawn: Sample) -> None:
+        strata = drawn.body["strata"]
+        say(f"sample {drawn.sample_id}: {counted(len(drawn.items), 'items')}")
+        for name, counts in strata.items() if isinstance(strata, dict) else ():
+            say(f"  {name}: {counts['drawn']:,} of {counts['population']:,} drawn")
+        self._write(drawn)
+
+    def _write(
+        self, drawn: Sample, positions: Collection[int] = (), *, is_revision: bool = False
+    ) -> None:
+        if not is_revision:
+            for name in self._annotators:
+                samples.assign(self._database, drawn, name, positions)
+        folder = self._settings.publish.folder / "sheets"
+        for file in write_sheets(
+            self._database, drawn, self._annotators, folder, self._form, revise=is_revision
+        ):
+            say(str(file))
+        say("`cosqa label read FILE...` reads them when they are filled in, also in part.")
 
 
-def preference(options: LabelPreference) -> None:
-    """Draw two codes a query, one of each benchmark, and write sheets."""
-    database = open_database(options.settings.store)
-    seed = options.settings.annotation.seed
-    drawn = draw_preference(database, options.ours, options.theirs, options.queries, seed)
-    _say_drawn(drawn)
-    _write(database, drawn, options)
-
-
-def _say_drawn(drawn: Sample) -> None:
-    strata = drawn.body["strata"]
-    say(f"sample {drawn.sample_id}: {counted(len(drawn.items), 'items')}")
-    for name, counts in strata.items() if isinstance(strata, dict) else ():
-        say(f"  {name}: {counts['drawn']:,} of {counts['population']:,} drawn")
-
-
-def _write(
-    database: Database,
-    drawn: Sample,
-    options: LabelSample | LabelPreference,
-    positions: Collection[int] = (),
-    *,
-    revise: bool = False,
-) -> None:
-    if not revise:
-        for name in options.annotators:
-            samples.assign(database, drawn, name, positions)
-    folder = options.settings.publish.folder / "sheets"
-    for file in write_sheets(
-        database, drawn, options.annotators, folder, options.form, revise=revise
-    ):
-        say(str(file))
-    say("`cosqa label read FILE...` reads them when they are filled in, also in part.")
-
-
-def read(options: LabelRead) -> None:
+def read(settings: Settings, sheets: Sequence[Path], *, run: bool) -> None:
     """Store what sheets say; print how far people agree, and what they say."""
-    database = open_database(options.settings.store)
-    found = read_sheets(
-        database, options.sheets, options.settings.sandbox, run=not options.unexecuted
-    )
+    database = open_database(settings.store)
+    found = read_sheets(database, sheets, settings.sandbox, run=run)
     stored = tally({"labels": found.votes, "programs_run": found.ran})
     say(f"sample {found.sample.sample_id}: {stored}")
     print_results(found.sample, label_results(database, found.sample))

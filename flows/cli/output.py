@@ -1,27 +1,76 @@
 """The terminal: messages, tables that never break a figure, and what a person sees of an error."""
 
+import functools
 import logging
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Timer
+from typing import ParamSpec, TypeVar
 
+import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.markup import escape
 
 from infra.errors import CosqaError
 from tasks.reports.document import Block, Code, Facts, Listing, Paragraph, Table, plain
 from tasks.reports.text import visible
 
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
+
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
+_SILENT_S = 2.0
 _UNBOUNDED = 10_000
 _LONGEST, _LONGEST_CELL, _LONGEST_ERROR = 20_000, 400, 2_000
 _GAP = "  "
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out
 _ELLIPSIS = "…"
 _FAILED = "Finished in state Failed("
+
+
+def examples(*lines: str) -> str:
+    """Return command lines as the end of a command's help."""
+    return "\n\n".join(["Examples:", *(f"  {escape(line)}" for line in lines)])
+
+
+def paragraphs(function: Callable[..., object]) -> str:
+    """Return a function's docstring with each paragraph on one line, as Typer shows it whole."""
+    return "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
+
+
+def command(
+    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
+) -> Callable[[F], F]:
+    """Make a function a command: its docstring is the help, which ends with these examples."""
+
+    def register(function: F) -> F:
+        about, shown = paragraphs(function), examples(*lines)
+        app.command(name, help=about, epilog=shown, rich_help_panel=panel)(function)
+        return function
+
+    return register
+
+
+def starting(command: Callable[P, T]) -> Callable[P, T]:
+    """Let a command whose libraries and server take their time say once that it starts."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        notice = Timer(_SILENT_S, sys.stderr.write, ["starting …\n"])
+        notice.daemon = True  # what ends a command ends it
+        notice.start()
+        try:
+            return command(*args, **kwargs)
+        finally:
+            notice.cancel()
+
+    return run
 
 
 def terminal_width() -> int:

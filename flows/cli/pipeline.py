@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from flows.cli.output import print_block, say
-from flows.options import SAMPLE, Generate, Pipeline
+from flows.options import SAMPLE, Overrides
 from flows.runtime.prefect_server import flow_result, flow_state
 from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
@@ -38,42 +38,34 @@ without --plan to have it judge:
   cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 
 
-def run(options: Pipeline) -> None:
-    """Run the flow that has the command's name and print what came of it."""
-    if options.plan:
-        print_plan(options.settings)
-    elif options.replay:
-        for made in replay(options.settings):
-            say(f"{made.model}, recipe {made.recipe_id}: {_summary(made)}")
-    else:
-        run_flow(options)
-        _remember(options)
-        if options.settings.llm.is_recorded:
-            say(_NEXT)
+def make_labels_again(settings: Settings) -> None:
+    """Make the labels by these settings again from kept replies, and say how many."""
+    for made in replay(settings):
+        say(f"{made.model}, recipe {made.recipe_id}: {_summary(made)}")
 
 
-def _remember(options: Pipeline) -> None:
+def remember(lasting: Overrides, preset: str | None, settings: Settings) -> None:
     """Write the options of the first command that names its input into the settings file.
 
     What limits one run alone is left out. The sample names none: its file gives way to others.
     """
-    file, lasting = Path("cosqa.toml"), options.overrides()
+    file = Path("cosqa.toml")
     lasting.pop("reannotation", None)
     for section, key in (("source", "reread"), ("annotation", "limit")):
         lasting.get(section, {}).pop(key, None)
-    preset = options.preset or (SAMPLE if options.settings.preset == SAMPLE else None)
     is_new = not file.exists() or (preset != SAMPLE and read_toml(file) == {"preset": SAMPLE})
     if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:
         file.write_text(lasting_settings(lasting, preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
+    if settings.llm.is_recorded:
+        say(_NEXT)
 
 
-def run_flow(options: Pipeline) -> None:
+def run_flow(name: str, settings: Settings) -> None:
     """Run the flow of a command, if it has anything to do."""
-    name, settings = options.command, options.settings
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
-    ended = flow_state(name, options)
+    ended = flow_state(name, settings)
     result = ended.result()
     if ended.message:
         say(ended.message)
@@ -161,25 +153,23 @@ def print_plan(settings: Settings) -> None:
     )
 
 
-def generate(options: Generate) -> None:
-    """Do what the options say, and print what came of it."""
-    settings = options.settings
-    if options.confirmed:
-        _read_back(options.confirmed, settings.store)
-        return
-    if options.dry_run:
-        plan, tries = _answers_plan(settings), settings.generation.max_tries
-        say(_state(plan))
-        say(
-            f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
-            f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
-            f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits "
-            "the cost."
-        )
-        return
+def print_generation(settings: Settings) -> None:
+    """Print how many answers would be written; nothing is run."""
+    plan, tries = _answers_plan(settings), settings.generation.max_tries
+    say(_state(plan))
+    say(
+        f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
+        f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
+        f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits "
+        "the cost."
+    )
+
+
+def generate(settings: Settings) -> None:
+    """Run the flow that writes answers, and print what came of it."""
     if not needs_server(settings.llm, settings.encoder):
         check_agents(verifying_settings(settings))
-    found = flow_result("generate", options)
+    found = flow_result("generate", settings)
     if found.verified or found.refused or found.failed:
         say(
             f"{counted(found.verified, 'answers')} verified, {found.refused:,} refused by the "
@@ -207,7 +197,8 @@ def _state(plan: GenerationPlan) -> str:
     )
 
 
-def _read_back(sheet: Path, store: StoreSettings) -> None:
+def read_back(sheet: Path, store: StoreSettings) -> None:
+    """Store what people say of answers on a sheet."""
     found = confirm(open_database(store), sheet)
     say(
         f"{counted(found.confirmed, 'answers')} confirmed, {found.edited:,} confirmed as changed, "

@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from datetime import UTC
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from flows.cli.output import console, say
-from flows.options import Clean, Options, RunProgram
 from infra.settings import SandboxSettings
 from tasks.reports.text import visible
 from tasks.stages import sandbox as stage
@@ -17,9 +18,9 @@ from tasks.stages import sandbox as stage
 _LONGEST_CELL = 2_000
 
 
-def check(options: Options) -> None:
+def check(settings: SandboxSettings) -> None:
     """Check the Docker engine, the image and all behaviours that a sandbox must have."""
-    if not asyncio.run(_check(options.settings.sandbox)):
+    if not asyncio.run(_check(settings)):
         raise typer.Exit(1)
 
 
@@ -52,16 +53,23 @@ def _shown(text: str) -> Text:
     return Text(visible(text, _LONGEST_CELL))
 
 
-def run(options: RunProgram) -> None:
+def run(
+    settings: SandboxSettings,
+    program: Path,
+    code: Path | None,
+    requirements: Sequence[str],
+    hash_seed: int,
+    clock: datetime | None,
+) -> None:
     """Run a program in the sandbox and print its result as JSON; exit status 0 if it passed."""
     result = asyncio.run(
         stage.run_program(
-            options.settings.sandbox,
-            options.program,
-            options.code,
-            options.requirements,
-            options.hash_seed,
-            options.clock.replace(tzinfo=UTC).timestamp() if options.clock else None,
+            settings,
+            program,
+            code,
+            requirements,
+            hash_seed,
+            clock.replace(tzinfo=UTC).timestamp() if clock else None,
         )
     )
     # Nothing but ASCII: what a program prints must not steer the terminal or turn its text around.
@@ -71,8 +79,7 @@ def run(options: RunProgram) -> None:
         raise typer.Exit(1)
 
 
-def clean(options: Clean) -> None:
+def clean(settings: SandboxSettings, *, everything: bool) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
-    settings = options.settings.sandbox
-    removed = asyncio.run(stage.clean(settings, everything=options.everything))
+    removed = asyncio.run(stage.clean(settings, everything=everything))
     console.print(f"removed {removed} containers and volumes")

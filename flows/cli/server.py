@@ -17,7 +17,6 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_SERVER_API_AUTH_STRING
 
 from flows.cli.output import say
-from flows.options import Server
 from flows.runtime.prefect_server import (
     api_address,
     auth_file,
@@ -49,32 +48,32 @@ _SERVER = {
 }
 
 
-def serve(options: Server) -> None:
+def serve(place: Path, port: int) -> None:
     """Run server and worker until one of them ends, or a signal ends this process.
 
     Raises:
         SettingsError: The port is taken; the server does not start or does not take the
             deployments; one of both ended by itself; or the folder has settings of Prefect.
     """
-    refuse_prefect_settings(options.place)
-    api, auth = api_address(options.port), server_auth()
-    with _bound(options.port) as bound, _until_a_signal(), told_of_server(api, auth):
-        settings = without_secrets(os.environ) | _SERVER | settings_of_server(options.port, auth)
-        server = server_process(bound, settings, options.place)
+    refuse_prefect_settings(place)
+    api, auth = api_address(port), server_auth()
+    with _bound(port) as bound, _until_a_signal(), told_of_server(api, auth):
+        settings = without_secrets(os.environ) | _SERVER | settings_of_server(port, auth)
+        server = server_process(bound, settings, place)
         bound.close()
         with _ended(server, signal.SIGTERM):
-            await_server(server, lambda: is_private(options.port, auth))
+            await_server(server, lambda: is_private(port, auth))
             _make_pool_and_automations()
-            _deploy(options.place)
+            _deploy(place)
             # A session of its own: Ctrl-C reaches this process alone, which ends its children in
             # order.
             start = ["-m", "prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
             worker = subprocess.Popen(  # noqa: S603
-                [sys.executable, *start], cwd=options.place,
+                [sys.executable, *start], cwd=place,
                 start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509
             )  # fmt: skip
             with _ended(worker, signal.SIGINT):
-                say(f"Runs work in {options.place}. The UI is at {api.removesuffix('/api')}.")
+                say(f"Runs work in {place}. The UI is at {api.removesuffix('/api')}.")
                 say(f"It asks for the password once: {_place_of(auth)}.")
                 say("Begin there with Deployments > benchmark > Run.")
                 say(f"For commands in other terminals: export PREFECT_API_URL={api}")

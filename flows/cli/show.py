@@ -6,13 +6,12 @@ from typing import Any, cast
 import typer
 
 from flows.cli.output import print_blocks, say
-from flows.options import Names, Preset, ShowPair
 from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.languages import languages
 from infra.records import Annotation
 from infra.registry import Registry
-from infra.settings import CONFIGURATION_SUMMARIES
+from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from infra.store import Database, annotations, open_database, recipes
@@ -43,9 +42,8 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
 }
 
 
-def names(options: Names) -> None:
+def names(kind: str) -> None:
     """Print the names of one kind, a line each, with what they mean."""
-    kind = options.kind
     if kind == "encoders":
         _print_encoders()
         return
@@ -83,24 +81,23 @@ def _summary(factory: Callable[..., object]) -> str:
     return (getattr(factory, "about", "") or factory.__doc__ or "").partition("\n")[0]
 
 
-def settings(options: Preset) -> None:
+def settings(chosen: Settings) -> None:
     """Print all settings in force as a commented cosqa.toml."""
-    chosen = options.settings
     check_options(chosen.source)
     of_source = sources.get(chosen.source.name).Options
     typer.echo(settings_reference(chosen, of_source), nl=False)
 
 
-def pair(options: ShowPair) -> None:
+def pair(store: StoreSettings, query: str, code: str) -> None:
     """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
 
     Raises:
         StoreError: No pair is named so, or several are.
     """
-    require_store(options.settings.store)
-    database = open_database(options.settings.store)
-    judged = find_judged(database, options.query, options.code)
-    key = _only_key([key for key, _ in judged], options)
+    require_store(store)
+    database = open_database(store)
+    judged = find_judged(database, query, code)
+    key = _only_key([key for key, _ in judged], f"query {query}, code {code}")
     for found in annotations.load_pairs(database, [key]):
         say(f"query {key.query_id}: {found.query.text}\n\ncode {key.code_id}:\n{found.code.text}")
     for _, recipe_id in judged:
@@ -109,11 +106,10 @@ def pair(options: ShowPair) -> None:
             print_blocks(judgement_blocks(annotation, specified_part(annotation)))
 
 
-def _only_key(keys: list[PairKey], options: ShowPair) -> PairKey:
+def _only_key(keys: list[PairKey], asked: str) -> PairKey:
     distinct = list(dict.fromkeys(keys))
     if len(distinct) == 1:
         return distinct[0]
-    asked = f"query {options.query}, code {options.code}"
     if not distinct:
         raise StoreError(
             f"no judged pair is named so: {asked}; the artifact of slowest and failed "

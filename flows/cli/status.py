@@ -1,7 +1,6 @@
 """``cosqa status``: what a store has, and who writes to it."""
 
 from flows.cli.output import say
-from flows.options import Store
 from infra.errors import StoreLockedError
 from infra.store import open_database
 from infra.store.database import require_store
@@ -11,7 +10,7 @@ from infra.store.runs import lease_holder
 _PATIENCE_S = 1.0
 
 
-def show_status(options: Store) -> None:
+def show_status(store: StoreSettings) -> None:
     """Print how a store stands, without waiting for what another process holds.
 
     How far a run is, its log and the Prefect UI tell.
@@ -19,7 +18,6 @@ def show_status(options: Store) -> None:
     Raises:
         StoreError: There is no store.
     """
-    store = options.settings.store
     require_store(store)
     try:
         database = open_database(store.model_copy(update={"lock_timeout_s": _PATIENCE_S}))

@@ -1,18 +1,19 @@
 """``cosqa store``: checks the store and backs it up."""
 
+from pathlib import Path
+
 import typer
 
 from flows.cli.output import errors, say
-from flows.options import Backup, CheckStore
+from infra.settings import StoreSettings
 from infra.store import require_store
 from infra.store.backup import back_up
 from infra.store.backup import restore as restore_backup
 from infra.store.check import faults_of, row_counts
 
 
-def check(options: CheckStore) -> None:
+def check(settings: StoreSettings) -> None:
     """Check a store; say what is wrong and what to do, and exit with 1 if anything is."""
-    settings = options.settings.store
     require_store(settings)
     with errors.status("checking the store"):
         faults = list(faults_of(settings))
@@ -28,16 +29,16 @@ def check(options: CheckStore) -> None:
     say(f"{settings.folder} has no fault: {counts}.")
 
 
-def backup(options: Backup) -> None:
+def backup(settings: StoreSettings, folder: Path) -> None:
     """Write a backup of the whole store into a new folder, while runs may go on."""
-    require_store(options.settings.store)
+    require_store(settings)
     with errors.status("copying the store"):
-        back_up(options.settings.store, options.folder)
-    say(f"{options.folder}: `cosqa store restore {options.folder}` puts it into an empty folder.")
+        back_up(settings, folder)
+    say(f"{folder}: `cosqa store restore {folder}` puts it into an empty folder.")
 
 
-def restore(options: Backup) -> None:
+def restore(settings: StoreSettings, folder: Path) -> None:
     """Put a backup into the store's folder, which must be empty or absent."""
     with errors.status("copying the backup"):
-        restore_backup(options.settings.store, options.folder)
-    say(f"{options.settings.store.folder} is as in {options.folder}.")
+        restore_backup(settings, folder)
+    say(f"{settings.folder} is as in {folder}.")

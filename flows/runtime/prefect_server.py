@@ -53,10 +53,10 @@ from prefect.states import Cancelled, Pending
 from prefect.utilities.callables import get_call_parameters
 
 from flows.runtime import when_stopped
-from flows.runtime.runs import arguments_of
 from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
+from infra.settings import Settings
 
 # What says by its name, or by its value, that it is a secret: a URL with a user part.
 _SECRET_NAME = re.compile(
@@ -110,20 +110,20 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         yield url
 
 
-def flow_state(name: str, options: object, **more: object) -> State[Any]:
+def flow_state(name: str, settings: Settings, **arguments: object) -> State[Any]:
     """Return how the flow of a name has ended, which is imported while a server starts.
 
     Where a signal ends it, its run, and what that had begun, is cancelled.
 
     Args:
         name: The flow's, and that of its module.
-        options: What has its arguments by their names.
-        more: Further ones.
+        settings: Its settings.
+        arguments: Its other arguments.
     """
     module = f"flows.{name}"
     with prefect_api(meanwhile=lambda: import_module(module)):
         flow = getattr(import_module(module), name)
-        given = get_call_parameters(flow.fn, (), arguments_of(flow, options) | more)
+        given = get_call_parameters(flow.fn, (), arguments | {"settings": settings})
         with get_client(sync_client=True) as client:
             run = client.create_flow_run(
                 flow,
@@ -136,9 +136,9 @@ def flow_state(name: str, options: object, **more: object) -> State[Any]:
             return cast("State[Any]", ended)
 
 
-def flow_result(name: str, options: object, **more: object) -> Any:  # noqa: ANN401 - a flow's
+def flow_result(name: str, settings: Settings, **arguments: object) -> Any:  # noqa: ANN401
     """Return what the flow of a name returns; see `flow_state`."""
-    return flow_state(name, options, **more).result()
+    return flow_state(name, settings, **arguments).result()
 
 
 @contextmanager

@@ -5,12 +5,10 @@ Names appear in the Prefect UI: sentences that say what a run does. Prefect draw
 follows: states and futures of stages.
 """
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar, cast
 
-from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
@@ -25,7 +23,7 @@ from tasks.runtime.caching import Steps
 from tasks.runtime.progress import stop_stages
 
 __all__ = [
-    "SIDE_BY_SIDE", "FlowSettings", "Steps", "arguments_of", "data_name", "rename_run",
+    "SIDE_BY_SIDE", "FlowSettings", "Steps", "data_name", "rename_run",
     "results_of", "run_name", "subject_of",
 ]  # fmt: skip
 
@@ -64,12 +62,6 @@ def _refuse_key(value: object) -> object:
 
 # The settings parameter of a flow; missing values are read from file and environment.
 FlowSettings = Annotated[Settings | None, BeforeValidator(_refuse_key)]
-
-
-def arguments_of(flow: Flow[..., Any], options: object) -> dict[str, object]:
-    """Return the arguments of a flow by its parameters' names, as far as the options have them."""
-    names = inspect.signature(flow.fn).parameters
-    return {name: getattr(options, name) for name in names if hasattr(options, name)}
 
 
 def run_name() -> str:

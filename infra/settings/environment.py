@@ -48,7 +48,7 @@ class EnvironmentSource(EnvSettingsSource):
             decoded = super().decode_complex_value(field_name, field, value)
             str(decoded)  # a number that cannot be printed
         except (ValueError, RecursionError):
-            if _is_list(field) and not value.startswith(("[", "{")):
+            if is_list(field) and not value.startswith(("[", "{")):
                 return [name.strip() for name in value.split(",") if name.strip()]
         else:
             return decoded
@@ -57,7 +57,7 @@ class EnvironmentSource(EnvSettingsSource):
 
 def _form_of(field: FieldInfo) -> str:
     """Return how to write a value."""
-    if not _is_list(field):
+    if not is_list(field):
         return f"write it as JSON, such as {json.dumps({'stale': 500})}"
     listed = ["minilm", "codebert"]
     return (
@@ -66,7 +66,8 @@ def _form_of(field: FieldInfo) -> str:
     )
 
 
-def _is_list(field: FieldInfo | None) -> bool:
+def is_list(field: FieldInfo | None) -> bool:
+    """Return whether a setting has several values."""
     annotation = field.annotation if field else None
     return any(get_origin(one) is tuple for one in (annotation, *get_args(annotation)))
 

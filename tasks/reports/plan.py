@@ -161,7 +161,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
             failed = counted(item.not_due, "failed pairs")
             found.append(
                 f"not due yet: {failed}; `cosqa annotate --reason failed` takes them now, as does "
-                '"Failed pairs that are not due too" in its form'
+                '"failed" among the reasons of its form'
             )
     if plan.has_changed:
         found.append(

@@ -18,10 +18,17 @@ from agents import journal_ledger, recipe_of
 from agents.evidence import was_executed
 from infra.batches import batched
 from infra.draws import Draw
-from infra.errors import EstimationError
+from infra.errors import EstimationError, SettingsError
 from infra.ids import RecipeId
 from infra.records import Annotation, LanguageModelCall, Pair, Record
-from infra.settings import Configuration, Settings, StoreSettings
+from infra.registry import unknown_name
+from infra.settings import (
+    COMPARED_CONFIGURATIONS,
+    CONFIGURATION_SUMMARIES,
+    Configuration,
+    Settings,
+    StoreSettings,
+)
 from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
@@ -87,10 +94,20 @@ class JudgedTruth(Record):
 def settings_of_annotators(
     settings: Settings, models: Iterable[str], configurations: Sequence[Configuration]
 ) -> Iterator[Settings]:
-    """Yield the settings with each model and each configuration in turn."""
+    """Yield the settings with each model and each configuration in turn, none meaning the paper's.
+
+    Raises:
+        SettingsError: There is no such configuration.
+    """
+    for name in configurations:
+        if name not in CONFIGURATION_SUMMARIES:
+            raise SettingsError(unknown_name("configuration", name, list(CONFIGURATION_SUMMARIES)))
+    wanted = configurations or COMPARED_CONFIGURATIONS
     for model in models:
         llm = settings.llm.model_copy(update={"model": model})
-        for configuration in configurations:
+        for configuration in CONFIGURATION_SUMMARIES:
+            if configuration not in wanted:
+                continue
             annotation = settings.annotation.model_copy(update={"configuration": configuration})
             yield settings.model_copy(update={"llm": llm, "annotation": annotation})
 

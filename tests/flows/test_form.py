@@ -3,6 +3,7 @@
 Covers `flows.entries`, `flows.options`.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,15 @@ import pytest
 from prefect.utilities.callables import generate_parameter_schema
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.entries import form_of
+from flows.entries import arguments_of, form_of
 from flows.leaderboard import leaderboard
-from flows.options import Options, questions
-from flows.runtime.runs import arguments_of
+from flows.options import questions, settings_of
+from flows.study_kape import study_kape
 from infra.errors import SettingsError
 from tests.flows.deployed import FORMS
 
 
-def schema_of(form: type[Options]) -> dict[str, Any]:
+def schema_of(form: Callable[..., None]) -> dict[str, Any]:
     """Return the schema that Prefect makes of a form."""
     return generate_parameter_schema(form_of(form), {}).model_dump(exclude_unset=True)
 
@@ -27,7 +28,9 @@ PLAIN = {"string", "integer", "number", "boolean"}
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_each_question_is_plain_has_a_title_and_says_what_it_asks(form: type[Options]) -> None:
+def test_each_question_is_plain_has_a_title_and_says_what_it_asks(
+    form: Callable[..., None],
+) -> None:
     for name, question in schema_of(form)["properties"].items():
         kind = question["items"]["type"] if question["type"] == "array" else question["type"]
         assert kind in PLAIN, f"{name} is nested: a person fills it in"
@@ -39,13 +42,13 @@ def test_each_question_is_plain_has_a_title_and_says_what_it_asks(form: type[Opt
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_questions_stand_in_their_order(form: type[Options]) -> None:
+def test_questions_stand_in_their_order(form: Callable[..., None]) -> None:
     schema = schema_of(form)
     places = [question["position"] for question in schema["properties"].values()]
     assert [*schema["properties"]] == [*form_of(form).parameters]
     assert places == list(range(len(places)))
-    asked = [each for each in questions(form) if each.title]
-    needed = [each.name for each in asked if each.default is ...]
+    asked = [each for each, question in questions(form) if question.title]
+    needed = [each.name for each in asked if each.default is each.empty]
     assert schema.get("required", []) == needed
 
 
@@ -78,20 +81,17 @@ def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
     file.write_text('[search]\ntop_k = 7\nencoders = ["unixcoder"]\n[llm]\nmodel = "openai/m"\n')
     monkeypatch.setenv("COSQA_CONFIG", str(file))
     answers = {"source": "jsonl", "path": "src", "encoders": [], "model": "", "limit": 3}
-    options = FORMS["benchmark"].of_form(answers | {"top_k": None})
-    settings = options.settings
+    settings = settings_of(FORMS["benchmark"], answers | {"top_k": None}, is_form=True)
     assert settings.search.top_k == 7
     assert settings.search.encoders == ("unixcoder",)
     assert settings.llm.model == "openai/m"
     assert settings.annotation.limit == 3
-    assert settings.source.options == {"path": Path("src")}
+    assert settings.source.options == {"path": "src"}
 
 
 def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> None:
-    form = FORMS["annotate"]
-    for answer in (True, None):
-        asked = form.of_form({"reasons": ["failed"], "retry_all": answer}).settings.reannotation
-        assert (asked.take, asked.retry_all) == (("failed",), bool(answer))
+    asked = settings_of(FORMS["annotate"], {"reasons": ["failed"]}, is_form=True).reannotation
+    assert (asked.take, asked.retry_all) == (("failed",), True)
 
 
 def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
@@ -102,24 +102,29 @@ def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
 
 
 def test_a_preset_is_one_of_the_answers() -> None:
-    settings = FORMS["study"].of_form({"preset": "cosqa-plus-v2"})
-    assert settings.settings.preset == "cosqa-plus-v2"
+    settings = settings_of(FORMS["study"], {"preset": "cosqa-plus-v2"}, is_form=True)
+    assert settings.preset == "cosqa-plus-v2"
 
 
 def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
-    answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "unjudged_to_annotate": 3}
-    options = FORMS["leaderboard"].of_form(answers)
-    given = arguments_of(leaderboard, options)
-    assert given.pop("settings") == options.settings
-    assert given == {"benchmark": Path("b"), "runs": (), "unjudged_to_annotate": 3}
-    assert options.settings.evaluation.methods == ("bm25",)
+    answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "at_most": 3}
+    given = arguments_of(leaderboard, FORMS["leaderboard"], answers)
+    assert given.pop("settings").evaluation.methods == ("bm25",)
+    assert given == {"benchmark": "b", "at_most": 3}
+    assert leaderboard.validate_parameters(given)["benchmark"] == Path("b")
 
 
-def test_options_of_a_source_are_answers() -> None:
-    options = FORMS["collect"].of_form({"source_option": ["distribution=pydantic"]})
-    assert options.settings.source.options == {"distribution": "pydantic"}
+def test_data_sets_are_answered_by_name_and_folder() -> None:
+    answers = {"data": ["docs=a/b"], "encoders": ["minilm"]}
+    given = arguments_of(study_kape, FORMS["study-kape"], answers)
+    assert given["data"] == {"docs": Path("a/b")}
+    assert study_kape.validate_parameters(given)["settings"].search.encoders == ("minilm",)
 
 
-def test_an_answer_out_of_bounds_that_passed_the_server_is_refused_by_its_name() -> None:
-    with pytest.raises(SettingsError, match=r"search\.top_k"):
-        _ = FORMS["annotate"].of_form({"top_k": 0}).settings
+def test_other_settings_are_answers_and_keys_are_not() -> None:
+    answers = {"source_option": ["distribution=pydantic"], "sets": ["annotation.rounds=3"]}
+    settings = settings_of(FORMS["collect"], answers, is_form=True)
+    assert settings.source.options == {"distribution": "pydantic"}
+    assert settings.annotation.rounds == 3
+    with pytest.raises(SettingsError, match="COSQA_LLM__API_KEY"):
+        settings_of(FORMS["collect"], {"sets": ["llm.api_key=k"]}, is_form=True)

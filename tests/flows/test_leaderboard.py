@@ -120,7 +120,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"runs": ["bm25.trec"]}, SettingsError, "two runs are named 'bm25'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
         ({"runs": ["other.trec"]}, SourceError, "'other' ranks none of the queries of toy"),
-        ({"unjudged_to_annotate": 9}, PublishError, "was not published from the store"),
+        ({"annotate_unjudged": True}, PublishError, "was not published from the store"),
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
@@ -140,7 +140,7 @@ def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
             Path(str(change.get("benchmark", export))),
             runs=[tmp_path / str(run) for run in runs] if isinstance(runs, list) else [],
             settings=settings.model_copy(update={"evaluation": evaluation}),
-            unjudged_to_annotate=int(str(change.get("unjudged_to_annotate", 0))),
+            annotate_unjudged=bool(change.get("annotate_unjudged")),
         )
     ranked = list((tmp_path / "out").rglob("*.trec"))
     assert bool(ranked) == ("other" in message), "all other faults are found before any ranking"

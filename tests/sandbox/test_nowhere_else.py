@@ -30,7 +30,6 @@ HARMLESS = (
     "subprocess.DEVNULL",
     "subprocess.STDOUT",
 )
-_COMMAND = "the command line's own module, by its name in the source"
 _FLOW = "a flow of the project's list"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
@@ -39,7 +38,6 @@ ALLOWED = {
     ("agents/llm/loading.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
     ("agents/llm/price_list.py", "importlib.util.find_spec"): "where litellm's files are",
-    ("flows/cli/lazy.py", "importlib.import_module"): _COMMAND,
     ("flows/cli/server.py", "subprocess.Popen"): "Prefect's command line, with fixed arguments",
     ("flows/cli/server.py", "subprocess.run"): "Prefect's command line, with fixed arguments",
     ("flows/entries.py", "importlib.import_module"): _FLOW,

@@ -1,4 +1,7 @@
-"""Laws of ``cosqa browse`` as a command: it writes a bundle, and serves until it is ended."""
+"""Laws of ``cosqa browse`` as a command: it writes a bundle, and serves until it is ended.
+
+Covers `flows.cli.browse`.
+"""
 
 import signal
 import subprocess
@@ -8,8 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from flows.cli.browse import browse
-from flows.options import Browse
+from flows.cli.tools import browse
 from infra.errors import SettingsError, StoreError
 from tests.fakes.stores import whole_store
 from tests.flows.world import COSQA
@@ -18,7 +20,7 @@ from tests.ports import free_port
 
 def test_a_bundle_is_written_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = whole_store(tmp_path / "store").settings.folder
-    browse(Browse(store=store, bundle=tmp_path / "pages"))
+    browse(store=store, bundle=tmp_path / "pages")
     written = list((tmp_path / "pages").glob("*.html"))
     assert f"{len(written):,} pages" in capsys.readouterr().out
     assert (tmp_path / "pages" / "index.html").is_file()
@@ -26,7 +28,7 @@ def test_a_bundle_is_written_of_a_store(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_where_there_is_no_store_the_command_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store"):
-        browse(Browse(store=tmp_path / "none"))
+        browse(store=tmp_path / "none")
 
 
 def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ def test_the_command_serves_until_it_is_ended(tmp_path: Path) -> None:
                     time.sleep(0.1)
             assert "7 pairs" in answer.text
             with pytest.raises(SettingsError, match="cannot be listened at"):
-                browse(Browse(store=store, port=port))
+                browse(store=store, port=port)
             assert "server" not in answer.headers
             process.send_signal(signal.SIGINT)
             process.wait(60)

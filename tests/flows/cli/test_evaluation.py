@@ -1,14 +1,9 @@
-"""Laws of what the commands that measure print, and of what studies are given.
-
-Covers `flows.cli.checks`.
-"""
+"""Laws of what the commands that measure print."""
 
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from flows.cli import checks
 from flows.cli.evaluation import (
     print_corrected,
     print_difference,
@@ -16,11 +11,6 @@ from flows.cli.evaluation import (
     print_score_changes,
     print_study,
 )
-from flows.cli.main import app
-from flows.options import Study, StudyKape
-from infra.errors import SettingsError, SourceError
-from infra.settings import StoreSettings
-from infra.store import open_database
 from tasks.reports.corrected import CorrectedFigure, CorrectedScores
 from tasks.reports.diff import ScoreChange, ScoreChanges, difference
 from tasks.reports.leaderboard import Leaderboard
@@ -28,21 +18,6 @@ from tasks.reports.study import build_report
 from tests.fakes.studies import full_evidence
 from tests.tasks.reports.diff.cases import AFTER, BEFORE
 from tests.tasks.reports.leaderboard.cases import leaderboard
-
-
-def test_data_sets_have_names_and_folders() -> None:
-    options = StudyKape.of_command({"data": ["a=x", "b=y/z"], "encoders": ["minilm", "codet5p"]})
-    assert options.data == {"a": Path("x"), "b": Path("y/z")}
-    assert options.settings.search.encoders == ("minilm", "codet5p")
-    with pytest.raises(SettingsError, match="--data a is given twice"):
-        StudyKape.of_command({"data": ["a=x", "a=y"]})
-    with pytest.raises(SettingsError, match="--data docs has no folder"):
-        StudyKape.of_command({"data": ["docs"]})
-
-
-def test_what_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="absent: there is no such folder"):
-        checks.inputs(StudyKape.of_command({"data": [f"a={tmp_path / 'absent'}"]}))
 
 
 def test_every_line_of_a_study_fits_into_80_columns(
@@ -58,20 +33,6 @@ def test_every_line_of_a_study_fits_into_80_columns(
     assert "Functions of CodeSearchNet: these are figures of another command" in " ".join(
         missing.split()
     )
-
-
-def test_the_options_are_those_of_the_pipeline_and_the_files() -> None:
-    done = CliRunner().invoke(app, ["study", "--help"], env={"COLUMNS": "200"})
-    for option in ("--source", "--top-k", "--method", "--annotators", "--score-sheet"):
-        assert option in done.output
-    assert "--plan" not in done.output
-
-
-def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
-    open_database(StoreSettings(folder=tmp_path))
-    absent = tmp_path / "absent.json"
-    with pytest.raises(SourceError, match=r"absent\.json cannot be read"):
-        checks.study(Study(store=tmp_path, annotators=(absent,)))
 
 
 WIDTHS = [60, 80, 120]

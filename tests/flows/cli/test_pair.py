@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from flows.cli import show
-from flows.options import ShowPair
 from infra.errors import StoreError
 from infra.executions import Execution, ExecutionResult
 from infra.ids import RecipeId
@@ -48,14 +47,10 @@ def settings(tmp_path: Path) -> Settings:
     return settings
 
 
-def named(settings: Settings, query: str, code: str) -> ShowPair:
-    return ShowPair(store=settings.store.folder, query=query, code=code)
-
-
 def test_each_judgement_is_shown_the_newest_first(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show.pair(named(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
+    show.pair(settings.store, PAIR.query.query_id[:6], PAIR.code.code_id[:8])
     printed = capsys.readouterr().out
     for part in ("add two numbers", "return a + b", "arbiter", "assert add(1, 2) == 3", "fine"):
         assert part in printed
@@ -71,7 +66,7 @@ def test_each_judgement_is_shown_the_newest_first(
 def test_a_pair_is_found_by_text_as_by_ids(
     settings: Settings, capsys: pytest.CaptureFixture[str], query: str, code: str
 ) -> None:
-    show.pair(named(settings, query, code))
+    show.pair(settings.store, query, code)
     printed = capsys.readouterr().out
     assert PAIR.code.code_id in printed
     assert OTHER.code.code_id not in printed
@@ -80,15 +75,15 @@ def test_a_pair_is_found_by_text_as_by_ids(
 @pytest.mark.parametrize("text", ["%", "_", "def .*", "'", "c\\"])
 def test_a_text_is_no_pattern(settings: Settings, text: str) -> None:
     with pytest.raises(StoreError, match="no judged pair is named so"):
-        show.pair(named(settings, "add", text))
+        show.pair(settings.store, "add", text)
 
 
 def test_ids_that_fit_several_pairs_or_none_say_so(settings: Settings) -> None:
     with pytest.raises(StoreError, match="2 judged pairs are named so") as several:
-        show.pair(named(settings, PAIR.query.query_id[:6], "def"))
+        show.pair(settings.store, PAIR.query.query_id[:6], "def")
     assert OTHER.code.code_id in str(several.value)
     with pytest.raises(StoreError, match="no judged pair is named so"):
-        show.pair(named(settings, "zz", "zz"))
+        show.pair(settings.store, "zz", "zz")
 
 
 def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
@@ -97,7 +92,7 @@ def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
     calls = (call_of("specifier", SPECIFICATION), call_of("screener", SCREENING))
     made = annotated(PAIR, "new", 1).model_copy(update={"calls": calls})
     annotations.add_annotations(open_database(settings.store), [made])
-    show.pair(named(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
+    show.pair(settings.store, PAIR.query.query_id[:6], PAIR.code.code_id[:8])
     printed = capsys.readouterr().out
     assert "What the query demands" in printed
     assert "  answer('abc') => 'cba' not run" in printed

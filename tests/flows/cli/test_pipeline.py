@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import pipeline
+from flows.cli import commands, pipeline
 from flows.cli.main import app
 from flows.cli.pipeline import _summary, print_plan, print_scores
-from flows.options import Annotate
+from flows.options import settings_of
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
@@ -84,12 +84,14 @@ def ran(*words: str) -> str:
 GIVEN = (
     *("--source", "jsonl", "--path", ".", "--source-option", "filters=testable", "--top-k", "3"),
     *("--encoder", "minilm", "--checkpoint", "codebert-search=a b'\"", "--model", "openai/m"),
-    *("--include-unlicensed", "--output", "out"),
+    *("--set", "publish.include_unlicensed=true", "--set", "publish.folder=out"),
 )
 
 
 def test_the_first_command_with_an_input_keeps_its_options_for_later_ones(folder: Path) -> None:
-    assert "cosqa.toml keeps these options" in ran("collect", *GIVEN, "--limit", "3", "--reread")
+    assert "cosqa.toml keeps these options" in ran(
+        "collect", *GIVEN, "--set", "annotation.limit=3", "--reread"
+    )
     kept = load_settings()
     assert kept.source.name == "jsonl"
     assert kept.source.options == {"path": ".", "filters": "testable"}
@@ -126,9 +128,9 @@ def test_the_sample_is_kept_until_other_input_is_named(
     ran("benchmark")
     assert file.read_text() == 'preset = "sample"\n'
     monkeypatch.setenv("COSQA_LLM__MODEL", "openai/m")  # after which the sample is still meant
-    assert Annotate.of_command({}).settings.source.name == "stdlib-sample"
-    assert Annotate.of_command({"path": "src"}).settings.source.name == "python-source"
-    assert Annotate.of_form({"path": "src"}).settings.search.top_k != 5
+    assert settings_of(commands.annotate, {}).source.name == "stdlib-sample"
+    other = settings_of(commands.annotate, {"path": "src"})
+    assert (other.source.name, other.search.top_k) == ("python-source", 20)
     ran("collect", *GIVEN)
     assert (load_settings().preset, load_settings().source.name) == (None, "jsonl")
     file.write_text('preset = "sample"\n\n[search]\ntop_k = 7\n')

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows.cli import commands
 from flows.cli.main import app
 from flows.cli.pipeline import left_over
-from flows.options import Annotate
+from flows.options import overrides_of
 from infra.records import Candidate
 from infra.settings import load_settings
 from infra.store import candidates, corpus, open_database
@@ -97,7 +98,7 @@ def test_a_plan_says_that_the_input_has_changed_and_means_the_only_one_where_non
 def test_options_say_which_reasons_are_taken(
     reasons: list[str], pairs: int | None, expected: dict[str, object]
 ) -> None:
-    given = Annotate.of_command({"reasons": reasons, "pairs": pairs}).overrides()
+    given = overrides_of(commands.annotate, {"reasons": reasons, "pairs": pairs})
     assert given.get("reannotation", {}) == expected
 
 

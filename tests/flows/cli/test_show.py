@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.main import app
-from flows.options import Names
+from flows.cli.tools import Kind
 from infra.errors import SettingsError
 from infra.settings import EvaluationSettings
 from tasks.encoders import encoders
@@ -18,7 +18,7 @@ from tasks.reports.leaderboard import METRICS
 from tasks.sources import sources
 
 
-@pytest.mark.parametrize("kind", get_args(Names.model_fields["kind"].annotation))
+@pytest.mark.parametrize("kind", get_args(Kind))
 def test_every_kind_is_listed_a_name_a_line_with_its_meaning(kind: str) -> None:
     outcome = CliRunner().invoke(app, ["list", kind])
     assert outcome.exit_code == 0, outcome.output

@@ -7,7 +7,6 @@ import pytest
 
 from flows.cli import status
 from flows.cli.status import show_status
-from flows.options import Store
 from infra.errors import StoreError, StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
@@ -26,7 +25,7 @@ def database(store: StoreSettings) -> Database:
 
 def shown(store: StoreSettings, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that are printed, without the store's."""
-    show_status(Store(store=store.folder))
+    show_status(store)
     head, *lines = capsys.readouterr().out.splitlines()
     assert head == f"store   {store.folder}"
     return lines
@@ -58,5 +57,5 @@ def test_a_store_that_is_held_is_said(
 
 def test_a_folder_without_a_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no store at"):
-        show_status(Store(store=tmp_path / "none"))
+        show_status(StoreSettings(folder=tmp_path / "none"))
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,5 @@
 """Laws of a plan in words, and of the question whether it may run."""
 
-from flows.options import Extent
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.reports.plan import (
@@ -17,7 +16,6 @@ from tasks.reports.plan import (
 )
 from tasks.reports.render import markdown_page
 
-RETRY_ALL = Extent.model_fields["retry_all"]
 EXPECTED = Expected(
     tokens=Amount(expected=500_000),
     usd=Amount(expected=1.5, low=1.2, high=1.8),
@@ -80,7 +78,6 @@ def test_the_notes_say_what_changed_and_what_waits() -> None:
     notes = "\n".join(plan_notes(PLAN))
     assert "stale, by what has changed since: prompt of arbiter 300, model 70" in notes
     assert "not due yet: 3 failed pairs" in notes
-    assert f'"{RETRY_ALL.title}"' in notes
     assert "skipped: 2 pairs" in notes
     assert "$2.00 are spent" in notes
     assert notes.endswith(

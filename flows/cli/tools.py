@@ -1,0 +1,476 @@
+"""The commands that run no flow: people's labels, the store, the sandbox, the server, names.
+
+Each is a Typer function; what it does is imported when it runs, so ``--help`` is quick.
+"""
+
+import inspect
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from flows import options as o
+from flows.cli.output import command, examples, print_table, say
+from flows.options import settings_of
+from infra.errors import SettingsError
+from infra.settings import load_settings
+from tasks.suites import Suite, suites
+
+app = typer.Typer(rich_markup_mode="rich")
+
+
+def _group(about: str) -> typer.Typer:
+    return typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=about)
+
+
+label_app = _group("Let people label samples of pairs on sheets, and read them back.")
+store_app = _group("Check the store, back it up and restore it.")
+sandbox_app = _group("Check and try out the sandbox that untrusted code runs in.")
+suite_app = _group("Score other people's evaluation suites from their own files.")
+
+Kind = Literal[
+    "sources", "filters", "encoders", "methods", "metrics", "suites", "studies", "estimators",
+    "languages", "configurations", "presets",
+]  # fmt: skip
+Annotators = Annotated[
+    list[str],
+    typer.Option(
+        "--annotator",
+        help="Name of a person who gets a sheet; letters, digits, and . _ - between them. Repeat "
+        "it for several.",
+    ),
+]
+Form = Annotated[
+    Literal["csv", "jsonl"],
+    typer.Option("--format", help="CSV for spreadsheets, or JSON Lines."),
+]
+
+
+def _of(folder: Path | None) -> Any:  # noqa: ANN401
+    """Return the settings with another folder of the store, where one is given."""
+    return load_settings({"store": {"folder": folder}})
+
+
+@command(
+    label_app,
+    "cosqa label sample --pairs 400 --annotator ann --annotator bob",
+    "cosqa label sample --stratum undecided=100 --stratum uniform --annotator ann",
+    "cosqa label sample --benchmark DIR --stratum pool=99 --graded --annotator ann",
+    "cosqa label sample --benchmark DIR --stratum answers=23 --annotator ann",
+    "cosqa label sample --conflicts-of s1f0c9a --annotator cam",
+    "cosqa label sample --revise s1f0c9a --annotator ann",
+    name="sample",
+)
+def label_sample(
+    annotators: Annotators,
+    form: Form = "csv",
+    strata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stratum", metavar="NAME[=N]",
+            help="Set of pairs to draw from, as NAME or NAME=N. Of a collection's candidates: "
+            "uniform (all of them), disagreement (rounds or recipes give several labels), "
+            "undecided, queries (N queries with all their judged pairs). Of runs on a benchmark: "
+            "top (the first 10 of each method), pool (of N queries the first 10 of all methods "
+            "together in each language), answers (of N queries each method's first code). A pair "
+            "is drawn from the first that has it. Repeat it for several; else it is uniform.",
+        ),
+    ] = None,
+    pairs: Annotated[
+        int, typer.Option(min=1, help="Pairs to draw from a set without N.")
+    ] = 400,
+    queries: Annotated[int | None, typer.Option(min=1, help="As --stratum queries=N.")] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="Whose candidates are drawn, if the store has several collections."),
+    ] = None,
+    benchmark: Annotated[
+        Path | None, typer.Option(help="Benchmark that runs are of, exported or BEIR.")
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            help="Run of a method on the benchmark, in TREC's form; its file's name names the "
+            "method. Those of cosqa leaderboard and evaluate when not given.",
+        ),
+    ] = None,
+    sample: Annotated[
+        str | None, typer.Option(help="Write further sheets of this sample; none is drawn.")
+    ] = None,
+    conflicts_of: Annotated[
+        str | None,
+        typer.Option(
+            help="Write sheets of what people disagree on in this sample, for one more."
+        ),
+    ] = None,
+    revise: Annotated[
+        str | None,
+        typer.Option(
+            help="Write sheets of this sample with the agents' evidence, for people who are done "
+            "blind."
+        ),
+    ] = None,
+    output: o.Output = None,
+    store: o.Store = None,
+    *,
+    graded: Annotated[
+        bool, typer.Option("--graded", help="Ask for grades 0 to 3 in place of 0 and 1.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Draw pairs at random for people to label, and write a blind sheet for each person.
+
+    A sheet has query and code and nothing that others say of them, in an order of the person's own.
+    Fill in grade (? for undecided), notes (quality, ambiguity, project_specific,
+    direction_reversed), comment, minutes, and a test program that may `import target`, the code.
+    Two people label all pairs, a third what they disagree on.
+    """
+    settings = settings_of(label_sample, locals())
+    named = [name for name in (sample, conflicts_of, revise) if name]
+    if len(named) > 1:
+        raise SettingsError("--sample, --conflicts-of and --revise: leave all but one out")
+    from flows.cli import label
+
+    sheets = label.Sheets(settings, annotators, form)
+    if named:
+        sheets.write_again(named[0], is_conflict=bool(conflicts_of), is_revision=bool(revise))
+        return
+    sheets.write_drawn(
+        label.wanted_of(
+            [*(strata or ()), *([f"queries={queries}"] if queries else ())], pairs,
+            scale="graded" if graded else "binary", seed=settings.annotation.seed,
+            collection=collection or "", benchmark=benchmark, runs=tuple(runs or ()),
+        )
+    )  # fmt: skip
+
+
+@command(
+    label_app,
+    "cosqa label preference mine CoSQA/cosqa-dev.json --annotator ann",
+    name="preference",
+)
+def label_preference(
+    ours: Annotated[
+        Path,
+        typer.Argument(
+            help="The benchmark whose share of wins is wanted: exported, BEIR, or a file of pairs."
+        ),
+    ],
+    theirs: Annotated[Path, typer.Argument(help="The benchmark to compare with.")],
+    annotators: Annotators,
+    form: Form = "csv",
+    queries: Annotated[int, typer.Option(min=1, help="Queries to draw at most.")] = 1_000,
+    output: o.Output = None,
+    store: o.Store = None,
+) -> None:
+    """Draw two codes a query, one of each benchmark, and write sheets on which people choose.
+
+    Which code is A and which B is random. `cosqa label read` prints how often the first benchmark's
+    is preferred, with an interval.
+    """
+    settings = settings_of(label_preference, locals())
+    from flows.cli import label
+
+    label.Sheets(settings, annotators, form).write_preference(ours, theirs, queries)
+
+
+@command(
+    label_app,
+    "cosqa label read ann.csv bob.csv",
+    "cosqa label read ann.jsonl --unexecuted",
+    name="read",
+)
+def label_read(
+    sheets: Annotated[
+        list[Path],
+        typer.Argument(help="Sheets that people filled in, of one sample.", metavar="FILE..."),
+    ],
+    store: o.Store = None,
+    *,
+    unexecuted: Annotated[
+        bool,
+        typer.Option("--unexecuted", help="Store test programs without running them in a box."),
+    ] = False,
+) -> None:
+    """Read sheets that people filled in; print how far they agree, and what they say.
+
+    All rows of all files are stored, or none. Test programs run in a box of the sandbox, and are
+    stored with their results. What one person says is not shown before all pairs given to that
+    person have a label.
+    """
+    from flows.cli import label
+
+    label.read(_of(store), sheets, run=not unexecuted)
+
+
+@command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")
+def server(
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder in which runs work: their cosqa.toml, and what relative paths start from, "
+            "such as those of store and output; this folder when not given."
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=1024, max=65535, help="Port of the server on loopback.")
+    ] = 4200,
+) -> None:
+    """Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.
+
+    The UI shows runs and starts them; runs of annotate and benchmark wait there until a person
+    approves their plan, generate and compare-annotators do not. The server listens on loopback and
+    keeps its database in PREFECT_HOME, or where PREFECT_API_DATABASE_CONNECTION_URL says. The
+    deployments are those of prefect.yaml: what people changed of them in the UI is lost with each
+    start.
+    """
+    place = (folder or Path.cwd()).absolute()
+    if not place.is_dir():
+        raise SettingsError(f"--folder {place} is not a folder: make it, or name another")
+    from flows.cli.server import serve
+
+    serve(place, port)
+
+
+@command(app, "cosqa status", "cosqa status --store cosqa-data", panel="Run")
+def status(store: o.Store = None) -> None:
+    """Show what a store has, what runs on it and what is left to do.
+
+    `prefect flow-run ls` and the Prefect UI show a server's last and next runs.
+    """
+    from flows.cli.status import show_status
+
+    show_status(_of(store).store)
+
+
+@command(app, "cosqa pair 1f0c9a 77b2e4", panel="Run")
+def pair(
+    query: Annotated[str, typer.Argument(help="How the query's id begins, or a part of its text.")],
+    code: Annotated[str, typer.Argument(help="How the code's id begins, or a part of its text.")],
+    store: o.Store = None,
+) -> None:
+    """Show how a pair was judged: its texts, each label, all calls and executions."""
+    if not (query and code):
+        raise SettingsError("a pair is named by the ids of its query and of its code")
+    from flows.cli import show
+
+    show.pair(_of(store).store, query, code)
+
+
+@command(
+    app,
+    "cosqa browse",
+    "cosqa browse cosqa-benchmarks/cosqa-agents",
+    "cosqa browse --bundle pages",
+    panel="Run",
+)
+def browse(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Exported folder, or one in BEIR's form, to show in place of the store."
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="Address to listen at. Beyond this machine a token is demanded, which is printed."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1024, max=65535, help="Port to listen at.")] = 4280,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the pages as a static folder, which a browser opens without a server."
+        ),
+    ] = None,
+    store: o.Store = None,
+) -> None:
+    """Browse pairs with their evidence on local pages, and label samples there.
+
+    Pages show pairs by status, label, path, model and text; a pair with its code, verdicts,
+    programs, tests and mutants; a query with its candidates; methods by query. They answer from a
+    copy of the store, which is taken anew when that has changed. Samples of `cosqa label sample`
+    are labelled there by keyboard, blind first. Programs that people write run in a box.
+    """
+    from flows.cli.browse import open_browsed, serve
+    from tasks.browse.bundle import write_bundle
+
+    settings = _of(store)
+    browsed = open_browsed(settings, folder)
+    if bundle:
+        pages = write_bundle(browsed.current(), bundle)
+        say(f"{pages:,} pages: {bundle}")
+    else:
+        serve(browsed, settings, host, port, is_store=folder is None)
+
+
+@command(store_app, "cosqa store check", "cosqa store check --store cosqa-data", name="check")
+def store_check(store: o.Store = None) -> None:
+    """Check the store: schema version, counts and references; say what is wrong.
+
+    Nothing is changed. The exit status is 1 if something is lost or wrong.
+    """
+    from flows.cli.store import check
+
+    check(_of(store).store)
+
+
+Backup = Annotated[Path, typer.Argument(help="The folder of the backup.")]
+
+
+@command(store_app, "cosqa store backup backups/monday", name="backup")
+def store_backup(folder: Backup, store: o.Store = None) -> None:
+    """Write a backup of the whole store into a new folder, while runs may go on.
+
+    It has the database, the journal of replies and of what was spent, and vectors (by a second name
+    where the disk is the same). It is there when it is whole, or not at all.
+    """
+    from flows.cli.store import backup
+
+    backup(_of(store).store, folder)
+
+
+@command(
+    store_app,
+    "cosqa store restore backups/monday",
+    "cosqa store restore backups/monday --store another-store",
+    name="restore",
+)
+def store_restore(folder: Backup, store: o.Store = None) -> None:
+    """Put a backup into the store's folder, which must be empty or absent.
+
+    Nothing is overwritten: move a store that is there away, or name another folder.
+    """
+    from flows.cli.store import restore
+
+    restore(_of(store).store, folder)
+
+
+@command(sandbox_app, "cosqa sandbox check", name="check")
+def sandbox_check() -> None:
+    """Check the Docker engine, the image and all behaviours that a sandbox must have."""
+    from flows.cli.sandbox import check
+
+    check(load_settings().sandbox)
+
+
+@command(
+    sandbox_app,
+    "cosqa sandbox run program.py --code function.py",
+    "cosqa sandbox run program.py --requirement numpy --hash-seed 1",
+    name="run",
+)
+def sandbox_run(
+    program: Annotated[
+        Path, typer.Argument(help="The program to run.", exists=True, dir_okay=False)
+    ],
+    code: Annotated[
+        Path | None,
+        typer.Option(
+            help="The code under test, which the program imports as target.",
+            exists=True, dir_okay=False,
+        ),
+    ] = None,
+    requirements: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--requirement", help="Distribution to install first. Repeat it for several."
+        ),
+    ] = None,
+    hash_seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of hashes and of random numbers.")
+    ] = 0,
+    clock: Annotated[
+        datetime | None,
+        typer.Option(
+            help="Date and time at which the program begins, in UTC, such as 2026-01-31T12:00:00; "
+            "2026-01-01 when not given."
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Run a program in the sandbox and print its result as JSON; exit status 0 if it passed."""
+    from flows.cli.sandbox import run
+
+    run(load_settings().sandbox, program, code, requirements or (), hash_seed, clock)
+
+
+@command(sandbox_app, "cosqa sandbox clean", "cosqa sandbox clean --all", name="clean")
+def sandbox_clean(
+    *,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Also boxes of running processes, and the cache of downloaded wheels."
+        ),
+    ] = False,
+) -> None:
+    """Remove containers and volumes that processes which have ended left behind."""
+    from flows.cli.sandbox import clean
+
+    clean(load_settings().sandbox, everything=everything)
+
+
+@command(
+    app,
+    "cosqa settings > cosqa.toml",
+    "cosqa settings --preset cosqa-plus-v2",
+    name="settings",
+    panel="Run",
+)
+def print_settings(preset: o.Preset = None, sets: o.Set = None) -> None:
+    """Print all settings in force as a commented cosqa.toml."""
+    from flows.cli import show
+
+    show.settings(settings_of(print_settings, locals()))
+
+
+@command(app, "cosqa list methods", name="list", panel="Run")
+def list_names(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+) -> None:
+    """List the registered names.
+
+    These are sources, filters, encoders, methods, metrics, suites, studies, estimators, languages,
+    configurations, presets.
+    """
+    from flows.cli import show
+
+    show.names(kind)
+
+
+def _add_suite(name: str, kind: type[Suite]) -> None:
+    """Add the command of a suite, whose options are the fields of the suite's model."""
+
+    def run(**values: object) -> None:
+        figures = kind().figures(kind.Options(**values))
+        rest = "a wider terminal, or a file: `cosqa suite ... > file`"
+        print_table("", figures.columns, figures.rows, rest=rest)
+        for note in figures.notes:
+            say(note)
+
+    parameters, words = [], ["cosqa suite", name]
+    for key, field in kind.Options.model_fields.items():
+        told: Mapping[str, Any] = {"help": field.description}
+        is_placed = key in kind.Options.arguments
+        asked = typer.Argument(**told) if is_placed else typer.Option(**told)
+        default = inspect.Parameter.empty if field.is_required() else field.default
+        parameters.append(
+            inspect.Parameter(
+                key, inspect.Parameter.KEYWORD_ONLY, default=default,
+                annotation=Annotated[field.annotation, asked],
+            )
+        )  # fmt: skip
+        if field.is_required():
+            words += [] if is_placed else [f"--{key.replace('_', '-')}"]
+            words += map(str, (field.examples or [key])[:1])
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    summary = (kind.__doc__ or "").partition("\n")[0]
+    suite_app.command(name, help=summary, epilog=examples(" ".join(words)))(run)
+
+
+for _name in suites:
+    _add_suite(_name, suites.get(_name))

@@ -1,0 +1,359 @@
+"""Laws of all commands: quick help, working examples, options that set what they say.
+
+Covers `flows.cli.commands`, `flows.cli.tools`, `flows.cli.checks`, `flows.options`.
+"""
+
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer._click import Command as AnyCommand
+from typer.core import TyperGroup
+from typer.testing import CliRunner
+
+from flows.cli import checks, commands, output
+from flows.cli import pipeline as cli_pipeline
+from flows.cli.main import app
+from flows.options import overrides_of, questions, settings_of
+from infra.errors import EncoderError, SettingsError, SourceError
+from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.store import open_database
+from tasks.encoders import encoders
+from tasks.metrics import metrics
+from tasks.reports.leaderboard import METRICS
+from tasks.retrievers import retrievers
+from tasks.runtime.input_checks import EstimateNeeds, KapeNeeds
+from tasks.sources import sources
+
+HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
+
+# Prints the first command whose help imports one of the names given, and those names.
+HELPED = """
+import sys
+from typer.testing import CliRunner
+from flows.cli.main import app
+heavy, *commands = sys.argv[1:]
+for words in commands:
+    done = CliRunner().invoke(app, [*words.split(), "--help"])
+    assert done.exit_code == 0, done.output
+    if found := [name for name in heavy.split() if name in sys.modules]:
+        print(repr(words), "imports", found)
+        break
+"""
+
+
+def every_command(group: TyperGroup, words: str) -> Iterator[tuple[str, AnyCommand]]:
+    """Yield each command that a person can type, of groups of either kind, and its words."""
+    if group.invoke_without_command:
+        yield words, group
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from every_command(command, f"{words} {name}")
+        else:
+            yield f"{words} {name}", command
+
+
+def root() -> TyperGroup:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+EVERY = dict(every_command(root(), "cosqa"))
+
+
+def help_of(*words: str) -> str:
+    outcome = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+    assert outcome.exit_code == 0, outcome.output
+    return " ".join(outcome.output.replace("│", " ").split())
+
+
+def examples_of(command: AnyCommand) -> list[str]:
+    """Return the command lines that end a command's help."""
+    head, *lines = (command.epilog or "").split("\n\n")
+    assert head in ("", "Examples:")
+    return [line.strip().replace("\\[", "[") for line in lines]
+
+
+def understand(line: str) -> None:
+    """Read a command line as the product does, without running it."""
+    program, *words = shlex.split(line.partition(" > ")[0])
+    assert program == "cosqa"
+    group: AnyCommand = root()
+    while isinstance(group, TyperGroup):
+        with group.make_context("cosqa", list(words)) as context:
+            if group.invoke_without_command and not context._protected_args:
+                return
+            _, command, words = group.resolve_command(context, [*words])
+            assert command is not None
+            group = command
+    group.make_context(line, list(words))
+
+
+def test_no_help_imports_anything_heavy() -> None:
+    names = [words.partition(" ")[2] for words in EVERY]
+    command = [sys.executable, "-c", HELPED, " ".join(HEAVY), "", *names]
+    assert subprocess.check_output(command, text=True) == ""
+
+
+def test_commands_below_groups_are_among_every_command() -> None:
+    below = {"store check", "suite codesearchnet", "sandbox run", "study kape", "study", "diff"}
+    assert {f"cosqa {words}" for words in below} <= EVERY.keys()
+
+
+def test_the_help_of_every_command_explains_all_and_ends_with_an_example_of_it() -> None:
+    for words, command in EVERY.items():
+        assert any(line.startswith(words) for line in examples_of(command)), words
+        shown = help_of(*words.split()[1:])
+        assert " ".join((command.help or "no help").split("\n\n")[0].split()) in shown
+        assert "default: (" not in shown, words
+        for option in command.params:
+            if option.name not in ("help", "install_completion", "show_completion"):
+                told = str(getattr(option, "help", ""))
+                assert re.search(r"[.)]( \[dim\].*)?$", told), (words, option.name)
+
+
+def test_every_example_is_a_command_line_that_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("program.py", "function.py"):  # some commands look for their files at once
+        (tmp_path / name).touch()
+    for command in EVERY.values():
+        for line in examples_of(command):
+            assert len(line) <= 78, "it fits a terminal of 80 columns"
+            understand(line)
+
+
+def test_options_before_the_name_of_a_command_below_another_are_refused() -> None:
+    outcome = CliRunner().invoke(app, ["study", "--store", "s", "kape", "--data", "d=f"])
+    assert "--store before kape would have no effect" in str(outcome.exception)
+
+
+def test_the_list_has_four_parts_and_first_in_each_what_a_user_needs() -> None:
+    parts = CliRunner().invoke(app, ["--help"]).output.split("╭─ ")[2:]
+    first = [(part.split()[0], part.splitlines()[1].split()[1]) for part in parts]
+    assert first == [
+        ("Build", "benchmark"), ("Score", "evaluate"), ("Run", "server"), ("Papers", "study"),
+    ]  # fmt: skip
+
+
+def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:
+    outcome = CliRunner().invoke(app, ["annotat"])
+    assert outcome.exit_code == 2
+    assert "Did you mean 'annotate'" in " ".join(outcome.output.split())
+
+
+@pytest.mark.parametrize(("lasts_s", "said"), [(0.5, "starting …\n"), (0.0, "")])
+def test_a_flow_s_command_that_takes_its_time_says_once_that_it_starts(
+    lasts_s: float,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(output, "_SILENT_S", 0.1)
+    output.starting(time.sleep)(lasts_s)
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("benchmark", "--limit", "-1"),
+        ("benchmark", "--top-k", "0"),
+        ("benchmark", "--top-k", "many"),
+        ("leaderboard", "--benchmark", "b", "--at-most", "-3"),
+        ("annotators", "compare", "--truth", "t", "--limit", "-1"),
+        ("list", "colours"),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_option_before_any_work(words: tuple[str, ...]) -> None:
+    outcome = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    assert outcome.exit_code == 2
+    assert "Invalid value for" in outcome.output
+    assert words[-2] in outcome.output or words[-1] in outcome.output
+
+
+def test_help_names_what_is_registered_and_the_defaults_of_the_settings() -> None:
+    text = help_of("leaderboard") + help_of("benchmark")
+    for names in (sources, encoders.registered(), retrievers, metrics, METRICS):
+        assert ", ".join(names) in text
+    for default in ("20", "minilm", "cosqa-data", ", ".join(METRICS)):
+        assert f"[default: {default}]" in text
+
+
+def test_options_that_are_not_given_leave_the_settings_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COSQA_SEARCH__TOP_K", "7")
+    given: dict[str, object] = {"benchmark": Path("b"), "methods": None, "runs": []}
+    assert settings_of(commands.leaderboard, given).search.top_k == 7
+    assert overrides_of(commands.leaderboard, given) == {}
+
+
+def test_every_option_of_a_flow_s_command_sets_a_setting_that_there_is() -> None:
+    sections = Settings.sections()
+    for words in ("benchmark", "collect", "annotate", "publish", "evaluate", "study", "train"):
+        command = getattr(commands, words)
+        for parameter, question in questions(command):
+            section, _, key = question.setting.partition(".")
+            assert not section or section in sections, parameter.name
+            assert not key or section == "source" or key in sections[section].model_fields
+
+
+def test_any_setting_can_be_given() -> None:
+    sets = [
+        "annotation.rounds=3", "search.encoders=minilm, codet5p", 'evaluation.methods=["bm25"]',
+        "encoder.checkpoints={a = '/b'}", "annotation.scaffolding=true", "source.filters=testable",
+    ]  # fmt: skip
+    chosen = settings_of(commands.collect, {"sets": sets, "source": "jsonl"})
+    assert (chosen.annotation.rounds, chosen.annotation.scaffolding) == (3, True)
+    assert chosen.search.encoders == ("minilm", "codet5p")
+    assert chosen.evaluation.methods == ("bm25",)
+    assert chosen.encoder.checkpoints == {"a": Path("/b")}
+    assert chosen.source.options == {"filters": "testable"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"sets": ["annotation.rounds"]}, "--set annotation.rounds has no value"),
+        ({"sets": ["rounds=3"]}, "write --set SECTION.KEY=VALUE"),
+        ({"sets": ["annotation.rounds=0"]}, r"annotation.rounds = 0 \(command line\): must be"),
+        ({"sets": ["annotation.round=1"]}, r"did you mean annotation.rounds\?"),
+        ({"sets": ["sauce.x=1"]}, "is no section"),
+        ({"sets": ["llm.api_key=k"]}, "set COSQA_LLM__API_KEY"),
+        ({"top_k": 3, "sets": ["search.top_k=4"]}, "search.top_k is given twice"),
+        ({"path": "p", "source_option": ["path=x"]}, "source.path is given twice"),
+        ({"source_option": ["filters"]}, "filters=VALUE"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_with_the_way_to_give_it(
+    given: dict[str, object], told: str
+) -> None:
+    with pytest.raises(SettingsError, match=told):
+        settings_of(commands.collect, {"source": "jsonl", **given})
+
+
+def test_options_of_several_sources_are_told_apart_by_their_names() -> None:
+    given = ["codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3"]
+    source = {"source": None, "queries": "cosqa=CoSQA/", "source_option": given}
+    assert overrides_of(commands.collect, source)["source"] == {
+        "queries": "cosqa=CoSQA/",
+        "codesearchnet": {"filters": "testable", "part": "definitions"},
+        "seed": "3",
+    }
+    twice = {"source_option": [*given, "codesearchnet.part=documented"]}
+    with pytest.raises(SettingsError, match=r"codesearchnet.part is given twice"):
+        overrides_of(commands.collect, twice)
+
+
+def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> None:
+    truth = tmp_path / "truth.jsonl"
+    truth.write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
+    made = tmp_path / "new" / "folder"
+    checks.compare_annotators(Settings(), truth, None, made / "figures.json")
+    assert made.is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match=r"--output .* cannot be written"):
+        checks.compare_annotators(Settings(), truth, None, tmp_path / "file" / "figures.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
+        (("annotate", "--plan", "--replay"), "leave all but one out"),
+        (("generate", "--dry-run", "--confirmed", "s"), "leave one out"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:
+    outcome = CliRunner().invoke(app, words)
+    assert isinstance(outcome.exception, SettingsError)
+    assert told in str(outcome.exception)
+
+
+@pytest.mark.parametrize("command", ["collect", "generate", "study"])
+def test_every_command_with_a_preset_names_all_that_is_missing_at_once(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = CliRunner().invoke(app, [command, "--preset", "cosqa-plus-v2"])
+    for missing in ("cosqa=PATH", "codesearchnet=PATH", "--checkpoint codebert-search=FOLDER"):
+        assert missing in str(outcome.exception)
+
+
+def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
+    tmp_path: Path,
+) -> None:
+    needs, given = EstimateNeeds([tmp_path, tmp_path]), {"methods": ["codebert-search"]}
+    folder = {"checkpoint": [f"codebert-search={tmp_path}"]}
+    needs.check(settings_of(commands.estimate, given | folder))
+    with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
+        needs.check(settings_of(commands.estimate, given))
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "preset"),
+    [
+        ([], {}, "sample"),
+        (["--top-k", "3", "--store", "s"], {"COSQA_ANNOTATION__IN_FLIGHT": "4"}, "sample"),
+        (["--path", "."], {}, None),
+        (["--source", "python-source"], {}, None),
+        (["--model", "openai/x"], {}, None),
+        (["--preset", "sample", "--model", "openai/x"], {"COSQA_LLM__API_KEY": "k"}, "sample"),
+        ([], {"COSQA_LLM__API_KEY": "k"}, "sample"),
+        ([], {"COSQA_LLM__MODEL": "openai/x"}, None),
+        ([], {"COSQA_SOURCE__NAME": "python-source"}, None),
+        ([], {"COSQA_ANNOTATION__AGENTS": "false"}, None),
+    ],
+)
+def test_the_sample_runs_where_neither_input_nor_model_is_named(
+    words: list[str], variables: dict[str, str], preset: str | None,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "module.py").write_text("def f() -> int:\n    return 1\n")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    asked: list[Settings] = []
+    monkeypatch.setattr(cli_pipeline, "run_flow", lambda _, settings: asked.append(settings))
+    # input alone names no model
+    monkeypatch.setattr(LanguageModelSettings, "require_model", lambda _: None)
+    CliRunner().invoke(app, ["benchmark", *words])
+    assert [settings.preset for settings in asked] == [preset]
+
+
+def test_data_sets_have_names_and_folders(tmp_path: Path) -> None:
+    for words, told in (
+        (["a=x", "a=y"], "--data a is given twice"),
+        (["docs"], "--data docs has no folder"),
+    ):
+        given = [word for each in words for word in ("--data", each)]
+        outcome = CliRunner().invoke(app, ["study", "kape", *given])
+        assert told in str(outcome.exception)
+    with pytest.raises(SourceError, match="absent: there is no such folder"):
+        KapeNeeds({"a": tmp_path / "absent"}).check(Settings())
+
+
+def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
+    store = StoreSettings(folder=tmp_path)
+    open_database(store)
+    with pytest.raises(SourceError, match=r"absent\.json cannot be read"):
+        checks.study(Settings(store=store), [tmp_path / "absent.json"])
+
+
+def test_a_command_s_parameters_are_those_of_its_help() -> None:
+    assert "--plan" not in help_of("study")
+    for name, command in (("collect", commands.collect), ("train", commands.train)):
+        shown = help_of(name)
+        for parameter in inspect.signature(command).parameters.values():
+            (option,) = parameter.annotation.__metadata__
+            assert option.param_decls[0] in shown
