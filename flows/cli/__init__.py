@@ -1,9 +1,9 @@
 """The command line.
 
-``commands`` has those that run flows, ``tools`` the others, and ``main`` puts them together. Each is
-a Typer function with types of `flows.options`; what it does is imported when it runs. ``checks``
-refuses mistakes before Prefect is imported, and ``output`` prints. In the others a function does what
-a command does: ``pipeline`` runs flows from benchmark to evaluate, plans and written answers,
-``evaluation`` what measures, ``annotators`` what says how far labels can be trusted; ``show`` prints
-names, settings and pairs, ``status`` how a store stands, and ``server`` runs flows for months.
+``commands`` has those that run flows, ``tools`` the others, and ``main`` puts them together. Each
+is a Typer function with types of `flows.options`; what it does is imported when it runs. ``checks``
+refuses mistakes before Prefect is imported, and ``output`` prints. In the others a function does
+what a command does: ``pipeline`` runs flows from benchmark to evaluate, plans and written answers,
+``evaluation`` what measures, ``annotators`` what says how far labels can be trusted; ``show``
+prints names, settings and pairs, ``status`` how a store stands, and ``server`` runs flows.
 """

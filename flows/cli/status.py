@@ -2,6 +2,7 @@
 
 from flows.cli.output import say
 from infra.errors import StoreLockedError
+from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.database import require_store
 from infra.store.figures import stored_counts

@@ -1,4 +1,4 @@
-"""Charts as SVG: bars, intervals and lines, in the colours of the page.
+"""Charts as SVG: intervals and lines, in the colours of the page.
 
 Each says what it shows to who cannot see it, and each mark has a tooltip. A style is one of
 `STYLES`: a colour, with dashes where a line has it.
@@ -15,7 +15,6 @@ from tasks.reports.text import shortened, visible
 
 STYLES = tuple(f"s{number}" for number in range(11))
 FIFTHS = tuple((number / 5, f"{number / 5:g}") for number in range(6))  # of an axis up to 1
-TRUTH = "truth"  # the style of what estimates are compared with
 _LONGEST_NAME = 21
 _LONGEST = 400  # characters of a tooltip
 _LABEL_GAP = 24
@@ -23,16 +22,6 @@ _SPAN_GAP = 18
 
 Points = Sequence[tuple[float, float]]
 Ticks = Sequence[tuple[float, str]]  # where on the axis, and what is written there
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar from ``left`` to ``right`` of the axis, as high as its value."""
-
-    left: float
-    right: float
-    value: float
-    tooltip: str
 
 
 @dataclass(frozen=True)
@@ -62,8 +51,7 @@ class Line:
     Attributes:
         points: Where it runs.
         tooltip: Its name and figures.
-        style: One of `STYLES`, or `TRUTH`.
-        band: The outline of an area about it.
+        style: One of `STYLES`.
         name: Written at its end.
         letter: Written before the name.
     """
@@ -71,7 +59,6 @@ class Line:
     points: Points
     tooltip: str
     style: str = STYLES[1]
-    band: Points = ()
     name: str = ""
     letter: str = ""
 
@@ -119,22 +106,6 @@ class _Frame:
         return _tag(
             "svg", *parts, *marks, axis, viewBox=box, role="img", aria_label=visible(alt, _LONGEST)
         )
-
-
-def bars(alt: str, shown: Sequence[Bar], across: Ticks) -> Markup:
-    """Return bars that stand on one axis, side by side from the first to the last."""
-    highest = max(bar.value for bar in shown)
-    whole = all(isinstance(bar.value, int) for bar in shown)
-    rises = steps(0, max(highest, 4) if whole else highest or 1, 4)
-    frame = _Frame(720, 250, across=(shown[0].left, shown[-1].right), up=(0, rises[-1]), right=14)
-    marks = []
-    for bar in shown:
-        left, right, y = frame.x(bar.left), frame.x(bar.right), frame.y(bar.value)
-        box = {"x": left, "y": y, "width": round(right - left, 2)}
-        height = round(frame.base - y, 2)
-        marks.append(_tag("rect", _tag("title", bar.tooltip), class_="bar", **box, height=height))
-    up = [(rise, f"{rise:,.0f}" if whole else f"{rise:g}") for rise in rises]
-    return frame.drawn(alt, marks, across, up)
 
 
 def intervals(alt: str, rows: Sequence[Row], *, start: float | None = 0) -> Markup:
@@ -193,8 +164,6 @@ def lines(
     marks = []
     for line, label in zip(shown, labels, strict=True):
         parts = [_tag("title", line.tooltip)]
-        if line.band:
-            parts.append(_tag("polygon", class_="band", points=_points(frame, line.band)))
         parts.append(_tag("polyline", class_="curve", points=_points(frame, line.points)))
         if len(line.points) == 1:
             (x, y), *_ = line.points

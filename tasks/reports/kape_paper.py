@@ -16,6 +16,7 @@ from tasks.reports.text import NONE
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
+K_HEADER = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
 PAIRS = ("training pairs", "validation pairs", "test pairs")
 _FILE = Path(__file__).with_suffix(".toml")
 
@@ -103,39 +104,8 @@ def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]])
     return Table(header, rows, caption=caption)
 
 
-def k_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
-    """Return truth, KAPE's estimates for all k, their mean and their deviation (Table 5)."""
-    header = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
-    rows = [(name, *map(score, values)) for name, values in estimates]
-    return Table(header, rows, caption=caption)
-
-
-def neighbours_table(
-    caption: str, used: Iterable[tuple[str, Iterable[int], Iterable[float]]]
-) -> Table:
-    """Return the fewest and the mean number of neighbours used (Table 6)."""
-    rows = [
-        (name, *(f"{low} / {mean:.2f}" for low, mean in zip(fewest, means, strict=True)))
-        for name, fewest, means in used
-    ]
-    return Table(("data set, method", *map(str, KS[2:])), rows, caption=caption)
-
-
-def used_table(caption: str, used: Iterable[tuple[str, Mapping[int, int]]]) -> Table:
-    """Return how many queries use so many neighbours."""
-    numbers = KS[::-1]
-    rows = [(name, *(f"{queries.get(n, 0):,}" for n in numbers)) for name, queries in used]
-    return Table(("data set, method", *map(str, numbers)), rows, caption=caption)
-
-
-def weighting_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
-    """Return the estimates of the weightings (Table 7)."""
-    rows = [(name, *map(score, values)) for name, values in estimates]
-    return Table(("weighting", *map(str, KS)), rows, caption=caption)
-
-
-def published() -> dict[int, list[Table]]:
-    """Return the paper's Tables 2 and 4 to 7 by their numbers, the sizes of its data with 2."""
+def published() -> list[Table]:
+    """Return the paper's Tables 2 and 4 to 7, the sizes of its data before them."""
     paper = published_tables()
     truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
 
@@ -148,23 +118,32 @@ def published() -> dict[int, list[Table]]:
     ]
     sizes = [(name, *(f"{each:,}" for each in three)) for name, three in paper.sizes.items()]
     by_k = [
-        (f"{name}, {model}", (truth[name, model], *row.values, row.mean, row.deviation))
+        (f"{name}, {model}",
+         *map(score, (truth[name, model], *row.values, row.mean, row.deviation)))
         for model, name, row in cells_of(paper.table5)
-    ]
-    neighbours = [(f"{n}, {m}", row.minimum, row.mean) for n, m, row in cells_of(paper.table6)]
-    used = [(f"{name}, {model}", queries) for name, model, queries in cells_of(paper.used)]
+    ]  # fmt: skip
+    neighbours = [
+        (f"{name}, {model}",
+         *(f"{low} / {mean:.2f}" for low, mean in zip(row.minimum, row.mean, strict=True)))
+        for name, model, row in cells_of(paper.table6)
+    ]  # fmt: skip
     header = ("model", *next(iter(paper.table2.values())))
-    beside = "KAPE, beside Table 6: test queries by the number of neighbours used, k = 10"
-    return {
-        2: [
-            Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
-            Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
-        ],
-        4: [budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)],
-        5: [k_table("KAPE, Table 5: MRR by k", by_k)],
-        6: [
-            neighbours_table("KAPE, Table 6: neighbours used, fewest / mean, by k", neighbours),
-            used_table(beside, used),
-        ],
-        7: [weighting_table(caption(7, n, m), e.items()) for n, m, e in cells_of(paper.table7)],
-    }
+    weightings = [
+        Table(
+            ("weighting", *map(str, KS)),
+            [(weighting, *map(score, values)) for weighting, values in estimates.items()],
+            caption=caption(7, name, model),
+        )
+        for name, model, estimates in cells_of(paper.table7)
+    ]
+    return [
+        Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
+        Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
+        *(budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)),
+        Table(K_HEADER, by_k, caption="KAPE, Table 5: MRR by k"),
+        Table(
+            ("data set, method", *map(str, KS[2:])), neighbours,
+            caption="KAPE, Table 6: neighbours used, fewest / mean, by k",
+        ),
+        *weightings,
+    ]  # fmt: skip

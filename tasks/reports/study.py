@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from infra.errors import SourceError, StudyError
 from infra.records import Record
-from tasks.reports.charts import Bar, bars
 from tasks.reports.document import (
     Block,
-    Chart,
     Document,
     Listing,
     Paragraph,
@@ -36,7 +34,6 @@ from tasks.studies._published import (
 
 _HEADER = ("figure", "ours", "published", "difference", "n", "published in")
 _SMALL = 0.01
-_MOST_LABELS = 24
 
 
 class Line(Record):
@@ -78,7 +75,6 @@ class StudySection(Record):
         problem: Why it is not computed; empty where it is.
         differed: Paper → condition that was another → what it was, here and there.
         conditions: The conditions that were compared.
-        chart: Columns that are drawn over the rows.
     """
 
     study: str
@@ -89,7 +85,6 @@ class StudySection(Record):
     lines: tuple[Line, ...]
     differed: dict[str, dict[str, str]]
     conditions: tuple[str, ...] = ()
-    chart: tuple[str, ...] = ()
 
 
 class StudyReport(Record):
@@ -159,7 +154,6 @@ def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]
             if figures and study.conditions and paper_conditions(paper)
         },
         conditions=study.conditions,
-        chart=study.chart,
     )
 
 
@@ -319,7 +313,6 @@ def _blocks(section: StudySection) -> Iterator[Block]:
     yield Paragraph(("Command:", Span(section.command, "code")), "remark")
     if section.problem:
         yield f"Not computed here: {section.problem}"
-    yield from _charts(section)
     if section.lines:
         yield Table(_HEADER, [_noted_cells(section, line) for line in section.lines])
     for paper, changes in section.differed.items():
@@ -333,33 +326,3 @@ def _noted_cells(section: StudySection, line: Line) -> Sequence[Text]:
     """Return the cells of a line with its note beneath the first."""
     cells, note = _cells(section, line), _note_of(line)
     return ((cells[0], Span(f"({note})", "note")), *cells[1:]) if note else cells
-
-
-def _charts(section: StudySection) -> Iterator[Chart]:
-    """Yield a chart for each column that the study draws; none for a column without figures."""
-    for column in section.chart:
-        rows = {line.row: line for line in section.lines if line.column == column}
-        lines = [line for line in rows.values() if line.ours is not None]
-        if lines:
-            alt = f"{column} by row, as in the table below"
-            yield Chart(section.title, bars(alt, _bars(lines), _marks(lines)), column)
-
-
-def _bars(lines: Sequence[Line]) -> list[Bar]:
-    of = ("" if line.n is None else f" of {line.n:,}" for line in lines)
-    return [
-        Bar(
-            place + 0.1, place + 0.9, line.ours or 0, f"{line.row}: {number(line, line.ours)}{over}"
-        )
-        for place, (line, over) in enumerate(zip(lines, of, strict=True))
-    ]
-
-
-def _marks(lines: Sequence[Line]) -> list[tuple[float, str]]:
-    """Return the numbers in the rows' names, "10+" of "10+ queries", as many as can be read."""
-    every = -(-len(lines) // _MOST_LABELS)
-    return [
-        (place + 0.5, next((word for word in row.split() if word[0].isdigit()), row))
-        for place, row in enumerate(line.row for line in lines)
-        if place % every == 0
-    ]

@@ -34,14 +34,12 @@ class Study:
         reading: How the figures are computed, and what the papers leave open.
         command: The command that computes it, with the files that it needs.
         conditions: The names of the conditions that the figures depend on.
-        chart: Columns to draw as bars over the rows; none draws nothing.
     """
 
     title: ClassVar[str]
     reading: ClassVar[str]
     command: ClassVar[str] = "cosqa study"
     conditions: ClassVar[tuple[str, ...]] = ()
-    chart: ClassVar[tuple[str, ...]] = ()
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the figures.

@@ -11,12 +11,10 @@ from markupsafe import Markup
 
 from tasks.reports.charts import (
     FIFTHS,
-    Bar,
     Line,
     Mark,
     Row,
     apart,
-    bars,
     intervals,
     lines,
     steps,
@@ -53,34 +51,6 @@ def texts(root: ET.Element, kind: str) -> list[str]:
     return [each.text or "" for each in root.iter("text") if kind in each.get("class", "")]
 
 
-def histogram(counts: list[int] | list[float]) -> ET.Element:
-    shown = [Bar(place, place + 1, number, "a bin") for place, number in enumerate(counts)]
-    return drawn(bars("counts", shown, [(0, "0"), (len(counts), "end")]))
-
-
-@given(_counts)
-def test_bars_are_as_high_as_their_values(counts: list[int]) -> None:
-    heights = [float(bar.attrib["height"]) for bar in histogram(counts).iter("rect")]
-    assert len(heights) == len(counts)
-    for height, number in zip(heights, counts, strict=True):
-        expected = max(heights) * number / max(counts) if max(counts) else 0
-        assert height == pytest.approx(expected, abs=0.02)
-
-
-@given(_counts)
-def test_the_marks_of_counts_are_few_different_and_whole(counts: list[int]) -> None:
-    shown = texts(histogram(counts), "up")
-    assert shown[0] == "0"
-    assert len(set(shown)) == len(shown) <= 7
-    numbers = sorted(int(text.replace(",", "")) for text in shown)
-    assert len({high - low for low, high in pairwise(numbers)}) == 1
-
-
-@given(_shares)
-def test_shares_are_drawn_inside_too(shares: list[float]) -> None:
-    assert len(list(histogram(shares).iter("rect"))) == len(shares)
-
-
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3), min_size=1, max_size=12))
 def test_an_interval_holds_its_value_and_stands_in_its_row(found: list[tuple[float, ...]]) -> None:
     rows = [
@@ -102,10 +72,7 @@ def test_an_interval_holds_its_value_and_stands_in_its_row(found: list[tuple[flo
 
 @given(st.lists(_shares, min_size=1, max_size=12))
 def test_lines_keep_to_the_drawing_and_their_labels_do_not_touch(found: list[list[float]]) -> None:
-    shown = [
-        Line(list(enumerate(values)), "told", name="a name", letter="a", band=[(0, -9), (99, 9)])
-        for values in found
-    ]
+    shown = [Line(list(enumerate(values)), "told", name="a name", letter="a") for values in found]
     root = drawn(lines("recall", shown, [(0, "0"), (7, "7")], FIFTHS))
     for line, values in zip(root.iter("polyline"), found, strict=True):
         heights = [y for _, y in points(line)]
@@ -137,7 +104,6 @@ def test_long_names_are_shortened_and_whole_in_the_tooltip() -> None:
 def test_every_chart_says_what_it_shows_and_obeys_no_text() -> None:
     across = [(0, HOSTILE), (1, HOSTILE)]
     for svg in (
-        bars(HOSTILE, [Bar(0, 1, 3, HOSTILE)], across),
         intervals(HOSTILE, [Row(HOSTILE, [Mark(0.5, HOSTILE)], HOSTILE)]),
         lines(HOSTILE, [Line([(0, 1)], HOSTILE, name=HOSTILE)], across),
     ):

@@ -1,18 +1,15 @@
 """Laws of the study's report: which figures stand side by side, and how they are written."""
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tasks.reports.document import Chart
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.study import (
     Line,
     StudyReport,
-    StudySection,
     build_report,
     conditions_table,
     differences,
@@ -162,33 +159,3 @@ def test_studies_come_in_the_papers_order_and_the_conditions_with_theirs(
     table = conditions_table(report)
     assert table.header == ("condition", "this run", "v2", "v1")
     assert ("top k", "20", "20", "5") in table.rows
-
-
-def charts(values: list[int | None]) -> list[Chart]:
-    lines = tuple(
-        Line(row=f"{number} matches", column="queries", ours=value)
-        for number, value in enumerate(values)
-    )
-    section = StudySection(
-        study="s", title="t", reading="r", command="c", problem="", lines=lines, differed={},
-        chart=("queries",),
-    )  # fmt: skip
-    report = study_document(
-        StudyReport(
-            title="t", generated_at="now", conditions={}, of_papers={}, absent=(),
-            sections=(section,), papers={},
-        )
-    )  # fmt: skip
-    return [block for part in report.sections for block in part.blocks if isinstance(block, Chart)]
-
-
-def test_a_bar_for_each_row_with_few_enough_labels_to_be_read() -> None:
-    (chart,) = charts(list(range(1, 61)))
-    assert chart.svg.count("<rect") == 60
-    labels = re.findall(r'class="across[^>]*>([^<]*)<', chart.svg)
-    assert len(labels) == 20
-    assert labels[:2] == ["0", "3"]
-
-
-def test_a_column_without_figures_is_not_drawn() -> None:
-    assert charts([None]) == []

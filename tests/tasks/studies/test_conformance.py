@@ -35,10 +35,6 @@ def test_figures_are_the_same_when_computed_again_and_each_is_there_once(
     assert len(set(keys)) == len(keys)
 
 
-def test_its_charts_are_of_columns_that_it_has(study: type[Study], tmp_path: Path) -> None:
-    assert set(study.chart) <= {each.column for each in study().figures(full_evidence(tmp_path))}
-
-
 def test_its_published_figures_are_in_columns_that_it_has(
     study: type[Study], tmp_path: Path
 ) -> None:
