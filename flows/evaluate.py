@@ -51,11 +51,7 @@ def score_benchmarks(
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]
-    chosen = ready.settings
-    return write_report(
-        ready.database, source, published, chosen.search, chosen.evaluation, chosen.publish,
-        wait_for=after,
-    )  # fmt: skip
+    return write_report(ready.database, source, published, ready.settings, wait_for=after)
 
 
 def score_methods(

@@ -81,8 +81,7 @@ def _is_done(name: str, settings: Settings) -> bool:
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
         say(f"Nothing was left to do {why}.")
         if name in _WRITE_REPORTS:
-            by = ready.settings.search, ready.settings.evaluation, ready.settings.publish
-            print_places(write_page(ready.database, done.source, done.published, *by)[0])
+            print_places(write_page(ready.database, done.source, done.published, ready.settings)[0])
         return True
     if name in _COLLECT:
         look_at(ready.database, ready.settings.source, ready.fingerprint)

@@ -11,7 +11,7 @@ from infra.identity import digest
 from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings, SearchSettings
+from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
@@ -60,12 +60,10 @@ def write_report(
     database: Database,
     source: CollectedSource,
     published: Sequence[Published],
-    search: SearchSettings,
-    evaluation: EvaluationSettings,
-    publish: PublishSettings,
+    settings: Settings,
 ) -> WrittenReport:
     """Write the report into the folder of benchmarks, and as an artifact."""
-    written, data = write_page(database, source, published, search, evaluation, publish)
+    written, data = write_page(database, source, published, settings)
     key = artifact_key("report", source.main.name)
     create_markdown_artifact(markdown_page(report_document(data)), key=key, description=data.title)
     get_run_logger().info("report: %s", written.file)
@@ -76,14 +74,12 @@ def write_page(
     database: Database,
     source: CollectedSource,
     published: Sequence[Published],
-    search: SearchSettings,
-    evaluation: EvaluationSettings,
-    publish: PublishSettings,
+    settings: Settings,
 ) -> tuple[WrittenReport, ReportData]:
     """Write the report into the folder of benchmarks unless it is there; return it and its data."""
     with database.kept_open():
-        data = gather_report(database, source, published, search, evaluation)
-    file = publish.folder.resolve() / "report.html"
+        data = gather_report(database, source, published, settings)
+    file = settings.publish.folder.resolve() / "report.html"
     program = program_digest(("tasks.reports",), ("jinja2", "pygments"))
     shown = data.model_dump_json(exclude={"generated_at"})
     mark = f"<!-- {digest('report', program, shown)} -->\n"
@@ -96,8 +92,7 @@ def gather_report(
     database: Database,
     source: CollectedSource,
     published: Sequence[Published],
-    searched: SearchSettings,
-    evaluation: EvaluationSettings,
+    settings: Settings,
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
     labels = labels_of_agents(database, source)
@@ -105,7 +100,7 @@ def gather_report(
     return ReportData(
         title=f"{source.main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        benchmarks=tuple(_scores(database, item, searched, evaluation) for item in published),
+        benchmarks=tuple(_scores(database, item, settings) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         candidates=source.search.candidates,
         agents=_agents(database, current) if current else None,
@@ -114,11 +109,9 @@ def gather_report(
     )
 
 
-def _scores(
-    database: Database, published: Published, search: SearchSettings, evaluation: EvaluationSettings
-) -> BenchmarkScores:
-    methods = chosen_methods(evaluation, search)
-    keys = [method_key(method, evaluation.depth) for method in methods]
+def _scores(database: Database, published: Published, settings: Settings) -> BenchmarkScores:
+    methods, depth = chosen_methods(settings.evaluation, settings.search), settings.evaluation.depth
+    keys = [method_key(method, depth) for method in methods]
     means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
     manifest = read_manifest(Path(published.folder))
     return BenchmarkScores(
@@ -126,7 +119,7 @@ def _scores(
         label_origin=published.label_origin,
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=manifest.counts["codes"],  # which may be fewer than were collected
-        depth=evaluation.depth,
+        depth=depth,
         methods=means,
     )
 

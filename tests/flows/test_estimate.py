@@ -4,7 +4,6 @@ Covers `tasks.stages.estimate.*`, `flows.estimate`, `flows.cli.evaluation`.
 """
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from infra.errors import EstimationError, SettingsError, SourceError, UnknownNam
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.query_files import read_query_texts
 from tasks.runtime.input_checks import EstimateNeeds
-from tasks.stages.estimate.inputs import EstimationInput
 from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.report import read_report
 from tasks.stages.scoring import open_benchmark
@@ -31,7 +29,6 @@ from tests.flows.estimation import (
     store_vectors,
     write_lines,
 )
-from tests.flows.world import World, environment, stored_items
 
 TRAIN = [pair(number) for number in range(150)]
 ASKED = [pair(number) for number in range(1_000, 1_100)]
@@ -135,48 +132,6 @@ def test_a_run_that_failed_goes_on_where_it_ended(world: Path) -> None:
     run(world, *ENCODERS)
     assert ("minilm", when) in stored(world)
     assert len(stored(world)) == 2
-
-
-def test_queries_that_are_training_queries_are_said_with_how_many(world: Path) -> None:
-    known = [(ASKED[0][0].upper(), "x"), (ASKED[1][0], "y")]
-    pairs_file(world / "train.jsonl", [*TRAIN, *known])
-    inputs = EstimationInput(world / "train.jsonl", world / "asked.jsonl")
-    notes = inputs.notes(judged=False)
-    assert any("Of 100 queries 2 are training queries, too" in note for note in notes)
-
-
-def test_input_travels_as_paths(world: Path) -> None:
-    inputs = EstimationInput(world / "train.jsonl", world / "asked.jsonl")
-    assert len(inputs.training) == 150
-    sent = pickle.dumps(inputs)
-    assert len(sent) < 2_000
-    assert pickle.loads(sent).queries == inputs.queries
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-def test_a_killed_command_goes_on_with_the_texts_that_it_had_not_embedded(
-    folder: Path, prefect_server: str
-) -> None:
-    env = environment("", PREFECT_API_URL=prefect_server, COSQA_ENCODER__SHARD_SIZE="16")
-    world = World(folder, env)
-    train, asked = pairs_file(folder / "t.jsonl", TRAIN[:64]), folder / "q.jsonl"
-    write_lines(asked, ({"query": query} for query, _ in ASKED[:40]))
-    words = ("estimate", "--train", str(train), "--queries", str(asked))
-    files = "SELECT file FROM vector_files"
-    world.kill_command_when(
-        world.command_on_folder(*words), lambda: world.store.exists() and bool(world.rows(files))
-    )
-    before = set(world.rows(files))
-    done = world.run_on_folder(*words)
-    assert done.returncode == 0, done.stdout
-    assert before < set(world.rows(files))
-    stored = stored_items(world.database())
-    assert len(stored) == len(set(stored))
-    computed = world.rows("SELECT computed_at FROM estimations")
-    assert world.run_on_folder(*words).returncode == 0
-    assert world.rows("SELECT computed_at FROM estimations") == computed
-    assert world.all_have_ended()
 
 
 LABELLED_0 = {"query": "q", "code": "c", "label": 0}

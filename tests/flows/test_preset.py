@@ -133,4 +133,4 @@ def check_study(folder: Path) -> None:
         "retrieval",
     } <= ours  # fmt: skip
     assert [line for _, line in lines if line.difference is not None]
-    assert "<svg" in (folder / "study.html").read_text()
+    assert (folder / "study.html").is_file()

@@ -5,7 +5,6 @@ Covers `flows.study_kape` and `tasks.stages.study.kape`.
 
 import json
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import numpy as np
 import pytest
 
 from flows.study_kape import study_kape
-from infra.atomic import atomic_write
 from infra.errors import (
-    DiskFullError,
     EstimationError,
     SettingsError,
     SourceError,
@@ -34,7 +31,6 @@ from tests.flows.estimation import (
     settings_in,
     store_vectors,
 )
-from tests.flows.world import COSQA, World, environment
 from tests.waiting import until
 
 TRAIN = [pair(number) for number in range(60)]
@@ -115,44 +111,6 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     assert (method, when) in [(row[0], row[3]) for row in stored(world)]
 
 
-@pytest.mark.nightly
-@pytest.mark.slow
-def test_a_killed_command_goes_on_where_it_was(world: Path, prefect_server: str) -> None:
-    commands = World(world, environment("", PREFECT_API_URL=prefect_server))
-    command = [
-        COSQA, "study", "kape", "--data", f"docs={world / 'docs'}",
-        *(word for encoder in ENCODERS for word in ("--encoder", encoder)),
-        "--store", str(commands.store), "--output", str(commands.output),
-    ]  # fmt: skip
-    commands.kill_command_when(command, lambda: bool(stored(world)))
-    before = stored(world)
-    done = commands.finish_alone(command)
-    assert done.returncode == 0, done.stdout
-    assert set(before) <= set(stored(world))
-    assert len(stored(world)) == 2
-    assert "docs, codet5p" in done.stdout
-    assert commands.all_have_ended()
-
-
-def test_a_report_is_replaced_as_a_whole_or_not_at_all(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = run(world)
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    pairs_file(world / "docs" / "test.jsonl", TEST[:9])
-
-    def full(file: Path) -> AbstractContextManager[Path]:
-        if file.name == "kape.json":  # the last one
-            raise OSError(28, "No space left on device")
-        return atomic_write(file)
-
-    monkeypatch.setattr("infra.outputs.atomic_write", full)
-    with pytest.raises(DiskFullError, match=r"is full.*--output"):
-        run(world)
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-    assert [each.name for each in folder.parent.iterdir()] == ["docs"]
-
-
 def test_changed_pairs_are_studied_anew(world: Path) -> None:
     run(world)
     before = stored(world)
@@ -177,13 +135,6 @@ def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
     (world / "docs" / "valid").mkdir()
     with pytest.raises(SourceError, match=r"has valid and valid\.jsonl: move all but one away"):
         run(world)
-
-
-def test_figures_in_the_form_of_another_release_are_computed_anew(world: Path) -> None:
-    first = read_kape_report(run(world)).studied
-    with open_store(world).transaction() as tx:
-        tx.execute("""UPDATE estimations SET body = '{"figures": {}}'""")
-    assert read_kape_report(run(world)).studied == first
 
 
 def test_vectors_without_a_number_are_refused_with_the_encoder(world: Path) -> None:

@@ -33,9 +33,14 @@ def validation_error() -> ValidationError:
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-@pytest.mark.parametrize("way", ["http://127.0.0.1:9", "socks5h://127.0.0.1:9"])
-@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
-@pytest.mark.parametrize("direct", ["", "a.example, 10.0.0.0/8", "*"])
+@pytest.mark.parametrize(
+    ("way", "name", "direct"),
+    [
+        ("http://127.0.0.1:9", "http_proxy", ""),
+        ("socks5h://127.0.0.1:9", "ALL_PROXY", "a.example, 10.0.0.0/8"),
+        ("http://127.0.0.1:9", "ALL_PROXY", "*"),
+    ],
+)
 def test_this_machine_is_asked_without_the_environments_proxy(
     monkeypatch: pytest.MonkeyPatch, way: str, name: str, direct: str
 ) -> None:

@@ -50,14 +50,13 @@ def test_the_code_base_of_scores_is_that_of_the_export(
         benchmark_id=BenchmarkId(write_benchmark(benchmark, tmp_path / "out").fingerprint),
         name="c", collection="c", label_origin="people", folder=str(tmp_path / "out"),
     )  # fmt: skip
-    report = gather_report(database, source, [published], settings.search, settings.evaluation)
+    report = gather_report(database, source, [published], settings)
     assert [scores.codes for scores in report.benchmarks] == [searched]
     assert [counts.codes for counts in report.collections] == [5]
     # The page is written once, as long as it is what was written.
-    by = settings.search, settings.evaluation, publish
-    file = write_page(database, source, [published], *by)[0].file
+    file = write_page(database, source, [published], settings)[0].file
     first = file.stat().st_mtime_ns
     for is_kept in (True, False):
-        write_page(database, source, [published], *by)
+        write_page(database, source, [published], settings)
         assert (file.stat().st_mtime_ns == first) == is_kept
         file.write_text(file.read_text("utf-8")[:-1], "utf-8")
