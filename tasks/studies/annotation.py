@@ -39,7 +39,6 @@ class MatchesByRank(Study):
         "queries): it falls with the rank, and beyond 20 the gain is small."
     )
     command = "cosqa annotate --limit 2000, then cosqa study --limit 2000"
-    chart = ("share",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the share of matches of each rank; None where nothing is labelled."""

@@ -62,7 +62,6 @@ class MatchesOfQueries(Study):
     conditions = (
         "source", "queries", "codes", "encoders", "top k", "model", "configuration",
     )  # fmt: skip
-    chart = ("queries",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return for each number of matches the queries that have so many, and their share."""
@@ -98,7 +97,6 @@ class QueriesOfCodes(Study):
     conditions = (
         "source", "queries", "codes", "encoders", "top k", "model", "configuration",
     )  # fmt: skip
-    chart = ("codes",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the codes by number of queries, those of ten or more together, and the share."""
