@@ -6,7 +6,8 @@ JavaScript acorn (npm's ``acorn`` in a folder that NODE_PATH names), since ctags
 inside of anonymous ones for others. A function is equal where its name and its first line are.
 Compared are functions that are not inside of others and have a body, which is decided by what the
 reader says of their lines alone. Annotations belong to a function here and not in ctags, whose
-lines are moved up over them.
+lines are moved up over them in Java. Decorators of Python may take several lines, so there the line
+of ``def`` is compared.
 """
 
 import json
@@ -25,6 +26,7 @@ KINDS = {"func", "method", "function", "generator", "getter", "setter", "singlet
 _ANONYMOUS = ("anonymousFunction", "AnonymousFunction", "__anon")
 _BRACED = {"java", "php"}  # languages whose functions may have no body
 _BODY = re.compile(r"[^{;]*\{")
+_DEFINITION = re.compile(r"(?s)\A@.*?\n(?=(?:async )?def )")
 _SHOWN = 10
 
 
@@ -57,7 +59,7 @@ def by_ctags(language: Language, files: list[Path]) -> Iterator[Place]:
         if language.name in _BRACED and not _BODY.match("\n".join(lines[line - 1 : line + 20])):
             continue
         ends[path] = tag.get("end", 0)
-        while lines[line - 2].lstrip().startswith("@"):
+        while language.name == "java" and lines[line - 2].lstrip().startswith("@"):
             line -= 1
         yield Place(path, name, line)
 
@@ -86,8 +88,10 @@ def by_us(language: Language, files: list[Path]) -> Iterator[tuple[Place, str]]:
         except (SyntaxError, UnicodeError):
             continue
         for function in functions:
-            name = function.name.rpartition(".")[2]
-            yield Place(str(file), name, function.first_line), function.text
+            name, line = function.name.rpartition(".")[2], function.first_line
+            if language.name == "python" and function.text.startswith("@"):
+                line += _DEFINITION.search(function.text)[0].count("\n")  # type: ignore[index]
+            yield Place(str(file), name, line), function.text
 
 
 def compare(language: Language, files: list[Path]) -> None:
