@@ -8,15 +8,12 @@ nothing else. A name means in it what it means in the code or in Python: imports
 assignments that take another's make it no adapter, or no call of the code.
 """
 
-import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.gates.static_checks import names_defined_by
-from infra.languages.python.imports import names_bound_by
-from infra.languages.python.scaffolding import DUMMY
-from infra.languages.python.syntax import FunctionNode, is_deep, parse, parse_or_none
+from agents.python import DUMMY, FunctionNode, ast, is_deep, names_bound_by, parse, parse_or_none
 
 NAME = "answer"
 _MOST_STATEMENTS = 8

@@ -1,6 +1,5 @@
 """A claim: arguments of a call, and the value that the query demands of it, both as source."""
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -18,7 +17,7 @@ from agents.claims.spelling import (
     value_of,
 )
 from agents.claims.values import alike, plain
-from infra.languages.python.syntax import UNREADABLE
+from agents.python import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"
@@ -177,7 +176,7 @@ def _written(text: str) -> str:
 class _WithoutModules(ast.NodeTransformer):
     """Writes `datetime.date` as `date`."""
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # noqa: N802 - a visitor's
         """Return the name itself of what a name that stands for itself has."""
         self.generic_visit(node)
         return ast.Name(node.attr) if isinstance(node.value, ast.Name) else node

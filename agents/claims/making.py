@@ -1,10 +1,10 @@
 """Checks of what claims make: files and folders keep their place, and all of it is bounded."""
 
-import ast
 from collections.abc import Iterator
 
 from agents.claims.makers import FILE_NAME, FOLDER_NAME, MAKERS
 from agents.claims.spelling import UnknownValueError, expression, value_of
+from agents.python import ast
 
 _SETTERS = frozenset({"environ", "argv"})  # of what surrounds a call; no arguments of it
 _NAMES = {"file": FILE_NAME, "folder": FOLDER_NAME}  # by default

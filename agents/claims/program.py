@@ -4,7 +4,6 @@ Results are compared as plain values (`agents.claims.values`), so that a list is
 iterator the list of what it gives; no object of the code is asked whether it is equal.
 """
 
-import ast
 import inspect
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -17,8 +16,7 @@ from agents.claims.making import makes_something, settings_in
 from agents.claims.spelling import expression
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
-from infra.languages.python.scaffolding import scaffolded
-from infra.languages.python.syntax import parse
+from agents.python import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, _TEST = "adapted_answer", "test_claim_"

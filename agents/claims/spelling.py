@@ -4,7 +4,6 @@ Nothing of a text is run. What is known are literals, sums of numbers, joined an
 lists, and calls that but name a value: `math.sqrt(2)`, `np.array([1, 2])`. Sizes are bounded.
 """
 
-import ast
 import builtins
 import math
 import operator
@@ -17,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from agents.claims.makers import FILE_NAME, FOLDER, FOLDER_NAME, MAKERS
-from infra.languages.python.syntax import UNREADABLE, is_deep, parse
+from agents.python import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
 _MOST_PARTS = 10_000  # of a value, with the parts of its parts

@@ -1,15 +1,14 @@
 """Answers to queries without a match: a model writes one, the committee verifies it."""
 
-import ast
 from collections.abc import Sequence
 from typing import Literal
 
 from agents.committee.algorithm import Committee
 from agents.committee.trace import TracedModel
 from agents.llm.client import ReportingModel
+from agents.python import ast, parse_or_none
 from agents.roles.write import CodeWriter, RefusedCode
 from infra.errors import ModelUnavailableError
-from infra.languages.python.syntax import parse_or_none
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Record
 
 

@@ -1,11 +1,8 @@
 """Whether a program works out expected values from arguments, which the code may have changed."""
 
-import ast
 from collections.abc import Iterator
 
-from infra.languages.python.assertions import assertions_in
-from infra.languages.python.imports import DottedNames
-from infra.languages.python.syntax import parse_or_none
+from agents.python import DottedNames, assertions_in, ast, parse_or_none
 from sandbox.inside.counting import imported_assertions
 
 Names = set[str]

@@ -10,13 +10,21 @@ outside functions are no more than that, so they are allowed, as in ``logger =
 logging.getLogger("x")``.
 """
 
-import ast
 import builtins
 from collections.abc import Collection, Iterator
 
-from infra.languages.python.imports import DottedNames, names_bound_by
-from infra.languages.python.scaffolding import DUMMY, bound_names, lacking_names
-from infra.languages.python.syntax import FunctionNode, is_deep, parse, parse_or_none
+from agents.python import (
+    DUMMY,
+    DottedNames,
+    FunctionNode,
+    ast,
+    bound_names,
+    is_deep,
+    lacking_names,
+    names_bound_by,
+    parse,
+    parse_or_none,
+)
 
 _MOST_CHARACTERS, _MOST_LEVELS = 4_000, 60
 _OURS = {"target", "__main__", "program"}

@@ -1,11 +1,8 @@
 """Where a test program catches what the code under test raises, and where it hides a failure."""
 
-import ast
 from collections.abc import Iterator
 
-from infra.languages.python.assertions import assertions_in
-from infra.languages.python.imports import DottedNames
-from infra.languages.python.syntax import FunctionNode
+from agents.python import DottedNames, FunctionNode, assertions_in, ast
 from sandbox.inside.counting import imported_assertions
 
 _BROAD = {"AssertionError", "Exception", "BaseException"}

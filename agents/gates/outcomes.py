@@ -5,7 +5,6 @@ under test. They are texts that the code can make up, so an outcome may keep a f
 evidence; it never makes a program pass.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -15,9 +14,16 @@ from agents.gates.beside import functions_of
 from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.surroundings import is_of_surroundings
-from infra.languages.python.scaffolding import DUMMY, bound_names
-from infra.languages.python.syntax import UNREADABLE, parse_or_none
-from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
+from agents.python import (
+    DUMMY,
+    UNREADABLE,
+    Frame,
+    Raised,
+    ast,
+    bound_names,
+    exceptions_in,
+    parse_or_none,
+)
 from infra.records import CaseResult, ExecutionResult
 
 _PROGRAM, _TARGET = "program.py", "target.py"

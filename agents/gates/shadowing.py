@@ -5,13 +5,10 @@ A variable of a function may share a name with the code by chance, as ``size`` d
 is inside it: one that calls the code may use the code's name for nothing else.
 """
 
-import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from infra.languages.python.imports import DottedNames, names_bound_by
-from infra.languages.python.scaffolding import DUMMY
-from infra.languages.python.syntax import FunctionNode, variable_of
+from agents.python import DUMMY, DottedNames, FunctionNode, ast, names_bound_by, variable_of
 
 _TARGET = "target"
 _Function = FunctionNode | ast.Lambda

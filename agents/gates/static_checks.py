@@ -1,15 +1,22 @@
 """Checks of a test program's text: the gates that need no run."""
 
-import ast
 from collections.abc import Iterator
 
 from agents.gates.catching import arguments_of, hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
-from infra.languages.python.assertions import assertions_in, is_weak
-from infra.languages.python.imports import DottedNames, names_bound_by
-from infra.languages.python.scaffolding import DUMMY
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
+from agents.python import (
+    DUMMY,
+    UNREADABLE,
+    DottedNames,
+    FunctionNode,
+    assertions_in,
+    ast,
+    is_weak,
+    names_bound_by,
+    parse,
+    parse_or_none,
+)
 from sandbox.inside.counting import imported_assertions
 
 _TARGET = "target"

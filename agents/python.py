@@ -1,0 +1,53 @@
+"""Python's syntax: the agents' one door to it.
+
+Claims, adapters and test programs are Python, and what is read from their text is read here. Agents
+ask a code's own language (`infra.languages.Language`) for all else.
+"""
+
+import ast
+
+from infra.languages.python.assertions import assertions_in, assertions_of, is_weak
+from infra.languages.python.imports import (
+    DottedNames,
+    import_statements,
+    joined,
+    names_bound_by,
+    with_imports,
+)
+from infra.languages.python.messages import without_messages
+from infra.languages.python.scaffolding import DUMMY, bound_names, lacking_names, scaffolded
+from infra.languages.python.syntax import (
+    UNREADABLE,
+    FunctionNode,
+    is_deep,
+    parse,
+    parse_or_none,
+    variable_of,
+)
+from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
+
+__all__ = [
+    "DUMMY",
+    "UNREADABLE",
+    "DottedNames",
+    "Frame",
+    "FunctionNode",
+    "Raised",
+    "assertions_in",
+    "assertions_of",
+    "ast",
+    "bound_names",
+    "exceptions_in",
+    "import_statements",
+    "is_deep",
+    "is_weak",
+    "joined",
+    "lacking_names",
+    "names_bound_by",
+    "parse",
+    "parse_or_none",
+    "scaffolded",
+    "variable_of",
+    "with_imports",
+    "without_messages",
+]
