@@ -3,7 +3,6 @@
 They hold values only: no connection, no path to be opened, no method that does work.
 """
 
-import ast
 import unicodedata
 from typing import Literal, Self
 
@@ -21,8 +20,7 @@ from infra.executions import (
 )
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
-from infra.languages.python.layout import plain_layout
-from infra.languages.python.syntax import UNREADABLE, parse
+from infra.languages.python.layout import is_same_program, plain_layout
 
 __all__ = [
     "Annotation",
@@ -74,15 +72,7 @@ def normalise_code(text: str) -> str:
     """
     text = plain_layout(text).strip("\n")
     bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
-    return bare if text == bare or not bare or _dumped(text) == _dumped(bare) != "" else text
-
-
-def _dumped(code: str) -> str:
-    """Return the syntax tree as text, "" of what is no Python 3."""
-    try:
-        return ast.dump(parse(code))
-    except UNREADABLE:
-        return ""
+    return bare if text == bare or not bare or is_same_program(text, bare) else text
 
 
 def query_id_of(text: str) -> QueryId:

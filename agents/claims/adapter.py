@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.gates.static_checks import names_defined_by
-from agents.python import DUMMY, FunctionNode, ast, is_deep, names_bound_by, parse, parse_or_none
+from infra.languages._programs import (
+    DUMMY,
+    FunctionNode,
+    ast,
+    is_deep,
+    names_bound_by,
+    parse,
+    parse_or_none,
+)
 
 NAME = "answer"
 _MOST_STATEMENTS = 8

@@ -17,7 +17,7 @@ from agents.claims.spelling import (
     value_of,
 )
 from agents.claims.values import alike, plain
-from agents.python import UNREADABLE, ast
+from infra.languages._programs import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agents.claims.makers import FILE_NAME, FOLDER_NAME, MAKERS
 from agents.claims.spelling import UnknownValueError, expression, value_of
-from agents.python import ast
+from infra.languages._programs import ast
 
 _SETTERS = frozenset({"environ", "argv"})  # of what surrounds a call; no arguments of it
 _NAMES = {"file": FILE_NAME, "folder": FOLDER_NAME}  # by default

@@ -16,7 +16,7 @@ from agents.claims.making import makes_something, settings_in
 from agents.claims.spelling import expression
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
-from agents.python import ast, parse, scaffolded
+from infra.languages._programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, _TEST = "adapted_answer", "test_claim_"

@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from agents.claims.makers import FILE_NAME, FOLDER, FOLDER_NAME, MAKERS
-from agents.python import UNREADABLE, ast, is_deep, parse
+from infra.languages._programs import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
 _MOST_PARTS = 10_000  # of a value, with the parts of its parts

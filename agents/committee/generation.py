@@ -6,9 +6,9 @@ from typing import Literal
 from agents.committee.algorithm import Committee
 from agents.committee.trace import TracedModel
 from agents.llm.client import ReportingModel
-from agents.python import ast, parse_or_none
 from agents.roles.write import CodeWriter, RefusedCode
 from infra.errors import ModelUnavailableError
+from infra.languages import languages
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Record
 
 
@@ -74,12 +74,9 @@ async def written_answer(
 
 def _problem_of(text: str, *, snippets: bool = False) -> str:
     """Return why a text cannot be an answer, "" where it may be one."""
-    tree = parse_or_none(text)
-    if tree is None:
+    language = languages.get("python")()
+    if not language.is_valid(text):
         return "It is not Python 3: it does not parse."
     if snippets:
-        return "" if tree.body else "It holds no statement."
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    if not any(isinstance(node, functions) for node in tree.body):
-        return "It defines no function."
-    return ""
+        return "" if language.tokens(text) else "It holds no statement."
+    return "" if language.functions_of(text) else "It defines no function."

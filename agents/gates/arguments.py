@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agents.python import DottedNames, assertions_in, ast, parse_or_none
+from infra.languages._programs import DottedNames, assertions_in, ast, parse_or_none
 from sandbox.inside.counting import imported_assertions
 
 Names = set[str]

@@ -13,7 +13,7 @@ logging.getLogger("x")``.
 import builtins
 from collections.abc import Collection, Iterator
 
-from agents.python import (
+from infra.languages._programs import (
     DUMMY,
     DottedNames,
     FunctionNode,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agents.python import DottedNames, FunctionNode, assertions_in, ast
+from infra.languages._programs import DottedNames, FunctionNode, assertions_in, ast
 from sandbox.inside.counting import imported_assertions
 
 _BROAD = {"AssertionError", "Exception", "BaseException"}

@@ -14,7 +14,7 @@ from agents.gates.beside import functions_of
 from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.surroundings import is_of_surroundings
-from agents.python import (
+from infra.languages._programs import (
     DUMMY,
     UNREADABLE,
     Frame,

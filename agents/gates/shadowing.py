@@ -8,7 +8,14 @@ is inside it: one that calls the code may use the code's name for nothing else.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from agents.python import DUMMY, DottedNames, FunctionNode, ast, names_bound_by, variable_of
+from infra.languages._programs import (
+    DUMMY,
+    DottedNames,
+    FunctionNode,
+    ast,
+    names_bound_by,
+    variable_of,
+)
 
 _TARGET = "target"
 _Function = FunctionNode | ast.Lambda

@@ -8,9 +8,9 @@ from agents.gates.arguments import expects_by_arguments
 from agents.gates.gates import Gate
 from agents.gates.outcomes import outcome_of, raised_in_program
 from agents.gates.static_checks import demands_emptiness, faults_of, sets_on_target
-from agents.python import without_messages
 from infra.identity import mark
 from infra.languages import Language, Mutant
+from infra.languages._programs import without_messages
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
 from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box

@@ -11,8 +11,8 @@ from agents.gates.outcomes import catches_of
 from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.python import assertions_of, import_statements, joined, with_imports
 from agents.roles.base import Agent, beside_section, lacking_section
+from infra.languages._programs import assertions_of, import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair, RepairStep
 from sandbox.base import Box, ShellResult
 

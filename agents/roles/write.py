@@ -9,9 +9,9 @@ from agents.gates.beside import beside_fault, usable
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.python import joined
 from agents.roles.base import Agent, beside_section, lacking_section
 from infra.languages import Language
+from infra.languages._programs import joined
 from infra.records import Pair, Query
 
 _NO_EVIDENCE = "Why no example of the specification is evidence:"

@@ -171,6 +171,10 @@ class Language(ABC):
             if token.isidentifier() and token not in self.keywords
         ]
 
+    def calls(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
+        """Return the last parts of the names that code calls, inner calls first."""
+        return ()
+
     def translated(self, code: str) -> str:
         """Return code of a former release in today's language; any other as it is."""
         return code

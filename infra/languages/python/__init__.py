@@ -1,8 +1,10 @@
 """Python source code by its syntax tree; nothing is imported and nothing runs."""
 
+import ast
 import io
 import keyword
 import re
+import textwrap
 import tokenize
 
 from infra.languages import Language, languages
@@ -48,6 +50,14 @@ class Python(Language):
     def is_valid(self, code: str) -> bool:
         """Return whether a piece of code, a statement will do, can be parsed."""
         return parse_or_none(code) is not None
+
+    def calls(self, code: str) -> list[str]:
+        """Return the names that code calls, inner calls first; of no valid Python nothing."""
+        tree = parse_or_none(textwrap.dedent(code))
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
+        found.sort(key=lambda call: (call.end_lineno, call.end_col_offset))
+        names = (getattr(call.func, "attr", getattr(call.func, "id", None)) for call in found)
+        return [name for name in names if name]
 
     def decoded(self, content: bytes) -> str:
         """Return a file's text in the encoding that it declares."""

@@ -1,5 +1,6 @@
 """The layout of Python that was cut out of files or copied from pages."""
 
+import ast
 import io
 import re
 import tokenize
@@ -33,6 +34,14 @@ def plain_layout(text: str) -> str:
     except (*UNREADABLE, tokenize.TokenError):
         return text
     return moved
+
+
+def is_same_program(text: str, other: str) -> bool:
+    """Return whether two texts are Python 3 of the same syntax tree."""
+    try:
+        return ast.dump(parse(text)) == ast.dump(parse(other))
+    except UNREADABLE:
+        return False
 
 
 def _moved(written: Sequence[str], blanked: str, margin: str) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.languages.python.syntax import parse_or_none
+from infra.languages import language_named
 from infra.records import Code, GivenVote, Record
 from infra.store import Database, generated
 from infra.store.generated import CONFIRMATIONS, GeneratedCode
@@ -115,7 +115,8 @@ def _code(row: AnswerRow) -> Code:
         code = Code.of(row.code)
     except ValueError as error:
         raise SourceError(f"{row.place}: {error}") from None
-    if row.relevance and parse_or_none(code.text) is None:
+    language = language_named(code.language)
+    if row.relevance and not (language and language.is_valid(code.text)):
         raise SourceError(f"{row.place}: the code does not parse as Python 3")
     return code
 

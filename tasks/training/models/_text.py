@@ -1,15 +1,13 @@
 """Tokens of queries and of Python code, and vocabularies that turn them into ids."""
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
-from textwrap import dedent
 from typing import Any
 
 from tokenizers import Tokenizer, models, trainers
 from tokenizers.pre_tokenizers import ByteLevel
 
-from infra.languages.python.syntax import parse
+from infra.languages import languages
 from infra.words import words
 
 Split = Callable[[str], list[str]]  # text → its tokens
@@ -52,14 +50,7 @@ def calls(code: str) -> list[str]:
 
     Code that is no valid Python calls nothing.
     """
-    try:
-        tree = parse(dedent(code))
-    except SyntaxError:
-        return []
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    found.sort(key=lambda call: (call.end_lineno, call.end_col_offset))
-    names = (getattr(call.func, "attr", getattr(call.func, "id", None)) for call in found)
-    return [name for name in names if name]
+    return list(languages.get("python")().calls(code))
 
 
 def vocabulary(

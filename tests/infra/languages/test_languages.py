@@ -1,12 +1,17 @@
-"""Conformance of every registered language: what the rest of the project relies on."""
+"""Conformance of every language: what the rest relies on; and who reads Python (`_programs`)."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import infra.languages
 from infra.languages import Language, languages
 
 BROKEN = ("def f(:", "\0", "{" * 5_000, "\ud800", "", "   \n\t")
+
+OUTSIDE = re.compile(r"(?m)^\s*(?:import ast\b|from ast |from infra\.languages\.python\b)")
 
 every_language = pytest.mark.parametrize("name", languages.names())
 
@@ -17,6 +22,20 @@ def asked(call: Callable[[], object]) -> object:
         return call()
     except SyntaxError:
         return None
+
+
+def test_what_reads_python_itself_is_named_in_the_page() -> None:
+    root = Path(infra.languages.__file__).parents[2]
+    found = {
+        file.relative_to(root).as_posix()
+        for folder in ("flows", "tasks", "agents", "infra", "sandbox")
+        for file in (root / folder).rglob("*.py")
+        if OUTSIDE.search(file.read_text("utf-8"))
+    }
+    inside = {name for name in found if name.startswith(("infra/languages/", "sandbox/inside/"))}
+    page = (root / "infra" / "README.md").read_text("utf-8")
+    assert all(f"`{name}`" in page for name in found - inside)
+    assert len(found - inside) <= 3
 
 
 @every_language

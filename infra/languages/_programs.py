@@ -1,7 +1,7 @@
-"""Python's syntax: the agents' one door to it.
+"""Python's syntax as the agents need it: their one door to it.
 
-Claims, adapters and test programs are Python, and what is read from their text is read here. Agents
-ask a code's own language (`infra.languages.Language`) for all else.
+Claims, adapters and test programs of Python's box are Python, and what is read from their text
+comes from here. A code's own language (`infra.languages.Language`) is asked for all else.
 """
 
 import ast
