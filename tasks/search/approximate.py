@@ -9,10 +9,13 @@ from collections.abc import Mapping
 
 import faiss
 import numpy as np
+import numpy.typing as npt
 
 from infra.errors import SettingsError
-from tasks.search.exact import Hits, search
-from tasks.search.scores import Codes, Floats, Positions, Rows, Singles, places, score_pairs
+from tasks.search.exact import Hits, ranked, search
+from tasks.search.scores import Codes, Floats, Positions, Rows, Singles, score_pairs
+
+Marks = npt.NDArray[np.bool_]
 
 _TRAINED = 40  # vectors for each list, of which FAISS wants 39
 _SPARE = 2  # times k: found, then scored again
@@ -50,16 +53,16 @@ class ApproximateSearch:
             k: At least 1.
         """
         k = min(k, self._number)
-        _, found = self._index.search(
-            _joined(queries, self._encoders), min(_SPARE * k, self._number)
-        )
+        named = {name: queries[name] for name in self._encoders}
+        _, found = self._index.search(_joined(named), min(_SPARE * k, self._number))
         full = np.count_nonzero(found >= 0, axis=1) >= k
-        hits = self._scored(queries, np.where(full[:, None], found, -1), k)
-        short = np.flatnonzero(~full)
-        if len(short):
-            exact = search({name: queries[name][short] for name in self._encoders}, self._codes, k)
-            hits.positions[short], hits.cosines[short] = exact.positions, exact.cosines
-            hits.similarities[short] = exact.similarities
+        shape = len(found), k
+        hits = Hits(
+            np.empty(shape, np.int32), np.empty((*shape, len(named))), np.empty(shape)
+        )  # fmt: skip
+        _put(hits, full, self._scored(_some(named, full), found[full], k))
+        if not full.all():
+            _put(hits, ~full, search(_some(named, ~full), self._codes, k))
         return hits
 
     def recall(self, queries: Mapping[str, Floats], k: int) -> float:
@@ -76,52 +79,33 @@ class ApproximateSearch:
 
     def _build(self) -> tuple[faiss.Index, Positions]:
         """Return the index with all codes, and the position of each in the order they came in."""
-        index = self._empty()
-        positions = []
-        for some, vectors in self._codes():
-            index.add(_joined(vectors, self._encoders))
-            positions.append(some)
-        return index, np.concatenate(positions)
-
-    def _empty(self) -> faiss.Index:
-        """Return a trained index without codes."""
         sample = self._sample(_TRAINED * self._lists)
         name = f"IVF{self._lists},SQfp16"
         index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
         faiss.ParameterSpace().set_index_parameter(index, "nprobe", self._probes)
         index.train(sample)
-        return index
+        positions = []
+        for some, vectors in self._codes():
+            index.add(_joined({name: vectors[name] for name in self._encoders}))
+            positions.append(some)
+        return index, np.concatenate(positions)
 
     def _sample(self, wanted: int) -> Singles:
         """Return vectors for the training, evenly spread over the codes."""
         spread = np.linspace(0, self._number - 1, min(self._number, wanted))
         chosen = np.unique(spread.astype(np.int32))
-        parts = []
-        for some, vectors in self._codes(chosen):
-            rows = np.isin(some, chosen)
-            parts.append(
-                _joined({name: vectors[name][rows] for name in self._encoders}, self._encoders)
-            )
+        parts = [
+            _joined(_some({name: vectors[name] for name in self._encoders}, np.isin(some, chosen)))
+            for some, vectors in self._codes(chosen)
+        ]
         return np.concatenate(parts)
 
     def _scored(self, queries: Mapping[str, Floats], found: Rows, k: int) -> Hits:
-        """Return the k best of what was found, by exact scores; nothing where none is found."""
-        rows, columns = np.nonzero(found >= 0)
-        positions = self._positions[found[rows, columns]]
-        named = {name: queries[name] for name in self._encoders}
-        cosines = score_pairs(named, self._codes, rows, positions)
-        similarities = cosines.mean(axis=1)
-        order = np.lexsort((positions, -similarities, rows))
-        place = places(rows[order])
-        chosen, slots = order[place < k], place[place < k]
-        shape = len(found), k
-        hits = Hits(
-            np.empty(shape, np.int32), np.empty((*shape, len(self._encoders))), np.empty(shape)
-        )
-        hits.positions[rows[chosen], slots] = positions[chosen]
-        hits.cosines[rows[chosen], slots] = cosines[chosen]
-        hits.similarities[rows[chosen], slots] = similarities[chosen]
-        return hits
+        """Return the k best of what was found, by exact scores."""
+        rows, slots = np.nonzero(found >= 0)
+        positions = self._positions[found]
+        scores = score_pairs(queries, self._codes, rows, positions[rows, slots])
+        return ranked(positions, (rows, slots), scores, scores.mean(axis=1), k)
 
 
 def check_recall(recall: float, least: float, probes: int, k: int) -> None:
@@ -144,6 +128,15 @@ def check_recall(recall: float, least: float, probes: int, k: int) -> None:
         )
 
 
-def _joined(vectors: Mapping[str, Floats], encoders: tuple[str, ...]) -> Singles:
+def _joined(vectors: Mapping[str, Floats]) -> Singles:
     """Return the encoders' vectors side by side."""
-    return np.hstack([vectors[name] for name in encoders]).astype(np.float32, copy=False)
+    return np.hstack(list(vectors.values())).astype(np.float32, copy=False)
+
+
+def _some(vectors: Mapping[str, Floats], rows: Marks) -> dict[str, Floats]:
+    return {name: each[rows] for name, each in vectors.items()}
+
+
+def _put(hits: Hits, rows: Marks, found: Hits) -> None:
+    hits.positions[rows], hits.cosines[rows] = found.positions, found.cosines
+    hits.similarities[rows] = found.similarities

@@ -40,6 +40,8 @@ from tasks.search.scores import (
 if TYPE_CHECKING:
     import torch
 
+Candidates = tuple[Rows, Positions, Doubles]  # queries, codes and means of their scores
+
 QUERIES, CODES = 1_000, 8_192  # of a block of scores, whose 33 MB the next block takes again
 _GROUP = 32  # scores whose maximum decides whether they are looked at
 _SPARE = 16  # kept beside the k best, and k / 8: those within rounding of the k-th
@@ -120,6 +122,30 @@ def inverse_peaks(queries: Mapping[str, Floats], codes: Codes) -> dict[str, Doub
     return {name: 1 / np.where(found > 0, found, 1.0) for name, found in peaks.items()}
 
 
+def ranked(
+    positions: Positions, cells: tuple[Rows, Rows], scores: Doubles, means: Doubles, k: int
+) -> Hits:
+    """Return the k best candidates of each query, equal ones by position.
+
+    Args:
+        positions: (n, m) codes.
+        cells: Rows and columns of those that are candidates, at least k of each query.
+        scores: (candidates, encoders)
+        means: (candidates,) by which they are ranked.
+        k: How many are wanted.
+    """
+    similarities = np.full(positions.shape, -np.inf)
+    similarities[cells] = means
+    number_of = np.zeros(positions.shape, np.int64)  # among the candidates
+    number_of[cells] = np.arange(len(means))
+    order = np.lexsort((positions, -similarities), axis=1)[:, :k]
+    return Hits(
+        np.take_along_axis(positions, order, axis=1),
+        scores[np.take_along_axis(number_of, order, axis=1)],
+        np.take_along_axis(similarities, order, axis=1),
+    )
+
+
 def queries_at_once(dimensions: int, encoders: int, k: int, memory_mb: int) -> int:
     """Return for how many queries one pass over the codes takes at most this much memory.
 
@@ -194,8 +220,7 @@ class _Search:
         self._scores = torch.full(shape, -torch.inf, device=self._device)
         self._positions = torch.zeros(shape, dtype=torch.int32, device=self._device)
         self._seen = 0
-        width = joined.shape[1]
-        self._buffer = torch.empty((CODES, width), dtype=torch.float32)
+        self._buffer = torch.empty((CODES, joined.shape[1]), dtype=torch.float32)
 
     def add(self, block: Block) -> None:
         """Merge the best of a block of codes with those of the blocks before."""
@@ -219,7 +244,9 @@ class _Search:
     def finish(self, codes: Codes) -> Hits:
         """Return the best of all blocks, by scores in double precision."""
         scores, positions = self._scores.cpu().numpy(), self._positions.cpu().numpy()
-        bounds = self._bounds(scores)
+        kth = np.partition(scores, -self._k, axis=1)[:, -self._k]
+        # The least score that a code among the k best can have.
+        bounds = kth - np.float32(ROUNDING * self._longest) * self._lengths
         is_kept = (scores >= bounds[:, None]) & np.isfinite(scores)
         crowded = np.flatnonzero(is_kept.all(axis=1) & (self._seen > scores.shape[1]))
         if len(crowded):
@@ -227,16 +254,8 @@ class _Search:
             is_kept[crowded] = np.arange(scores.shape[1]) < self._k
         rows, slots = np.nonzero(is_kept)
         found = score_pairs(self._queries, codes, rows, positions[rows, slots], self._exact)
-        similarities = np.full(scores.shape, -np.inf)
-        similarities[rows, slots] = self._similarities(rows, found)
-        number_of = np.zeros(scores.shape, np.int64)  # among the pairs
-        number_of[rows, slots] = np.arange(len(rows))
-        order = np.lexsort((positions, -similarities), axis=1)[:, : min(self._k, self._seen)]
-        return Hits(
-            np.take_along_axis(positions, order, axis=1),
-            found[np.take_along_axis(number_of, order, axis=1)],
-            np.take_along_axis(similarities, order, axis=1),
-        )
+        means = self._similarities(rows, found)
+        return ranked(positions, (rows, slots), found, means, min(self._k, self._seen))
 
     def _weighted(self, column: int, name: str) -> Singles:
         """Return an encoder's vectors of the queries, each times its weight."""
@@ -295,14 +314,6 @@ class _Search:
         self._scores[here] = merged.values
         self._positions[here] = torch.where(place < 0, before, position_of[columns])
 
-    def _bounds(self, scores: Singles) -> Singles:
-        """Return the (n,) least scores that a code among the k best can have."""
-        if not scores.size:
-            return np.full(len(scores), -np.inf, np.float32)
-        kth = np.partition(scores, -self._k, axis=1)[:, -self._k]
-        bounds: Singles = kth - np.float32(ROUNDING * self._longest) * self._lengths
-        return bounds
-
     def _rescan(self, codes: Codes, rows: Rows, bounds: Singles) -> Positions:
         """Return the (n, k) best of queries that have more than are kept within rounding.
 
@@ -311,21 +322,21 @@ class _Search:
             rows: (n,) queries.
             bounds: (n,) scores from which on a code is scored in double precision.
         """
-        positions = np.zeros((len(rows), self._k), np.int32)
-        similarities = np.full(positions.shape, -np.inf)
+        best: Candidates = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
         least = self._torch.tensor(bounds, device=self._device)[:, None]
         for block in codes():
             for some, parts, matrix in self._pieces(block):
                 for first in range(0, len(rows), _RESCANNED):
                     here = slice(first, first + _RESCANNED)
                     scores = self._multiply(self._matrix[rows[here]], matrix)
-                    cells = (scores >= least[here]).nonzero().cpu().numpy()
-                    which, columns = cells[:, 0], cells[:, 1]
-                    found = self._similarities(
-                        rows[here][which], self._score_equal(parts, rows[here][which], columns)
+                    which, columns = (scores >= least[here]).nonzero().cpu().numpy().T
+                    which = which + first
+                    means = self._similarities(
+                        rows[which], self._score_equal(parts, rows[which], columns)
                     )
-                    _keep_best(positions[here], similarities[here], which, some[columns], found)
-        return positions
+                    more = which, some[columns], means
+                    best = _best(best, more, self._k)
+        return best[1].reshape(len(rows), self._k)
 
     def _score_equal(self, vectors: Mapping[str, Floats], rows: Rows, columns: Rows) -> Doubles:
         """Return the (pairs, encoders) scores of pairs, each query once with all equal codes."""
@@ -357,18 +368,13 @@ def _singles(rows: Floats) -> Singles:
     return rows.astype(np.float32, copy=False)
 
 
-def _keep_best(
-    positions: Positions, similarities: Doubles, rows: Rows, more: Positions, scores: Doubles
-) -> None:
-    """Replace (n, k) positions and similarities by the best of them and of further pairs."""
-    changed, row_of = np.unique(rows, return_inverse=True)
-    k = positions.shape[1]
-    all_rows = np.concatenate([np.repeat(np.arange(len(changed)), k), row_of])
-    all_positions = np.concatenate([positions[changed].ravel(), more])
-    all_scores = np.concatenate([similarities[changed].ravel(), scores])
-    order = np.lexsort((all_positions, -all_scores, all_rows))
-    best = order[places(all_rows[order]) < k].reshape(len(changed), k)
-    positions[changed], similarities[changed] = all_positions[best], all_scores[best]
+def _best(some: Candidates, more: Candidates, k: int) -> Candidates:
+    """Return the k best of each row among all candidates; equal ones by position."""
+    rows = np.concatenate([some[0], more[0]])
+    positions, means = np.concatenate([some[1], more[1]]), np.concatenate([some[2], more[2]])
+    order = np.lexsort((positions, -means, rows))
+    order = order[places(rows[order]) < k]
+    return rows[order], positions[order], means[order]
 
 
 def _refuse_infinite(positions: Positions, vectors: Mapping[str, Floats]) -> None:

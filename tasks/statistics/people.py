@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tasks.statistics import Values
 from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
 from tasks.statistics.intervals import Interval, bootstrap_of
 
+Label = TypeVar("Label", bound=float)
 # Annotator → pair → grade.
 Grades = dict[str, dict[tuple[str, str], int]]
 
@@ -37,7 +38,7 @@ def conflicts(votes: Sequence[GivenVote]) -> set[PairKey]:
     return {key for key, labels in said.items() if len(labels) > 1 and majority(labels) is None}
 
 
-def majority(labels: Sequence[float | None]) -> float | None:
+def majority(labels: Sequence[Label | None]) -> Label | None:
     """Return the label of more than half of all votes, None where there is none.
 
     Args:

@@ -1,4 +1,4 @@
-"""Labelling rounds: the label of a pair that was judged several times, and how far rounds agree."""
+"""Labelling rounds: how far they agree."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,7 @@ import numpy as np
 
 from infra.records import Record
 from tasks.statistics.agreement import krippendorff_alpha
+from tasks.statistics.people import majority
 
 Votes = Sequence[int | None]
 
@@ -51,18 +52,6 @@ class RoundsAgreement(Record):
     def published(self) -> tuple[float, float]:
         """The paper's figures, to stand beside these."""
         return PUBLISHED_ALPHAS
-
-
-def majority(votes: Votes) -> int | None:
-    """Return the label that more than half of all rounds give, None where there is no such.
-
-    A round without a label counts among all: of three rounds two must agree, of two both.
-
-    Args:
-        votes: Each round's label, None where it gave none.
-    """
-    given = [vote for vote in votes if vote is not None]
-    return next((label for label in (0, 1) if 2 * given.count(label) > len(votes)), None)
 
 
 def rounds_agreement(votes: Iterable[Votes], rounds: int) -> RoundsAgreement:

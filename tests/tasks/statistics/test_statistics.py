@@ -13,7 +13,8 @@ import scipy.stats
 from infra.errors import EstimationError
 from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.intervals import bootstrap_interval
-from tasks.statistics.rounds import majority, rounds_agreement
+from tasks.statistics.people import majority
+from tasks.statistics.rounds import rounds_agreement
 from tasks.statistics.sampling import DIFFERENCES, SCORES, Spread, sample_mean
 
 
