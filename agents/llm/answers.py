@@ -3,7 +3,6 @@
 import json
 import re
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from agents.llm.retry import RequestError
 Vectors = npt.NDArray[np.float32]
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_THOUGHTS = re.compile(r"\A<(?:budget:)?think(?:ing)?>.*?</(?:budget:)?think(?:ing)?>", re.DOTALL)
 _TEXTS = ("text", "output_text")  # parts of a reply
 _LONGEST_NUMBER = 30  # digits; Python refuses to read thousands of them
 _NUMBER = np.dtype("<f4")
@@ -68,18 +68,17 @@ def plausible_usage(usage: object) -> dict[str, Any] | None:
     return counts | cached | {"total_tokens": total} | details
 
 
-def bare_reply(answer: object) -> Any:  # noqa: ANN401 - litellm has no types
-    """Return what an answer holds in the form of litellm's response, without any count.
+def text_of(answer: object) -> str:
+    """Return an answer's reply without the thoughts before it, "" where it has none.
 
     Raises:
         LookupError: It holds no reply.
         TypeError: Likewise.
     """
-    text = answer["choices"][0]["message"]["content"]  # type: ignore[index]
-    if not isinstance(text, str):
+    text = answer["choices"][0]["message"].get("content")  # type: ignore[index]
+    if not isinstance(text, str | None):
         raise TypeError(f"{type(text).__name__} in place of a reply's text")
-    choice = SimpleNamespace(message=SimpleNamespace(content=text))
-    return SimpleNamespace(choices=[choice], usage=None, _hidden_params={})
+    return _THOUGHTS.sub("", text or "")
 
 
 def _text_of(content: object) -> object:

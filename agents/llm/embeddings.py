@@ -15,7 +15,7 @@ import numpy as np
 
 from agents.llm.answers import Vectors, vectors_of
 from agents.llm.ledger import Ledger, journal_ledger
-from agents.llm.litellm_transport import request_error
+from agents.llm.litellm_transport import error_of_litellm
 from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import is_priced, price_of
 from agents.llm.probe import Probe
@@ -230,7 +230,7 @@ class EmbeddingModel:
             message = f"no reply in {settings.timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            raise request_error(error, self._key) from None  # its chain may hold request headers
+            raise error_of_litellm(error, self._key) from None  # its chain may hold request headers
 
     def _cut(self, text: str) -> str:
         """Return a text of at most the model's tokens; a blank for an empty one."""

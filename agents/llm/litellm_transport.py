@@ -1,4 +1,4 @@
-"""The transport of requests to language models, by litellm.
+"""The transport of requests to language models: to OpenAI's protocol directly, else by litellm.
 
 litellm only carries a request here: its own retries repeat what can never succeed, its cache and
 its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
@@ -11,19 +11,18 @@ from typing import Any
 
 from agents.llm.bounds import TOO_LONG
 from agents.llm.loading import loaded_litellm
-from agents.llm.openai_transport import ChatCompletions, Message
-from agents.llm.price_list import is_priced, price_of
+from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
+from agents.llm.price_list import is_priced, price_of, provider_of
 from agents.llm.question import TokenLimits
-from agents.llm.reply import RawReply, valid_unicode
-from agents.llm.retry import RequestError
+from agents.llm.reply import RawReply
+from agents.llm.retry import RequestError, request_error
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
-from infra.secrets import without_secrets_in
 from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
-_LONGEST_MESSAGE = 600
 
+_OF_THE_PROMPT = ("ContextWindowExceededError", "ContentPolicyViolationError")  # litellm's
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
 
@@ -56,23 +55,18 @@ class Transport:
         Raises:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
-        litellm = loaded_litellm()
+        translated = _translated(self._settings, messages, schema, form)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await self._complete(
-                    *_translated(self._settings, messages, schema, form)
-                )
+                reply = await self._complete(*translated)
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
-        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            key = self._completions.key if self._completions else self._key
-            raise request_error(error, key) from None  # its chain may hold request headers
-        reply = raw_reply(response, time.monotonic() - started)
+        update: dict[str, Any] = {"seconds": time.monotonic() - started}
         if reply.cost_usd == 0 and not is_priced(self._model):  # unknown, not free
-            return reply.model_copy(update={"cost_usd": None})
-        return reply
+            update["cost_usd"] = None
+        return reply.model_copy(update=update)
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens by litellm's table, None for no known price."""
@@ -90,22 +84,28 @@ class Transport:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
-    async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
+    async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> RawReply:
         is_new = self._completions is None and self not in _open_transports
         if is_new and ChatCompletions.suits(self._model):
             self._completions = ChatCompletions(self._model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
         _open_transports.add(self)
-        return await loaded_litellm().acompletion(
-            model=self._model,
-            messages=messages,
-            api_base=self._base_url,
-            api_key=self._key,
-            timeout=self._settings.timeout_s,
-            max_retries=0,
-            **parameters,
-        )
+        litellm = loaded_litellm()
+        try:
+            return raw_reply(
+                await litellm.acompletion(
+                    model=self._model,
+                    messages=messages,
+                    api_base=self._base_url,
+                    api_key=self._key,
+                    timeout=self._settings.timeout_s,
+                    max_retries=0,
+                    **parameters,
+                )
+            )
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
+            raise error_of_litellm(error, self._key) from None  # its chain may hold headers
 
 
 def _translated(
@@ -125,17 +125,17 @@ def _translated(
     return [{"role": "system", "content": system}, *messages[1:]], given
 
 
-def request_error(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
+def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
     """Return an exception of litellm in our terms, without the key and other secrets."""
-    message = without_secrets_in(valid_unicode(str(error)), key)
+    message = str(error)
     headers = getattr(error, "litellm_response_headers", None) or {}
-    told = getattr(error, "may_be_billed", None)  # by our own way
-    return RequestError(
-        status=_status_of(error),
-        message=message[:_LONGEST_MESSAGE],
-        error_type=type(error).__name__,
+    return request_error(
+        _status_of(error),
+        message,
+        key,
         retry_after=headers.get("retry-after"),
-        may_be_billed=TOO_LONG in message or (_may_be_billed(error) if told is None else told),
+        may_be_billed=TOO_LONG in message or _may_be_billed(error),
+        is_of_the_prompt=type(error).__name__ in _OF_THE_PROMPT,
     )
 
 
@@ -148,6 +148,11 @@ def check_model(settings: LanguageModelSettings) -> None:
     settings.require_model()
     if settings.is_recorded or (settings.api_key and settings.base_url):
         return
+    if ChatCompletions.suits(settings.model):
+        provider = PROVIDERS[provider_of(settings.model)]
+        if not (settings.api_key or settings.base_url or found_key(provider.keys)):
+            raise _without_key(settings.model, provider.keys)
+        return
     litellm = loaded_litellm()
     try:
         litellm.get_llm_provider(settings.model, api_base=settings.base_url)
@@ -159,13 +164,17 @@ def check_model(settings: LanguageModelSettings) -> None:
         ) from None
     missing = litellm.validate_environment(settings.model)["missing_keys"]
     if missing and not (settings.api_key or settings.base_url):
-        raise SettingsError(
-            f"llm.model {settings.model} needs a key: set COSQA_LLM__API_KEY, or "
-            f"{' and '.join(missing)} as the provider's own documentation says"
-        )
+        raise _without_key(settings.model, missing)
 
 
-def raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - litellm has no types
+def _without_key(model: str, variables: Sequence[str]) -> SettingsError:
+    return SettingsError(
+        f"llm.model {model} needs a key: set COSQA_LLM__API_KEY, or {' or '.join(variables)} as "
+        "the provider's own documentation says"
+    )
+
+
+def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types
     """Return what litellm's response holds."""
     usage = getattr(response, "usage", None)
     text = response.choices[0].message.content if response.choices else None
@@ -174,7 +183,6 @@ def raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - lite
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
         cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
-        seconds=seconds,
     )
     # A price comes of the counts: it is not known where these cannot be true.
     return reply if reply.is_counted else reply.model_copy(update={"cost_usd": None})

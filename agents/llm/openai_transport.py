@@ -1,97 +1,154 @@
-"""The transport to providers with OpenAI's protocol: litellm translates, aiohttp sends.
+"""The transport to servers of OpenAI's protocol: a body of JSON over aiohttp.
 
-``litellm.acompletion`` takes 4 ms of CPU a call for its loggers, its search for a price and the
-provider's SDK, so that two cores keep less than half of 256 requests of one second each in flight
-(`tests.bench.bench_committee` compares both ways). Here litellm does what it alone knows: a
-provider's address, key, parameters, replies, errors and prices.
+litellm is not loaded for it: its import takes seconds of each worker, and its translation of a
+request and a reply more CPU than all else that a call needs (`tests.bench.bench_committee`).
 
-To add a provider, name it in ``PROVIDERS``: a test compares its requests and replies with those of
-``litellm.acompletion``.
+To add a provider, name it in ``PROVIDERS``: a test compares its requests, replies, failures and
+prices with those of ``litellm.acompletion``.
 """
 
 import json
 import os
+import re
 from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from agents.llm.answers import bare_reply, read_answer
-from agents.llm.bounds import bounded
-from agents.llm.loading import loaded_litellm
-from agents.llm.price_list import is_priced
+from agents.llm.answers import read_answer, text_of
+from agents.llm.bounds import TOO_LONG, bounded
+from agents.llm.price_list import price_of, provider_of
+from agents.llm.reply import RawReply
+from agents.llm.retry import request_error
 
 if TYPE_CHECKING:
     import aiohttp
 
-PROVIDERS = (
-    "openai", "deepseek", "hosted_vllm", "litellm_proxy", "together_ai", "deepinfra",
-    "fireworks_ai", "nvidia_nim", "xai",
-)  # fmt: skip
-_HEADERS = ("Retry-After",)  # all that is read; others may hold what httpx cannot
-_ERROR = 400
-_CONNECT_S = 30.0  # a request that is not sent by then costs nothing
-_ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
-
 Message = dict[str, str]
 
 
+class Provider(NamedTuple):
+    """A provider with OpenAI's protocol.
+
+    Attributes:
+        base_url: Its address; "" where only the user knows it.
+        keys: Environment variables that may hold a key, the first that is set counts.
+        bases: Those that may hold another address.
+    """
+
+    base_url: str
+    keys: tuple[str, ...]
+    bases: tuple[str, ...]
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider(
+        "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    ),
+    "deepseek": Provider(
+        "https://api.deepseek.com/beta", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",)
+    ),
+    "hosted_vllm": Provider("", ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",)),
+    "litellm_proxy": Provider("", ("LITELLM_PROXY_API_KEY",), ("LITELLM_PROXY_API_BASE",)),
+    "together_ai": Provider(
+        "https://api.together.ai/v1",
+        ("TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"),
+        ("TOGETHER_AI_API_BASE",),
+    ),
+    "deepinfra": Provider(
+        "https://api.deepinfra.com/v1/openai", ("DEEPINFRA_API_KEY",), ("DEEPINFRA_API_BASE",)
+    ),
+    "fireworks_ai": Provider(
+        "https://api.fireworks.ai/inference/v1",
+        ("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
+        ("FIREWORKS_API_BASE",),
+    ),
+    "nvidia_nim": Provider(
+        "https://integrate.api.nvidia.com/v1", ("NVIDIA_NIM_API_KEY",), ("NVIDIA_NIM_API_BASE",)
+    ),
+    "xai": Provider("https://api.x.ai/v1", ("XAI_API_KEY",), ("XAI_API_BASE",)),
+}
+_ERROR = 400
+_CONNECT_S = 30.0  # a request that is not sent by then costs nothing
+_ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
+_REASONING = re.compile(r"gpt-5(?!-chat)")  # of OpenAI: they name the limit otherwise
+_WITHOUT_SYSTEM = re.compile(r"(openai/)?o\d")  # OpenAI's that know no system text
+_DECLINED = re.compile(
+    r"context.(length|window|limit|size)|maximum (context|input) length|content_(policy|filter)"
+    r"|string too long|tokens exceed|maximum number of tokens",
+    re.IGNORECASE,
+)  # what a provider says of a prompt that is too long, or that its filter takes
+
+
 class ChatCompletions:
-    """Requests to one model; raises litellm's exceptions, as ``litellm.acompletion`` does.
+    """Requests to one model.
 
     Args:
         model: litellm's name of the model.
         base_url: The server's address, None for the provider's own.
-        key: The key, None for the one that litellm finds.
-
-    Attributes:
-        key: The key that is sent.
+        key: The key, None for the one in the environment.
     """
 
     def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
-        self._litellm = litellm = loaded_litellm()
-        self._model, self._provider, known_key, base = litellm.get_llm_provider(
-            model, api_base=base_url, api_key=key
-        )
-        self._translator = litellm.utils.ProviderConfigManager.get_provider_chat_config(
-            self._model, litellm.LlmProviders(self._provider)
-        )
-        is_openai = self._provider == "openai"  # of the others, keys and addresses are known now
-        self.key: str | None = self._translator.get_api_key(key) if is_openai else known_key or key
-        self._base_url = self._translator.get_api_base(base_url) if is_openai else base
-        self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = is_priced(model)
+        name, provider = provider_of(model), PROVIDERS[provider_of(model)]
+        self._model, self._name = model, model.removeprefix(f"{name}/")
+        if name == "fireworks_ai" and "/" not in self._name:
+            self._name = f"accounts/fireworks/models/{self._name}"
+        self._key = key or found_key(provider.keys)
+        named = (os.environ.get(name) for name in provider.bases)
+        base = base_url or next(filter(None, named), provider.base_url)
+        self._url = base.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        self._limit = "max_tokens"
+        if name == "openai" and _REASONING.match(self._name):
+            self._limit = "max_completion_tokens"
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
     def suits(model: str) -> bool:
-        """Return whether requests to such a model can go this way.
+        """Return whether requests to such a model can go this way."""
+        is_known = provider_of(model) in PROVIDERS and not _WITHOUT_SYSTEM.match(model)
+        return is_known and not _ONLY_OF_THE_SDK & os.environ.keys()
 
-        Raises:
-            Exception: litellm knows no provider for the model; one of its own exceptions.
-        """
-        provider = loaded_litellm().get_llm_provider(model)[1]
-        return provider in PROVIDERS and not _ONLY_OF_THE_SDK & os.environ.keys()
-
-    async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
-        """Return the reply as litellm's ``ModelResponse``, its price among the hidden parameters.
+    async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> RawReply:
+        """Return the reply.
 
         Args:
             messages: The conversation.
-            parameters: OpenAI's parameters; the provider may know them by other names.
+            parameters: OpenAI's parameters.
+
+        Raises:
+            RequestError: No reply came. The key is not in it.
         """
-        raw = None
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
+
+        named = {
+            self._limit if name == "max_tokens" else name: of for name, of in parameters.items()
+        }
+        body = {"model": self._name, "messages": messages, **named}
         try:
-            url, headers, body = self._request(messages, parameters)
-            raw = await self._post(url, headers, body)
-            return self._response(raw, body)
-        except self._expected_errors() as error:
-            raised = self._named(error)
-            raised.may_be_billed = _may_be_billed(error, raw)  # type: ignore[attr-defined]
-            raise raised from None
+            status, content, retry_after = await self._post(json.dumps(body).encode())
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            unsent = (
+                aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL,
+            )  # fmt: skip
+            is_lost = isinstance(error, aiohttp.ClientError | OSError)
+            raise request_error(
+                500, f"{type(error).__name__}: {error}", self._key,
+                may_be_billed=is_lost and not isinstance(error, unsent),
+            ) from None  # fmt: skip
+        if status >= _ERROR:
+            message = content.decode(errors="replace")
+            raise request_error(
+                status,
+                message,
+                self._key,
+                retry_after=retry_after,
+                may_be_billed=TOO_LONG in message,
+                is_of_the_prompt=status == _ERROR and bool(_DECLINED.search(message)),
+            )
+        return self._reply(content)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -99,147 +156,50 @@ class ChatCompletions:
             await self._session.close()
             self._session = None
 
-    def _named(self, error: Exception) -> Exception:
-        """Return an error as litellm calls it, which it raises or returns."""
-        try:
-            named: Exception = self._litellm.exception_type(
-                model=self._model, original_exception=error, custom_llm_provider=self._provider
-            )
-        except tuple(self._litellm.LITELLM_EXCEPTION_TYPES) as raised:
-            error = raised
-        else:
-            error = named
-        return error
-
-    def _expected_errors(self) -> tuple[type[Exception], ...]:
-        """Return what a request can raise: of the connection, of what is sent back, of litellm."""
-        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
-
-        providers = import_module("litellm.llms.base_llm.chat.transformation").BaseLLMException
-        litellms = tuple(self._litellm.LITELLM_EXCEPTION_TYPES)
-        return (aiohttp.ClientError, OSError, ValueError, providers, *litellms)
-
-    def _request(
-        self, messages: list[Message], parameters: dict[str, Any]
-    ) -> tuple[str, dict[str, str], dict[str, Any]]:
-        """Return address, headers and body."""
-        named = {"model": self._model, "litellm_params": self._known}
-        optional = self._litellm.utils.get_optional_params(
-            model=self._model, custom_llm_provider=self._provider, messages=messages, **parameters
-        )
-        extra = optional.pop("extra_body", None) or {}
-        headers = self._translator.validate_environment(
-            headers={},
-            messages=messages,
-            optional_params=optional,
-            api_key=self.key,
-            api_base=self._base_url,
-            **named,
-        )
-        url = self._translator.get_complete_url(
-            api_base=self._base_url, api_key=self.key, optional_params=optional, **named
-        )
-        body = self._translator.transform_request(
-            messages=messages, optional_params=optional, headers=headers, **named
-        )
-        return url, headers, {**body, **extra}
-
-    async def _post(
-        self, url: str, headers: dict[str, str], body: dict[str, Any]
-    ) -> httpx.Response:
-        session = self._session = self._session or _open_session(url)
-        sent = session.post(
-            url, data=json.dumps(body).encode(), headers=headers, allow_redirects=False
-        )
+    async def _post(self, body: bytes) -> tuple[int, bytes, str]:
+        """Return status and content of an answer, and its Retry-After header."""
+        session = self._session = self._session or _open_session(self._url)
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        sent = session.post(self._url, data=body, headers=headers, allow_redirects=False)
         async with sent as response:
-            given = {name: response.headers.get(name, "") for name in _HEADERS}
-            return _answer(*await bounded(response.status, response.content.iter_any()), given)
+            status, content = await bounded(response.status, response.content.iter_any())
+            return status, content, response.headers.get("Retry-After", "")
 
-    def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
-        if raw.is_error:
-            raise self._translator.get_error_class(raw.text, raw.status_code, raw.headers)
+    def _reply(self, content: bytes) -> RawReply:
+        """Return what an answer holds; its price comes of the counts, and is unknown without."""
+        answer = read_answer(content)
         try:
-            response = self._translated(raw, body)
-        except Exception:
-            try:
-                return bare_reply(read_answer(raw.content))
-            except (LookupError, TypeError):
-                pass
-            raise
-        # Not an entry of what is there, which a server may have sent.
-        response._hidden_params = {"response_cost": self._cost_of(response)}  # noqa: SLF001
-        return response
-
-    def _translated(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
-        """Return litellm's reading of an answer; its errors are all of `_expected_errors`."""
-        try:
-            return self._translator.transform_response(
-                model=self._model,
-                raw_response=raw,
-                model_response=self._litellm.ModelResponse(),
-                logging_obj=_NullLogger(),
-                request_data=body,
-                messages=body["messages"],
-                optional_params=body,
-                litellm_params=self._known,
-                encoding=None,
-            )
-        except self._expected_errors():
-            raise
-        except Exception as error:  # noqa: BLE001 - a plain one for a reply that is no completion
-            status = getattr(error, "status_code", None)
-            raise self._translator.get_error_class(
-                str(getattr(error, "message", error)),
-                status if isinstance(status, int) else 500,
-                raw.headers,
-            ) from None
-
-    def _cost_of(self, response: Any) -> float | None:  # noqa: ANN401
-        usage = getattr(response, "usage", None)
-        if usage is None or not self._is_priced:
-            return None
-        try:
-            prompt, completion = self._litellm.cost_per_token(
-                model=self._model, custom_llm_provider=self._provider, usage_object=usage
-            )
-            return float(prompt + completion)
-        except Exception:  # noqa: BLE001 - of counts that cannot be true; the reply is paid for
-            return None
+            text = text_of(answer)
+        except (LookupError, TypeError):
+            message = f"an answer that is no completion: {content.decode(errors='replace')}"
+            raise request_error(502, message, self._key, may_be_billed=True) from None
+        usage = (answer or {}).get("usage") or {}
+        reply = RawReply(
+            text=text,
+            prompt_tokens=usage.get("prompt_tokens"),
+            completion_tokens=usage.get("completion_tokens"),
+        )
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
+            return reply
+        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens") or usage.get(
+            "prompt_cache_hit_tokens", 0
+        )
+        usd = price_of(self._model, reply.prompt_tokens, reply.completion_tokens, cached)
+        return reply.model_copy(update={"cost_usd": usd})
 
 
-class _NullLogger:
-    """A logger for litellm that logs nothing: no prompt and no key is written down."""
-
-    def post_call(self, *_: object, **__: object) -> None:
-        """Do nothing."""
-
-
-def _answer(
-    status: int, content: bytes, headers: Mapping[str, str] | None = None
-) -> httpx.Response:
-    """Return an answer, without counts that litellm would refuse together with the paid reply."""
-    answer = read_answer(content) if status < _ERROR else None
-    readable = content if answer is None else json.dumps(answer).encode()
-    sound = {name: text for name, text in (headers or {}).items() if text and text.isascii()}
-    return httpx.Response(status, headers=sound, content=readable)
-
-
-def _may_be_billed(error: Exception, answer: httpx.Response | None) -> bool:
-    """Return whether a request that ended so may have been answered, and charged for."""
-    import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
-
-    if answer is not None:
-        return not answer.is_error
-    unsent = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-    return isinstance(error, aiohttp.ClientError | OSError) and not isinstance(error, unsent)
+def found_key(names: tuple[str, ...]) -> str | None:
+    """Return the key that the first of these environment variables holds, None for none."""
+    return next(filter(None, (os.environ.get(name, "").strip() for name in names)), None)
 
 
 def _open_session(url: str) -> "aiohttp.ClientSession":
-    """Return a session for requests to an address, with litellm's certificates and the proxy."""
-    import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
+    """Return a session for requests to an address, with the environment's proxy."""
+    import aiohttp  # noqa: PLC0415 - see `complete`
 
-    http_handler = import_module("litellm.llms.custom_httpx.http_handler")
-    connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
+    connector = aiohttp.TCPConnector(limit=0, ssl=httpx.create_ssl_context())
     unlimited = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
     return aiohttp.ClientSession(connector=connector, timeout=unlimited, proxy=_proxy_for(url))
 

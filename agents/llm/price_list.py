@@ -1,77 +1,79 @@
-"""What litellm's price list tells of a model; what it does not tell is unknown, not free.
+"""Prices of models by litellm's list; what it does not tell is unknown, not free.
 
-It names models without any price, too, and litellm counts these at 0.
+It is read without litellm, whose import takes seconds, and whose own count of a price takes half a
+millisecond.
 """
 
 import json
-from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from agents.llm.loading import loaded_litellm
-
-_LIST = "model_prices_and_context_window_backup.json"  # the one that `loaded_litellm` takes
-_PRICES = ("input_cost_per_token", "output_cost_per_token")
-
-_Answer = TypeVar("_Answer")
+_LIST = "model_prices_and_context_window_backup.json"
 
 
-def _told(model: str, ask: Callable[[str, str], _Answer]) -> _Answer | None:
-    """Return what litellm tells of a model, None where it does not know it.
+class Prices(NamedTuple):
+    """US dollars of a token.
+
+    Attributes:
+        sent: Of a prompt.
+        received: Of a reply.
+        cached: Of a prompt's beginning that the provider had seen before.
+    """
+
+    sent: float
+    received: float
+    cached: float
+
+
+def is_priced(model: str) -> bool:
+    """Return whether a token of a model has a price, which may be 0."""
+    return _prices(model) is not None
+
+
+def price_of(
+    model: str, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0
+) -> float | None:
+    """Return the US dollars for so many tokens of a model, None where its price is unknown.
 
     Args:
         model: litellm's name of the model.
-        ask: Gets the model's name without the provider, and the provider's.
+        prompt_tokens: Tokens sent.
+        completion_tokens: Tokens received.
+        cached_tokens: Those of the tokens sent that the provider had seen before.
     """
-    try:
-        name, provider, *_ = loaded_litellm().get_llm_provider(model)
-        return ask(name, provider)
-    except Exception:  # noqa: BLE001 - litellm raises a plain one for what it does not know
+    prices = _prices(model)
+    if prices is None:
         return None
-
-
-@cache
-def is_priced(model: str) -> bool:
-    """Return whether a token of a model has a price."""
-    litellm = loaded_litellm()
-    name = _told(model, lambda *named: str(litellm.get_model_info(*named)["key"]))
-    if name is None:
-        return False
-    listed = litellm.model_cost.get(name)  # None where a server of the user's own tells it
-    return listed is None or _PRICES[0] in listed
-
-
-def price_of(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return the US dollars for so many tokens of a model, None where its price is unknown."""
-
-    def count(name: str, provider: str) -> float:
-        prices = loaded_litellm().cost_per_token(
-            model=name,
-            custom_llm_provider=provider,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-        )
-        return float(sum(prices))
-
-    usd = _told(model, count)
-    return usd if usd or is_priced(model) else None
+    cached = min(cached_tokens, prompt_tokens)
+    sent = (prompt_tokens - cached) * prices.sent + cached * prices.cached
+    return sent + completion_tokens * prices.received
 
 
 def token_prices(model: str) -> tuple[float, float] | None:
-    """Return the US dollars of a token sent and of one received, None for no known price.
+    """Return the US dollars of a token sent and of one received, None for no known price."""
+    prices = _prices(model)
+    return prices and (prices.sent, prices.received)
 
-    It reads litellm's list without litellm, whose import takes seconds.
-    """
+
+def provider_of(model: str) -> str:
+    """Return the provider that litellm's name of a model begins with, or has by the list."""
     provider, _, name = model.partition("/")
+    return provider if name else str(_price_list().get(model, {}).get("litellm_provider", ""))
+
+
+@cache
+def _prices(model: str) -> Prices | None:
+    provider, _, name = model.partition("/")
+    name = ":".join(name.split(":")[:2]) if name.startswith("ft:") else name
     listed = _price_list()
     entry = listed.get(model) or listed.get(name, {})
-    sent, received = (entry.get(price) for price in _PRICES)
+    sent, received = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     is_of_provider = not name or str(entry.get("litellm_provider")).startswith(provider)
     if sent is None or received is None or not is_of_provider:
         return None
-    return float(sent), float(received)
+    return Prices(float(sent), float(received), entry.get("cache_read_input_token_cost", sent))
 
 
 @cache

@@ -15,7 +15,9 @@ from tenacity import (
     stop_after_attempt,
 )
 
+from agents.llm.reply import valid_unicode
 from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
+from infra.secrets import without_secrets_in
 from infra.settings import LanguageModelSettings
 
 Kind = Literal["transient", "declined", "refused"]
@@ -23,8 +25,8 @@ Kind = Literal["transient", "declined", "refused"]
 _FIRST_WAIT_S = 0.5
 _MAX_DOUBLINGS = 30
 _TRANSIENT = {408, 409, 429}
-_DECLINED_TYPES = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 _OF_THE_ACCOUNT = {401, 402}  # no prompt is refused with these
+_LONGEST_MESSAGE = 600
 _NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
 
 _log = logging.getLogger(__name__)
@@ -37,15 +39,14 @@ class RequestError(Exception):
     Attributes:
         status: HTTP status, or the one that litellm gives the failure.
         message: The provider's message, without the key.
-        error_type: Name of litellm's exception.
         retry_after: The Retry-After header.
         may_be_billed: Whether the provider may have answered, and charge for it.
-        is_of_the_prompt: Whether the provider is known to answer other prompts.
+        is_of_the_prompt: Whether the prompt is too long or filtered, or others are known to be
+            answered.
     """
 
     status: int
     message: str
-    error_type: str = ""
     retry_after: str | None = None
     may_be_billed: bool = False
     is_of_the_prompt: bool = False
@@ -53,7 +54,7 @@ class RequestError(Exception):
     @property
     def kind(self) -> Kind:
         """Whether to retry (transient), to give the prompt up (declined) or to stop (refused)."""
-        if self.is_of_the_prompt or self.error_type in _DECLINED_TYPES or self.status == 413:
+        if self.is_of_the_prompt or self.status == 413:
             return "declined"
         if _NO_QUOTA in self.message:
             return "refused"
@@ -69,6 +70,20 @@ class RequestError(Exception):
     def of_the_prompt(self) -> Self:
         """Return the error of a prompt that is refused by itself, while others are answered."""
         return replace(self, is_of_the_prompt=True)
+
+
+def request_error(
+    status: int,
+    message: str,
+    key: str | None,
+    *,
+    retry_after: str | None = None,
+    may_be_billed: bool = False,
+    is_of_the_prompt: bool = False,
+) -> RequestError:
+    """Return an error without the key and other secrets, whose message is bounded."""
+    told = without_secrets_in(valid_unicode(message), key)[:_LONGEST_MESSAGE]
+    return RequestError(status, told, retry_after, may_be_billed, is_of_the_prompt)
 
 
 def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:

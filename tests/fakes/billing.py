@@ -106,7 +106,7 @@ class BillingProvider:
             usage=SimpleNamespace(prompt_tokens=counts[0], completion_tokens=counts[1]),
             _hidden_params={"response_cost": told_price(*counts)},
         )
-        return raw_reply(response, 0.01)
+        return raw_reply(response)
 
     def bill(self, key: str, prompt: int, completion: int, share: float = 1.0) -> int:
         """Bill a request, at a share of the price; return the number of the bill."""

@@ -36,7 +36,6 @@ _LIBC = "a call of the C library"
 ALLOWED = {
     ("agents/claims/spelling.py", "importlib.import_module"): "modules of the file's own list",
     ("agents/llm/loading.py", "importlib.import_module"): "a module of litellm",
-    ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
     ("agents/llm/price_list.py", "importlib.util.find_spec"): "where litellm's files are",
     ("flows/cli/server.py", "subprocess.Popen"): "Prefect's command line, with fixed arguments",
     ("flows/cli/server.py", "subprocess.run"): "Prefect's command line, with fixed arguments",

@@ -26,8 +26,7 @@ from infra.settings import LanguageModelSettings
         (RequestError(403, ""), "refused"),
         (RequestError(404, ""), "refused"),
         (RequestError(413, ""), "declined"),
-        (RequestError(400, "", error_type="ContextWindowExceededError"), "declined"),
-        (RequestError(400, "", error_type="ContentPolicyViolationError"), "declined"),
+        (RequestError(400, "", is_of_the_prompt=True), "declined"),
     ],
 )
 def test_a_failed_request_means(error: RequestError, meaning: Kind) -> None:
