@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count, islice
 from typing import NamedTuple
@@ -65,8 +65,7 @@ class Ledger(ABC):
     """A model's ledger, as its clients see it.
 
     A reservation is what a request may cost at most, which is several times what it usually costs.
-    Where the budget has no room for another one, it waits for those of this ledger that are in
-    flight; once none is left, the budget is spent.
+    A request is refused where the budget has no room for it beside those in flight.
 
     Args:
         settings: Model, address and key; limits and budget.
@@ -135,7 +134,7 @@ class Ledger(ABC):
 
     @abstractmethod
     async def abandon(self, reservation: Reservation) -> None:
-        """Let a reservation stay, since its request may be billed, and wait for it no more.
+        """Let a reservation stay, since its request may be billed.
 
         If nothing could be reserved of its price, that counts as not told.
         """
@@ -256,8 +255,6 @@ class JournalLedger(Ledger):
         self._has_room_until = 0.0
         self._numbers = count()
         self._in_flight: set[int] = set()  # reservations, those that are being made included
-        self._has_left = asyncio.Event()  # replaced whenever one of them leaves
-        self._refused = asyncio.Lock()  # requests without room wait in order
         self._line: dict[int, float] = {}  # reservations that wait for their turn → tokens
         self._pacing = asyncio.Lock()
 
@@ -273,7 +270,7 @@ class JournalLedger(Ledger):
             await self._take_turn(reservation)
         except BaseException:
             self._undo(reservation)
-            self._leave(reservation.number)
+            self._in_flight.discard(reservation.number)
             raise
         return reservation
 
@@ -285,13 +282,13 @@ class JournalLedger(Ledger):
         try:
             await asyncio.wrap_future(self._journal.write(change, durable=bool(contents)))
         finally:
-            self._leave(reservation.number)
+            self._in_flight.discard(reservation.number)
 
     async def abandon(self, reservation: Reservation) -> None:
         """Let a reservation stay."""
         if self.is_in_usd and not (reservation.is_priced or reservation.usd):
             await self.commit(reservation, reservation.tokens, None)
-        self._leave(reservation.number)
+        self._in_flight.discard(reservation.number)
 
     async def close(self) -> None:
         """Close the journal, once all that was handed over is written."""
@@ -327,27 +324,9 @@ class JournalLedger(Ledger):
             )
         self._has_room_until = time.monotonic() + _LOOK_S
 
-    # Money: reservations in flight, of which some may come back.
+    # Money.
 
     async def _reserve(self, tokens: int, usd: float | None) -> Reservation:
-        if not self._refused.locked():
-            try:
-                return await self._reserve_now(tokens, usd)
-            except BudgetExhaustedError as error:
-                self._tell_waiting()
-                if isinstance(error, UnrecordableError):
-                    raise
-        async with self._refused:
-            while True:
-                is_last, has_left = not self._in_flight, self._has_left
-                try:
-                    return await self._reserve_now(tokens, usd)
-                except BudgetExhaustedError as error:
-                    if is_last or isinstance(error, UnrecordableError):
-                        raise
-                await has_left.wait()
-
-    async def _reserve_now(self, tokens: int, usd: float | None) -> Reservation:
         number, is_alone = next(self._numbers), not self._in_flight
         self._in_flight.add(number)
         change = partial(self._enter, number=number, tokens=tokens, usd=usd, is_alone=is_alone)
@@ -355,15 +334,13 @@ class JournalLedger(Ledger):
         try:
             return await asyncio.wrap_future(writing)
         except asyncio.CancelledError:
-            loop = asyncio.get_running_loop()
 
             def give_back(made: "Future[Reservation]") -> None:  # in the journal's thread
                 if not made.exception():
                     self._undo(made.result())
-                with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(self._leave, number)
 
             writing.add_done_callback(give_back)
+            self._in_flight.discard(number)
             raise
         except BaseException:
             self._in_flight.discard(number)
@@ -377,7 +354,11 @@ class JournalLedger(Ledger):
         with money(tx, self.settings.model) as spent:
             is_untold = usd is None and not (spent.dearest_usd or spent.unpriced)
             if is_untold and self.is_in_usd and not is_alone:
-                raise BudgetExhaustedError(f"the price of {self.settings.model} is unknown")
+                raise BudgetExhaustedError(
+                    f"the price of {self.settings.model} is unknown until its first reply states "
+                    "it: run the same command again once it has, or set "
+                    f"{self.settings.variables}BUDGET_TOKENS instead of a budget in US dollars"
+                )
             price = spent.dearest_usd if usd is None else usd
             refuse_beyond(self.budgets, spent, self.settings, (tokens, price))
             spent.tokens += tokens
@@ -411,14 +392,6 @@ class JournalLedger(Ledger):
         """Undo a reservation of a request that had no turn."""
         unpaced = reservation._replace(paced_tokens=0.0)
         self._journal.write(partial(self._commit, made=unpaced, tokens=0, usd=0.0), durable=False)
-
-    def _leave(self, number: int) -> None:
-        self._in_flight.discard(number)
-        self._tell_waiting()
-
-    def _tell_waiting(self) -> None:
-        self._has_left.set()
-        self._has_left = asyncio.Event()
 
     # The pace: requests and tokens a minute, of all who use a key.
 

@@ -56,6 +56,7 @@ class Transport:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
         translated = _translated(self._settings, messages, schema, form)
+        self._open()  # the imports of the first request are not timed
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
@@ -84,13 +85,22 @@ class Transport:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
+    def _open(self) -> None:
+        """Choose the way of the requests, at the first one, and load what it needs."""
+        if self._completions is None and self in _open_transports:
+            return
+        if self._completions or ChatCompletions.suits(self._model):
+            self._completions = self._completions or ChatCompletions(
+                self._model, self._base_url, self._key
+            )
+            self._completions.open()
+        else:
+            loaded_litellm()
+            _open_transports.add(self)
+
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> RawReply:
-        is_new = self._completions is None and self not in _open_transports
-        if is_new and ChatCompletions.suits(self._model):
-            self._completions = ChatCompletions(self._model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
-        _open_transports.add(self)
         litellm = loaded_litellm()
         try:
             return raw_reply(

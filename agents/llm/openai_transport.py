@@ -150,6 +150,11 @@ class ChatCompletions:
             )
         return self._reply(content)
 
+    def open(self) -> "aiohttp.ClientSession":
+        """Return the connections, which are opened where they are not."""
+        self._session = self._session or _open_session(self._url)
+        return self._session
+
     async def close(self) -> None:
         """Close the connections."""
         if self._session:
@@ -158,11 +163,10 @@ class ChatCompletions:
 
     async def _post(self, body: bytes) -> tuple[int, bytes, str]:
         """Return status and content of an answer, and its Retry-After header."""
-        session = self._session = self._session or _open_session(self._url)
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        sent = session.post(self._url, data=body, headers=headers, allow_redirects=False)
+        sent = self.open().post(self._url, data=body, headers=headers, allow_redirects=False)
         async with sent as response:
             status, content = await bounded(response.status, response.content.iter_any())
             return status, content, response.headers.get("Retry-After", "")
