@@ -23,7 +23,6 @@ from infra.settings import CONFIGURATION_SUMMARIES, REASONS, Settings, load_sett
 from infra.settings.environment import is_list
 from infra.settings.presets import preset_names
 from tasks.encoders import SYNTAX, encoders
-from tasks.metrics import metrics
 from tasks.retrievers import retrievers
 from tasks.sources import sources
 from tasks.training.models import models
@@ -291,7 +290,7 @@ Methods = Annotated[list[str] | None, option(
 )]  # fmt: skip
 Metrics = Annotated[list[str] | None, option(
     "--metric", "evaluation.metrics",
-    f"Metric to compute: {', '.join(metrics)}. Add @k to cut the rankings (NDCG@10), "
+    "Metric to compute, of `cosqa list metrics`. Add @k to cut the rankings (NDCG@10), "
     "-condensed to ignore unjudged results, -zero to count queries without a relevant code as "
     "0. The first one orders the table.",
     title="Metrics", line="Repeat it for several.",

@@ -26,7 +26,6 @@ from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
 from infra.store import open_database
 from tasks.encoders import encoders
-from tasks.metrics import metrics
 from tasks.reports.leaderboard import METRICS
 from tasks.retrievers import retrievers
 from tasks.runtime.input_checks import EstimateNeeds, KapeNeeds
@@ -183,7 +182,7 @@ def test_a_bad_value_is_refused_by_its_option_before_any_work(words: tuple[str, 
 
 def test_help_names_what_is_registered_and_the_defaults_of_the_settings() -> None:
     text = help_of("leaderboard") + help_of("benchmark")
-    for names in (sources, encoders.registered(), retrievers, metrics, METRICS):
+    for names in (sources, encoders.registered(), retrievers, METRICS):
         assert ", ".join(names) in text
     for default in ("20", "minilm", "cosqa-data", ", ".join(METRICS)):
         assert f"[default: {default}]" in text
