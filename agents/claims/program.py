@@ -19,7 +19,8 @@ from agents.gates.static_checks import names_defined_by
 from infra.languages._programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
-_ADAPTED, _TEST = "adapted_answer", "test_claim_"
+_ADAPTED, TEST = "adapted_answer", "test_claim_"
+_OF_JAVASCRIPT = "\nclaims.adapter = "
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\A(gave|formed) (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
@@ -252,7 +253,7 @@ def _is_of_target(node: ast.stmt) -> bool:
 
 def is_claims_program(program: str) -> bool:
     """Return whether a program was made by `claims_program`."""
-    return f"def {_ADAPTED}(" in program
+    return f"def {_ADAPTED}(" in program or _OF_JAVASCRIPT in program
 
 
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:
@@ -262,7 +263,7 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     """
     cases = {case.name: case for case in result.tests}
     runs = tuple(
-        _run_of(claim, cases.get(f"{_TEST}{number}"), result)
+        _run_of(claim, cases.get(f"{TEST}{number}"), result)
         for number, claim in enumerate(claims, 1)
     )
     raised = [_UNFIT.match(run.gave) for run in runs if run.outcome != "not_run"]
@@ -288,7 +289,7 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
     """
     for number, claim in enumerate(claims, 1):
         settings, arguments = settings_in(claim.arguments)
-        lines = [f"def {_TEST}{number}():", *(["afresh()"] if makes else []), *settings]
+        lines = [f"def {TEST}{number}():", *(["afresh()"] if makes else []), *settings]
         called = f"passed({_fitting(arguments, function)}\n)"
         given = f"given_by({called}"
         if claim.effect:

@@ -14,9 +14,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.claims.adapter import adapter_fault, works_on_arguments
 from agents.claims.claim import Claim
-from agents.claims.program import ClaimRun, claim_runs, claims_program
+from agents.claims.program import ClaimRun, claim_runs
+from agents.claims.wrappers import WRAPPERS
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable
@@ -121,6 +121,7 @@ class ClaimTester:
         self._sandbox = sandbox
         self._language = language
         self._validator = validator
+        self._wrapper = WRAPPERS[language.name]
 
     async def test(
         self,
@@ -145,17 +146,17 @@ class ClaimTester:
         adapter = screening.adapter.strip()
         if not claims or not adapter or not self._language.is_valid(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
-        if fault := adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
+        if fault := self._wrapper.adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
             return ClaimEvidence(problem=problem, is_at_fault=True)
         beside = usable(screening.beside, pair.code.text)
         code = self._language.with_beside(pair.code.text, beside, scaffolding=True)
-        async with self._sandbox.box(code) as box:
+        async with self._sandbox.box(code, language=self._language.name) as box:
             with trace.model.releasing(box):
                 tools = _Tools(specification, screening, adapter, beside, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
         tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
-        is_prepared = works_on_arguments(adapter)
+        is_prepared = self._wrapper.works_on_arguments(adapter)
         return evidence.model_copy(update={"tried": tried, "is_prepared": is_prepared})
 
     async def _tested(
@@ -234,7 +235,7 @@ class ClaimTester:
         theirs = functions_of(tools.beside, pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=claims_program(claims, tools.adapter, tools.code, beside=theirs),
+            program=self._wrapper.claims_program(claims, tools.adapter, tools.code, theirs),
             requirements=tools.requirements,
             beside=tools.beside,
         )

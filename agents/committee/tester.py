@@ -13,7 +13,7 @@ from agents.evidence import (
     was_executed,
 )
 from agents.gates.gates import can_be_improved, reason_of
-from agents.gates.outcomes import outcome_of
+from agents.gates.rules import RULES
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import CommandFixer, Fixer, install_missing_module, run_commands
 from agents.roles.write import BlindWriter
@@ -65,7 +65,8 @@ class Tester:
             trace: Gets every execution.
         """
         bare = not self._configuration.scaffolding
-        async with self._sandbox.box(self._module_of(pair, ""), bare=bare) as box:
+        module, language = self._module_of(pair, ""), self._language.name
+        async with self._sandbox.box(module, bare=bare, language=language) as box:
             with trace.model.releasing(box):
                 return await self._test(pair, draft, box, trace)
 
@@ -88,6 +89,8 @@ class Tester:
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""
         attempt = await self._run(pair, draft, box, trace)
+        if self._language.name != "python":  # nothing is installed, and nothing stands beside code
+            return attempt
         if self._configuration.fixer == "commands":
             return await self._repair_by_commands(pair, attempt, box, trace)
         if self._configuration.fixer == "actions":
@@ -161,7 +164,8 @@ class Tester:
         result = await box.run(draft.program)
         outcome = None
         if self._validator:
-            outcome = outcome_of(result, draft.program, pair.code.text, draft.beside)
+            rules = RULES[self._language.name]
+            outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
         report = None
         try:
             says_something = evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED

@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
-from agents.gates.arguments import expects_by_arguments
 from agents.gates.gates import Gate
-from agents.gates.outcomes import outcome_of, raised_in_program
-from agents.gates.static_checks import demands_emptiness, faults_of, sets_on_target
+from agents.gates.rules import RULES
 from infra.identity import mark
 from infra.languages import Language, Mutant
-from infra.languages._programs import without_messages
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
 from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box
@@ -52,6 +49,7 @@ class OracleValidator:
     ) -> None:
         self._settings = settings
         self._language = language
+        self._rules = RULES[language.name]
         self._scaffolding = scaffolding
 
     async def validate(
@@ -62,10 +60,10 @@ class OracleValidator:
         A program whose assertion fails on the code itself is not run on mutants: it would fail on
         each.
         """
-        evidence = evidence_of(
-            result, outcome_of(result, draft.program, pair.code.text, draft.beside)
-        )
-        faults = faults_of(draft.program, pair.code.text) | _faults_of_run(result, evidence)
+        rules, code = self._rules, pair.code.text
+        outcome = rules.outcome_of(result, draft.program, code, draft.beside)
+        evidence = evidence_of(result, outcome)
+        faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
         if faults or evidence is not RunEvidence.PASSED:
@@ -82,9 +80,9 @@ class OracleValidator:
 
     def _mutants_of(self, code: str) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self._settings.mutants)
-        plain = without_messages(code)
+        plain = self._rules.without_messages(code)
         made = self._language.mutants_of(code, _SPARE * limit)
-        matter = (mutant for mutant in made if without_messages(mutant.code) != plain)
+        matter = (mutant for mutant in made if self._rules.without_messages(mutant.code) != plain)
         return tuple(islice(matter, limit))
 
     async def _run_apart(
@@ -95,12 +93,12 @@ class OracleValidator:
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
-            if expects_by_arguments(draft.program):
+            if self._rules.expects_by_arguments(draft.program):
                 kept = await box.run(draft.program, apart="on_copies")
                 if _what_was_tested(kept) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := sets_on_target(draft.program):
+        if place := self._rules.sets_on_target(draft.program):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
@@ -197,7 +195,9 @@ class OracleValidator:
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
-        is_asked = ends[-1:] in ([], ["assertion_failed"]) or demands_emptiness(draft.program)
+        is_asked = ends[-1:] in ([], ["assertion_failed"]) or self._rules.demands_emptiness(
+            draft.program
+        )
         return {} if is_asked else {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
@@ -205,7 +205,7 @@ class OracleValidator:
         code = self._module_of(mutant.code, draft)
         result = await box.run(draft.program, code=code, timeout_s=limit)
         outcome = result.outcome
-        if outcome == "raised" and raised_in_program(result):
+        if outcome == "raised" and self._rules.raised_in_program(result):
             outcome = "assertion_failed"
         return MutantRun(change=f"line {mutant.line}: {mutant.change}", outcome=outcome)
 

@@ -30,6 +30,7 @@ _OF_RUNS = {
     "why it proves nothing", "why", "why a program is no evidence", "how a program ended",
 }  # fmt: skip
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
+_RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18"}
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "lacking", "program_rules",
 )  # fmt: skip
@@ -46,11 +47,17 @@ def system_text(role: str, language: str = "Python") -> str:
         role: The file's name.
         language: What the text calls the code's language; never a name that a corpus gives.
     """
-    folder = files("agents.roles")
-    shared = {name: (folder / f"{name}.txt").read_text("utf-8").strip() for name in _SHARED}
-    shared["language"] = language
+    shared = {name: _text(name, language).strip() for name in _SHARED}
+    shared |= {"language": language, "release": _RELEASES.get(language, language)}
     shared["data_rule"] = shared["guideline"].rpartition("\n")[2]
-    return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(shared)
+    return Template(_text(role, language)).substitute(shared)
+
+
+def _text(name: str, language: str) -> str:
+    """Return a text, a language's own where it has one."""
+    folder = files("agents.roles")
+    own = folder / f"{name}.{language.lower()}.txt"
+    return (own if own.is_file() else folder / f"{name}.txt").read_text("utf-8")
 
 
 def fence(name: str, content: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from agents.evidence import Attempt, RunEvidence, RunOutcome
 from agents.gates.gates import reason_of
-from agents.gates.outcomes import catches_of, outcomes_of_tests
+from agents.gates.outcomes import catches_of
+from agents.gates.rules import RULES
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.run_report import run_report
@@ -120,7 +121,7 @@ class GatedArbiter(Arbiter):
         elif attempt.is_valid:
             yield fence("program", shorten(draft.program, limit))
             yield from beside_section(draft.beside)
-            yield from _report_lines(attempt, code, limit)
+            yield from _report_lines(attempt, pair, limit)
             yield from _weight_lines(attempt)
             if caught := catches_of(draft.program, code):
                 places = shorten("\n".join(caught), limit)
@@ -163,12 +164,13 @@ def _line_of(kind: RunOutcome) -> str:
     return f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}"
 
 
-def _report_lines(attempt: Attempt, code: str, limit: int) -> Iterator[str]:
+def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
     """Yield how each test ended, and what each kind of outcome means."""
     result, draft = attempt.result, attempt.draft
     assert result is not None  # noqa: S101 - a valid program has run
     assert attempt.outcome is not None  # noqa: S101 - as above
-    failed = outcomes_of_tests(result, draft.program, code, draft.beside)
+    rules = RULES.get(pair.code.language, RULES["python"])
+    failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.beside)
     lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
     lines += [
         f"{one.name}: {_NAME_OF[failed[one.name]]}: {one.error_type}: {one.message}"

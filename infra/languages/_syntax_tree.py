@@ -159,6 +159,14 @@ class SyntaxTreeLanguage(Language):
             raise SyntaxError("invalid syntax")
         return []
 
+    def root_of(self, text: str) -> Node:
+        """Return the root of a text's syntax tree, which has a node for each error.
+
+        Raises:
+            SyntaxError: The parser gives up.
+        """
+        return self._parsed(text).root_node
+
     def signature_of(self, code: str) -> str:
         """Return the first lines of a code's functions."""
         try:

@@ -1,17 +1,41 @@
-"""JavaScript by tree-sitter's grammar."""
+"""JavaScript by tree-sitter's grammar.
+
+A box runs functions that are declared, assigned to a name or exported, and methods that were cut
+out of their class, on an object that has them alone.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import languages
+from infra.languages import Mutant, languages
+from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _NAME = re.compile(r"""(?:(?P<owner>[\w$.]+)\.)?['"]?(?P<last>[\w$#]+)['"]?""")
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
+_EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
+_EXPORTS = ("exports", "module.exports")
+_KINDS = Kinds(
+    operations=frozenset(
+        {"binary_expression", "augmented_assignment_expression", "update_expression"}
+    ),
+    numbers=frozenset({"number"}),
+    texts={"string": "''", "template_string": "``"},
+    words=frozenset({"true", "false", "break_statement", "continue_statement"}),
+    conditions={
+        "if_statement": "condition",
+        "while_statement": "condition",
+        "ternary_expression": "condition",
+    },
+    returns={"return_statement": "return undefined;"},
+    statements=frozenset({"expression_statement"}),
+    silent=frozenset({"throw_statement", "comment", "regex"}),
+    silent_calls=("console.",),
+)
 _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "expression_statement"})
 
 
@@ -21,6 +45,7 @@ class JavaScript(SyntaxTreeLanguage):
 
     name = "javascript"
     title = "JavaScript"
+    is_executed = True
     suffixes = (".js", ".mjs", ".cjs", ".jsx")
     grammar = ("tree_sitter_javascript", "language")
     assigned: ClassVar = {  # kind → the fields with name and function
@@ -72,3 +97,53 @@ class JavaScript(SyntaxTreeLanguage):
         body = function.child_by_field_name("body")
         is_value = body is not None and body.type != "statement_block"
         return has_return or (is_value and function.type == "arrow_function")
+
+    def scaffolded(self, code: str) -> str:
+        """Return a module that returns the code's functions by their names."""
+        plain = _EXPORT.sub("", code)
+        try:
+            functions = self.functions_of(plain)
+            is_whole = not self.root_of(plain).has_error
+        except SyntaxError:
+            return code
+        names = sorted({_last(function.name) for function in functions} - {"constructor"})
+        if is_whole:
+            own = {f.name for f in functions if "." not in f.name and not f.in_class}
+            return f"{plain}\nreturn {{ {', '.join(sorted(own))} }};\n"
+        for before, behind in (("new (class {\n", "\n})()"), ("({\n", "\n})")):
+            module = f"const _made = {before}{plain}{behind};\n"
+            if not self.root_of(module).has_error:
+                calls = (f"{name}: (...all) => _made.{name}(...all)" for name in names)
+                return f"{module}return {{ {', '.join(calls)} }};\n"
+        return code
+
+    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:  # noqa: ARG002
+        """Return the module of a code, which needs its last line whatever scaffolding it gets."""
+        return self.scaffolded(f"{beside}\n{code}" if beside else code)
+
+    def called_names(self, code: str) -> frozenset[str]:
+        """Return the names by which a box finds the code's functions."""
+        try:
+            functions = self.functions_of(_EXPORT.sub("", code))
+        except SyntaxError:
+            return frozenset()
+        return frozenset(
+            _last(function.name)
+            for function in functions
+            if function.name.rpartition(".")[0] in ("", *_EXPORTS) or not function.in_class
+        )
+
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return at most ``limit`` mutants, each with one small mistake."""
+        for before, behind in (("", ""), ("(class {", "\n})"), ("({", "\n})")):
+            try:
+                root = self.root_of(f"{before}{code}{behind}")
+            except SyntaxError:
+                break
+            if not root.has_error:
+                return mutants_of(root, code, _KINDS, limit, len(before))
+        return ()
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -54,6 +54,8 @@ class DockerBox:
         """Install distributions; see ``Box.install``."""
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
+        if self._language != "python":
+            return InstallResult(ok=False, message=f"nothing is installed for {self._language}")
         if malformed := wheels.malformed(requirements):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
         if not requirements:

@@ -1,3 +1,4 @@
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.loading import loaded_litellm
 from agents.llm.prompt import fence, pair_section, shorten, system_text
 from agents.roles.write import CodeWriter
+from infra.languages import languages
 from infra.records import Code, Pair, Query
 
 
@@ -64,7 +66,8 @@ FILES = Path(str(files("agents.roles"))).glob("*.txt")
 SHARED = {
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "lacking", "program_rules",
 }  # fmt: skip
-TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
+TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED and "." not in file.stem)
+OF_LANGUAGES = sorted(file.stem for file in FILES if "." in file.stem)
 ROLE_OF = {  # where it is not the name of the text
     "gated_arbiter": "arbiter",
     "gated_writer": "writer",
@@ -87,6 +90,21 @@ def test_every_text_belongs_to_one_agent_of_that_role() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     agents |= {CodeWriter}
     assert sorted(agent.text_name() for agent in agents) == TEXTS
+
+
+@pytest.mark.parametrize("name", OF_LANGUAGES)
+def test_a_text_for_one_language_stands_in_for_an_agents_or_a_shared_one(name: str) -> None:
+    name, _, language = name.partition(".")
+    assert name in (*SHARED, *TEXTS)
+    assert language in languages.names()
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if "fixer" not in name])
+def test_agents_for_javascript_are_not_told_of_python(name: str) -> None:
+    text = system_text(name, "JavaScript")
+    assert "$" not in text.replace("$data_rule", "")
+    if name not in ("specifier", "value_reader", "code_writer"):  # whose values are Python's
+        assert not re.search(r"DummySelf|pytest|unittest|from target|def answer|Python 3", text)
 
 
 @pytest.mark.parametrize("name", TEXTS)

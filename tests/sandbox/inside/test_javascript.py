@@ -1,6 +1,6 @@
 """Values go between a JavaScript program and its code as they are.
 
-Covers ``harnesses`` and the harness of JavaScript; `sandbox.contract.javascript` has the attacks.
+Covers `sandbox.backends.docker.harnesses` and the harness of JavaScript; `sandbox.contract.javascript` has the attacks.
 """
 
 import pytest

@@ -1,0 +1,161 @@
+"""JavaScript is judged by claims and programs that run in boxes, as the known answers say.
+
+Covers `agents.claims.javascript`, `agents.claims.wrappers`, `agents.gates.javascript` and
+`agents.gates.rules`.
+"""
+
+import asyncio
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import Committee
+from agents.claims.claim import claims_in
+from agents.claims.program import is_claims_program
+from infra.records import Annotation, Code, Pair, Query
+from tests.agents.conftest import Bench, rule
+from tests.fakes.llm_server import ScriptedServer, fenced
+from tests.real_sandbox import real_sandbox
+from tests.sandbox.conftest import LIMITS
+
+TABLE = tomllib.loads(Path(__file__).with_name("javascript_pairs.toml").read_text("utf-8"))
+ROWS: list[dict[str, str]] = TABLE["queries"]
+LIMITS_HERE = LIMITS.model_copy(update={"memory_mb": 512, "timeout_s": 20.0, "ready": 0})
+DEMANDED = {
+    (row["query"], claim.arguments): claim.value
+    for row in ROWS
+    for claim in claims_in(row["examples"], 8)
+}
+
+
+class Reading(ScriptedServer):
+    """A second reader who demands what the query does."""
+
+    def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        if call["role"] != "value_reader":
+            return super()._step(call)
+        arguments = fenced("arguments", call["messages"][1]["content"])
+        return {"reply": {"reason": "r", "value": DEMANDED[call["query"], arguments]}}
+
+
+def adapter_of(row: dict[str, str], code: dict[str, str]) -> str:
+    body = row.get("answer", f"return {code['name']}({row['takes']});")
+    body = body.replace(row["name"], code["name"])
+    start = "async " if "await" in body else ""
+    return f"{start}function answer({row['takes']}) {{\n  {body}\n}}"
+
+
+def screened(row: dict[str, str], code: dict[str, str], verdict: str) -> dict[str, Any]:
+    reply = {"reason": "r", "verdict": verdict, "adapter": adapter_of(row, code), "call": ""}
+    return rule("screener", {"reply": reply}, query=row["query"], code=code["name"])
+
+
+def specified(row: dict[str, str]) -> dict[str, Any]:
+    reply = {"reading": row["query"], "demands": row["query"], "left_open": "", "clarity": "clear"}
+    reply |= {"examples": row["examples"]}
+    return rule("specifier", {"reply": reply}, query=row["query"])
+
+
+async def judged(committee: Committee, row: dict[str, str], code: str) -> Annotation:
+    pair = Pair(query=Query.of(row["query"]), code=Code.of(code, language="javascript"))
+    return await committee.judge(pair)
+
+
+def script() -> list[dict[str, Any]]:
+    rules = [rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})]
+    for place, row in enumerate(ROWS):
+        other = ROWS[(place + 1) % len(ROWS)]
+        rules += [
+            specified(row),
+            screened(row, row, "unclear_behaviour"),
+            screened(row, other, "clear_non_match"),
+        ]
+    return rules
+
+
+def of_claims(annotation: Annotation) -> tuple[str, int | None, str | None, str]:
+    return annotation.path, annotation.label, annotation.decided_by, annotation.support
+
+
+@pytest.mark.docker
+async def test_claims_are_run_on_right_code_and_on_a_mutant(bench: Bench) -> None:
+    row = ROWS[0]
+    bench.serve(script(), Reading)
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        right = await judged(committee, row, row["right"])
+        assert of_claims(right) == ("claims_hold", 1, "claims", "valid_oracle"), right.reason
+        (run,) = right.executions
+        assert run.oracle is not None
+        assert run.oracle.protection == "separate"
+        assert run.oracle.killed >= 2
+        assert is_claims_program(run.program)
+        wrong = await judged(committee, row, row["wrong"])
+        assert of_claims(wrong) == ("claims_fail", 0, "claims", "valid_oracle"), wrong.reason
+
+
+PROGRAM = """const assert = require('assert');
+const { rotate } = require('target');
+function test_within_the_length() {
+  assert.deepStrictEqual(rotate([1, 2, 3], 1), [2, 3, 1]);
+}
+function test_beyond_it() {
+  assert.deepStrictEqual(rotate([1, 2, 3], 4), [2, 3, 1]);
+  assert.deepStrictEqual(rotate([], 1), []);
+}
+"""
+BLINDLY = (
+    PROGRAM.replace("1, 2, 3", "5, 6, 7, 8").replace("2, 3, 1", "6, 7, 8, 5").replace("4)", "5)")
+)
+
+
+@pytest.mark.docker
+@pytest.mark.nightly  # it runs for a minute
+@pytest.mark.parametrize(("kind", "verdict"), [("right", "answers"), ("wrong", "does_not_answer")])
+async def test_a_program_is_written_run_and_weighed(bench: Bench, kind: str, verdict: str) -> None:
+    row = ROWS[0]
+    undecided = {"reason": "r", "verdict": "unclear_behaviour", "adapter": "", "call": ""}
+    written = {"reading": "r", "beside": "", "program": PROGRAM}
+    bench.serve(
+        [
+            specified(row),
+            rule("screener", {"reply": undecided}),
+            rule("writer", {"reply": written}),
+            rule("blind_writer", {"reply": {**written, "program": BLINDLY}}),
+            rule("arbiter", {"reply": {"reason": "r", "verdict": verdict}}),
+        ]
+    )
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await judged(committee, row, row[kind])
+    assert (made.label, made.support) == (kind == "right", "valid_oracle"), made
+    assert all(one.oracle and one.oracle.faults == {} for one in made.executions)
+    assert len(made.executions) == (1 if kind == "right" else 2)
+    assert all("Python 3" not in call["messages"][0]["content"] for call in bench.server.calls)
+
+
+@pytest.mark.docker
+@pytest.mark.nightly  # 30 pairs take minutes
+async def test_thirty_pairs_are_judged_as_is_known(bench: Bench) -> None:
+    bench.serve(script(), Reading)
+    pairs = []
+    for place, row in enumerate(ROWS):
+        other = ROWS[(place + 1) % len(ROWS)]
+        codes = {"right": row["right"], "mutant": row["wrong"], "another": other["right"]}
+        pairs += [(row, kind, code) for kind, code in codes.items()]
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await asyncio.gather(*(judged(committee, row, code) for row, _, code in pairs))
+    ends = {
+        (row["query"], kind): (one.label, one.path, one.support, one.reason)
+        for (row, kind, _), one in zip(pairs, made, strict=True)
+    }
+    wrong = {key: end for key, end in ends.items() if end[0] != (key[1] == "right")}
+    print(*ends.items(), sep="\n")
+    assert not wrong
+    paths = Counter((kind, path) for (_, kind), (_, path, *_) in ends.items())
+    assert paths["right", "claims_hold"] == len(ROWS), ends
