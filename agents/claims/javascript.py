@@ -113,7 +113,7 @@ def _call(claim: Claim) -> str:
         raise UnknownValueError("settings and named arguments")
     given = ", ".join(said(value_of(ast.unparse(one))) for one in call.args)
     if claim.error_type:
-        return f"return claims.raises([{given}]);"
+        return f"return claims.raises([{given}], {json.dumps(claim.error_type)});"
     if not claim.effect:
         return f"return claims.gives([{given}], {said(value_of(claim.value))});"
     kind = claim.value.removesuffix(claim.effect).strip()

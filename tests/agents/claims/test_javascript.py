@@ -87,7 +87,7 @@ def test_each_claim_is_a_test_and_one_that_cannot_be_said_raises() -> None:
         line.strip() for line in program.splitlines() if line.startswith("  return claims.")
     ] == [
         "return claims.gives([[(3), (1)], (1)], [(3)]);",
-        "return claims.raises([[(1)], (0)]);",
+        'return claims.raises([[(1)], (0)], "ValueError");',
         "return claims.prints([[(1)], (1)], \"1\", 'words');",
     ]
     assert program.count('throw new Error("not said in JavaScript') == 2

@@ -1,6 +1,7 @@
 """Values go between a JavaScript program and its code as they are.
 
-Covers `sandbox.backends.docker.harnesses` and the harness of JavaScript; `sandbox.contract.javascript` has the attacks.
+Covers `sandbox.backends.docker.harnesses` and the harness; `sandbox.contract.javascript` has the
+attacks.
 """
 
 import pytest
