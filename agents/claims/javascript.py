@@ -6,7 +6,6 @@ adapter calls the code with its arguments, in other containers at most, and hand
 gave. The program refuses a value that the adapter makes where it is the one demanded.
 """
 
-import ast
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -19,7 +18,7 @@ from agents.claims.claim import Claim
 from agents.claims.making import settings_in
 from agents.claims.program import TEST
 from agents.claims.spelling import UnknownValueError, expression, value_of
-from infra.languages._programs import UNREADABLE
+from infra.languages._programs import UNREADABLE, ast
 from infra.languages.javascript import JavaScript
 
 _MOST_STATEMENTS = 8
