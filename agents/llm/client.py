@@ -10,7 +10,7 @@ from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
 from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
 from agents.llm.reply import RawReply
-from agents.llm.retry import RequestError, raise_for, retrying
+from agents.llm.retry import RequestError, raise_for, with_retries
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import ModelUnavailableError, UnreadableReplyError
 from infra.identity import digest_of
@@ -173,8 +173,7 @@ class LanguageModel:
             raise
 
     async def _request_with_retries(self, question: Question, key: str) -> RawReply:
-        caller = retrying(self._settings)
-        return await caller(self._request_in_accepted_format, question, key)
+        return await with_retries(self._settings, self._request_in_accepted_format, question, key)
 
     async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""

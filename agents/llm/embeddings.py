@@ -21,7 +21,7 @@ from agents.llm.price_list import is_priced, price_of
 from agents.llm.probe import Probe
 from agents.llm.question import TokenLimits, believable
 from agents.llm.reply import RawReply
-from agents.llm.retry import RequestError, retrying
+from agents.llm.retry import RequestError, with_retries
 from infra.errors import (
     LanguageModelError,
     ModelRefusedError,
@@ -173,7 +173,7 @@ class EmbeddingModel:
     async def _request_with_retries(
         self, texts: Sequence[str], key_of: Mapping[str, str]
     ) -> dict[str, Vectors]:
-        return await retrying(self._settings)(self._request, texts, key_of)
+        return await with_retries(self._settings, self._request, texts, key_of)
 
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, kept before anything else happens to it."""

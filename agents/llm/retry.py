@@ -1,19 +1,14 @@
 """Retries of requests to a language model: after which errors, how often, after how long."""
 
+import asyncio
 import logging
 import math
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal, NoReturn, Self
-
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-)
+from typing import Literal, NoReturn, Self, TypeVar
 
 from agents.llm.reply import valid_unicode
 from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
@@ -30,6 +25,7 @@ _LONGEST_MESSAGE = 600
 _NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
 
 _log = logging.getLogger(__name__)
+_Reply = TypeVar("_Reply")
 
 
 @dataclass(eq=False)
@@ -100,29 +96,28 @@ def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
     ) from None
 
 
-def retrying(settings: LanguageModelSettings) -> AsyncRetrying:
-    """Return a caller that repeats a request after transient errors, and logs them.
+async def with_retries(
+    settings: LanguageModelSettings, request: Callable[..., Awaitable[_Reply]], *given: object
+) -> _Reply:
+    """Return what a request gets, which is repeated after transient errors.
 
     Args:
         settings: How often after the first try, before the last error is raised; and the longest
             wait between two tries, also where the provider asks for more.
+        request: Makes the request.
+        given: Its arguments.
     """
-    longest_s = settings.max_backoff_s
-
-    def wait(state: RetryCallState) -> float:
-        return backoff_s(state.attempt_number - 1, _error_of(state).retry_after, longest_s)
-
-    def log(state: RetryCallState) -> None:
-        status, wait_s = _error_of(state).status, state.upcoming_sleep
-        _log.info("%s: %s, retry in %.1f s", settings.model, status, wait_s)
-
-    return AsyncRetrying(
-        retry=retry_if_exception(_is_transient),
-        stop=stop_after_attempt(settings.max_retries + 1),
-        wait=wait,
-        before_sleep=log,
-        reraise=True,
-    )
+    retry = 0
+    while True:
+        try:
+            return await request(*given)
+        except RequestError as error:
+            if error.kind != "transient" or retry >= settings.max_retries:
+                raise
+            wait_s = backoff_s(retry, error.retry_after, settings.max_backoff_s)
+            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
+        await asyncio.sleep(wait_s)
+        retry += 1
 
 
 def backoff_s(retry: int, retry_after: str | None, longest_s: float) -> float:
@@ -136,17 +131,6 @@ def backoff_s(retry: int, retry_after: str | None, longest_s: float) -> float:
         return min(requested, longest_s)
     jitter = random.uniform(0.5, 1)  # noqa: S311 - spreads load, guards nothing
     return min(_FIRST_WAIT_S * 2.0 ** min(retry, _MAX_DOUBLINGS), longest_s) * jitter
-
-
-def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, RequestError) and error.kind == "transient"
-
-
-def _error_of(state: RetryCallState) -> RequestError:
-    error = state.outcome.exception() if state.outcome else None
-    if not isinstance(error, RequestError):
-        raise TypeError(f"only requests are retried, not {error!r}")
-    return error
 
 
 def _seconds(retry_after: str | None) -> float | None:
