@@ -185,7 +185,7 @@ def main() -> None:
     ours = TransformerEncoder(
         folder, found.spec.model_copy(update={"precision": options.precision})
     )
-    ours._computed = len(texts)  # so that fewer are computed by OpenVINO, too
+    ours._computed = ANY  # so that OpenVINO computes any number of texts
     rival = SentenceTransformers(texts[:64], options.precision)
     contenders: dict[str, Encode] = {
         "ours": lambda some: ours.encode(some, "code", 0),
