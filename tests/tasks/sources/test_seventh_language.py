@@ -1,9 +1,11 @@
-"""A language is one file: it is collected, filtered, paired and named with nothing else edited."""
+"""A language is one file: it is collected, judged, exported and shown with nothing else edited."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.fakes.llm_server import KEY, ScriptedServer
 
 NEW = """
 from dataclasses import dataclass
@@ -33,6 +35,7 @@ class Rule:
 @languages.register("toy")
 class Toy(Language):
     name = "toy"
+    title = "Toy"
     suffixes = (".toy",)
 
     def functions_of(self, text):
@@ -72,6 +75,58 @@ print(json.dumps({
               for query, label in zip(pairs.queries, pairs.labels)],
 }))
 """
+JUDGE = """
+import sys
+import infra.languages as package
+package.__path__.append(sys.argv[1])
+from pathlib import Path
+
+from agents import recipe_of
+from flows.cli.show import pair as show
+from infra.collected import whole
+from infra.ids import SearchId
+from infra.records import Candidate, Pair
+from infra.settings import (AnnotationSettings, LanguageModelSettings, PublishSettings, Settings,
+    SourceSettings, StoreSettings)
+from infra.store import candidates, corpus, open_database, recipes
+from tasks.benchmarks.writer import write_benchmark
+from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.sources import open_source
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.compare_annotators import annotate_in_process
+from tasks.stages.labels import labelled_benchmark, labels_of_agents
+
+_, _, files, store, address, key = sys.argv
+settings = Settings(
+    store=StoreSettings(folder=Path(store)),
+    llm=LanguageModelSettings(model="openai/scripted", base_url=address, api_key=key),
+    annotation=AnnotationSettings(configuration="single", canaries=0),
+)
+source = SourceSettings(name="source-code", path=files)
+*_, content = (whole(each) for each in open_source(source).read().values())
+database, search = open_database(settings.store), SearchId("s")
+corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+found = [Pair(query=query, code=code) for query in content.queries for code in content.codes]
+candidates.record_search(database, search, "c", ["made"], len(content.codes))
+candidates.add_candidates(database, search, [
+    Candidate(query_id=query, code_id=code, rank=1 + rank % len(content.codes), similarity=1,
+              by_encoder={})
+    for rank, (query, code) in enumerate(pair.key for pair in found)
+])
+recipe = current_recipe(settings)
+annotate_in_process(found, recipe, settings)
+bodies = {recipe.recipe_id: recipe_of(settings, recipe.sandbox)}
+recipes.record_recipes(database, bodies, used_on="c")
+(stored,) = corpus.collections_of(database, "print")
+reference = SearchReference(search_id=search, collection="c", queries=len(content.queries),
+    candidates=len(found))
+labels = labels_of_agents(database, CollectedSource(collections=(stored,), search=reference))
+benchmark = labelled_benchmark(database, labels, PublishSettings())
+write_benchmark(benchmark, Path(store) / "export")
+for one in found:
+    if one.code.language == "toy":
+        show(settings.store, *one.key)
+"""
 PROGRAM = """Adds one to it -- plus x is
   x
   and 1;
@@ -81,19 +136,41 @@ begin x is
 """
 
 
+def run(script: str, folder: Path, *arguments: str) -> str:
+    """Return what a script prints that knows the new language and is given a folder of files."""
+    (folder / "more").mkdir()
+    (folder / "more" / "toy.py").write_text(NEW)
+    (folder / "corpus").mkdir()
+    (folder / "corpus" / "a.toy").write_text(PROGRAM)
+    (folder / "corpus" / "damaged.toy").write_text("?")
+    (folder / "corpus" / "a.rb").write_text("# Gives it back.\ndef same(x)\n  x\nend\n")
+    (folder / "corpus" / "LICENSE").write_text("MIT License\n")
+    command = [sys.executable, "-c", script, str(folder / "more"), str(folder / "corpus")]
+    done = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_new_language_is_one_new_file(tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "toy.py").write_text(NEW)
-    (tmp_path / "corpus").mkdir()
-    (tmp_path / "corpus" / "a.toy").write_text(PROGRAM)
-    (tmp_path / "corpus" / "damaged.toy").write_text("?")
-    (tmp_path / "corpus" / "a.rb").write_text("# Gives it back.\ndef same(x)\n  x\nend\n")
-    printed = subprocess.run(
-        [sys.executable, "-c", LOOK, str(tmp_path / "more"), str(tmp_path / "corpus")],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    found = json.loads(printed)
+    found = json.loads(run(LOOK, tmp_path))
     assert "toy" in found["names"]
     assert found["codes"] == [["ruby", "same"], ["toy", "plus"]]
     assert found["dropped"] == {"constructor or special method": 1, "file does not parse": 1}
     assert sorted(found["pairs"]) == [["Adds one to it", "toy"], ["Gives it back.", "ruby"]]
+
+
+def test_a_new_language_is_judged_by_reading_exported_and_shown(tmp_path: Path) -> None:
+    reply = {"asked": "one more", "deviations": "none", "verdict": "answers"}
+    rules = [{"role": "exact_judge", "query": "*", "steps": [{"reply": reply}]}]
+    with ScriptedServer(rules) as server:
+        shown = run(JUDGE, tmp_path, str(tmp_path / "store"), server.base_url, KEY)
+        told = {call["messages"][0]["content"].splitlines()[1] for call in server.calls}
+    assert told == {
+        "You judge whether Ruby code answers a web query, by reading it.",
+        "You judge whether Toy code answers a web query, by reading it.",
+    }
+    assert "plus x is" in shown
+    assert "read_alone, screened" in shown
+    export = tmp_path / "store" / "export"
+    codes = (export / "beir" / "corpus.jsonl").read_text("utf-8").splitlines()
+    assert {json.loads(line)["metadata"]["language"] for line in codes} == {"ruby", "toy"}
