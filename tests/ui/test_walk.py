@@ -159,7 +159,7 @@ def its_artifacts_are_shown(pages: Pages) -> None:
 
 def what_was_approved_is_stored(world: World) -> None:
     last = world.rows(
-        "SELECT (SELECT count(*) FROM annotations a WHERE a.recipe_id = p.recipe_id "
-        "AND status = 'labelled') FROM plans p ORDER BY planned_at DESC LIMIT 1"
+        "SELECT (SELECT count(*) FROM annotations a WHERE a.recipe_id = u.rounds[1] "
+        "AND status = 'labelled') FROM recipe_uses u ORDER BY used_at DESC LIMIT 1"
     )
     assert last == [(2 * (len(FORMER) + len(ADDED)),)]
