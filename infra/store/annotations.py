@@ -45,7 +45,6 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
     it replaces had paid for is stored as paid for: the money of a try that failed is not forgotten.
 
     Raises:
-        DiskFullError: The disk is full; nothing was stored.
         StoreError: The file cannot be written for another reason; nothing was stored.
         Exception: A value that no column accepts, by DuckDB, Arrow or Python.
     """

@@ -35,7 +35,6 @@ def back_up(settings: StoreSettings, folder: Path) -> None:
         StoreError: The folder is not empty or cannot be made, or a file is missing or damaged.
         UnrecordableError: The journal is damaged.
         StoreLockedError: Another process has the database open for too long.
-        DiskFullError: The disk has no room; nothing is left of the backup.
     """
     store, folder = settings.folder.resolve(), folder.resolve()
     if folder.is_relative_to(store) or store.is_relative_to(folder):
@@ -62,7 +61,6 @@ def restore(settings: StoreSettings, folder: Path) -> None:
         StoreError: The store's folder is not empty or cannot be made, or ``folder`` is no backup,
             or has a file that leads outside of it.
         StoreVersionError: The backup is of another release.
-        DiskFullError: The disk has no room; nothing is left of the store.
     """
     store, backup = settings.folder.resolve(), settings.model_copy(update={"folder": folder})
     if not backup.database.is_file():

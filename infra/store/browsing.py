@@ -376,17 +376,6 @@ def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> 
         return _listed(tx, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
 
 
-def texts_of(snapshot: Snapshot, pairs: Sequence[PairKey]) -> dict[str, str]:
-    """Return id → text of the codes and queries of pairs."""
-    ids = {"id": [item for key in pairs for item in key]}
-    with snapshot.transaction() as tx, tx.table("wanted", ids):
-        rows = tx.rows(
-            "SELECT code_id, text FROM codes SEMI JOIN wanted ON code_id = id UNION ALL "
-            "SELECT query_id, text FROM queries SEMI JOIN wanted ON query_id = id"
-        )
-    return dict(rows)
-
-
 def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
     """Return the recipes that judged a pair, the newest annotation first."""
     with snapshot.transaction() as tx:
@@ -401,12 +390,12 @@ def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
 def people_on(snapshot: Snapshot, key: PairKey) -> list[GivenVote]:
     """Return people's votes on a pair; those of a sample when all who label it are done."""
     found = [vote for vote in votes_on(snapshot, key) if vote.kind == "person"]
-    return [vote for vote in found if _is_readable(snapshot, vote)]
-
-
-def _is_readable(snapshot: Snapshot, vote: GivenVote) -> bool:
-    sample_id = vote.origin.removeprefix("sample:")
-    return all(one.is_done for one in progress(snapshot, SampleId(sample_id)))
+    samples = {vote.origin: SampleId(vote.origin.removeprefix("sample:")) for vote in found}
+    is_open = {
+        origin: all(one.is_done for one in progress(snapshot, sample_id))
+        for origin, sample_id in samples.items()
+    }
+    return [vote for vote in found if is_open[vote.origin]]
 
 
 class Scored(Record):

@@ -1,6 +1,5 @@
 """Tables of the collect stage: collections with their queries, codes and own labels."""
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,7 +12,6 @@ import pyarrow as pa
 from infra.collected import Content
 from infra.draws import ALL, Draw
 from infra.errors import StoreError
-from infra.identity import digest
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
 from infra.store.votes import record_votes
@@ -57,37 +55,6 @@ def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
         )
 
 
-def record_inputs(tx: Transaction, collection: str, stamp: str, content: str) -> None:
-    """Store a collection's stamp, the digest of its content and how many items it has."""
-    tx.execute("DELETE FROM collection_inputs WHERE collection = ?", [collection])
-    tx.execute(
-        "INSERT INTO collection_inputs SELECT $1, $2, $3, "
-        "(SELECT count(*) FROM collection_queries WHERE collection = $1), "
-        "(SELECT count(*) FROM collection_codes WHERE collection = $1), "
-        "(SELECT count(*) FROM votes WHERE collection = $1 AND annotator = '')",
-        [collection, stamp, content],
-    )
-
-
-def stamps_of(database: Database, collections: Sequence[str]) -> Mapping[str, str]:
-    """Return collection → its stamp; "" where rows of the collection or texts of them are missing.
-
-    Collections that were stored without a stamp are left out.
-    """
-    rows = database.rows(
-        "SELECT collection, CASE WHEN "
-        "queries = (SELECT count(*) FROM collection_queries AS q JOIN queries "
-        "USING (query_id) WHERE q.collection = i.collection) AND "
-        "codes = (SELECT count(*) FROM collection_codes AS c JOIN codes "
-        "USING (code_id) WHERE c.collection = i.collection) AND "
-        "labels = (SELECT count(*) FROM votes AS v "
-        "WHERE v.collection = i.collection AND annotator = '') THEN stamp ELSE '' END "
-        "FROM collection_inputs AS i WHERE stamp <> '' AND list_contains(?, collection)",
-        [list(collections)],
-    )
-    return dict(rows)
-
-
 _BATCH = 2_048  # rows
 _TEXT = pa.string()
 _POSITION = {"position": pa.int32()}
@@ -115,7 +82,6 @@ class Spool:
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         self._writer = pa.ipc.new_stream(self._file, self._schema, options=options)
         self._waiting: list[Mapping[str, object]] = []
-        self._state = hashlib.sha256()
 
     def __enter__(self) -> Self:
         return self
@@ -135,11 +101,6 @@ class Spool:
         if len(self._waiting) == _BATCH:
             self._write()
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the rows that are in the file."""
-        return self._state.hexdigest()
-
     def read(self) -> pa.RecordBatchReader:
         """Return all rows so far, in their order; none can be added afterwards."""
         if self._waiting:
@@ -151,8 +112,6 @@ class Spool:
     def _write(self) -> None:
         batch = pa.RecordBatch.from_pylist(self._waiting, schema=self._schema)
         self._writer.write_batch(batch)
-        for buffer in (buffer for column in batch.columns for buffer in column.buffers()):
-            self._state.update(buffer or b"")
         self._waiting = []
 
 
@@ -162,11 +121,6 @@ class SpooledContent(NamedTuple):
     queries: Spool
     codes: Spool
     labels: Spool
-
-    @property
-    def digest(self) -> str:
-        """Digest of all rows, once they have been read back."""
-        return digest(*(spool.digest for spool in self))
 
 
 @contextmanager
@@ -213,9 +167,11 @@ _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
 class StoredCollection(Record):
-    """A stored collection; ``is_annotated`` says whether the agents annotate its pairs.
+    """A stored collection.
 
-    ``content`` is the digest of all that was read.
+    Attributes:
+        is_annotated: Whether the agents annotate its pairs.
+        stamp: Of the inputs that it was read from.
     """
 
     name: str
@@ -223,7 +179,7 @@ class StoredCollection(Record):
     queries: int
     codes: int
     is_annotated: bool
-    content: str
+    stamp: str
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
@@ -234,7 +190,7 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
         "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
         "AS queries, "
         "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
-        "AS codes, content FROM collections AS c JOIN collection_inputs USING (collection) "
+        "AS codes, stamp FROM collections AS c "
         "WHERE fingerprint = ? ORDER BY for_agents DESC, name",
         [fingerprint],
     )
@@ -271,7 +227,6 @@ def replace_collections(
 
     Raises:
         SourceError: See `Content.items`; nothing was stored.
-        DiskFullError: The disk is full; nothing was stored.
     """
     with ExitStack() as stack:
         stack.enter_context(database.space())
@@ -287,21 +242,20 @@ def replace_collections(
                 for table in _OWN_TABLES:
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
                 tx.execute("DELETE FROM votes WHERE collection = ? AND annotator = ''", [name])
-                _insert_info(tx, name, fingerprint, content, is_annotated=name == annotated)
+                own = {"fingerprint": fingerprint, "for_agents": name == annotated, "stamp": stamp}
+                _insert_info(tx, name, own, content)
                 _insert_content(tx, name, files[name])
-                record_inputs(tx, name, stamp, files[name].digest)
 
 
 def _insert_info(
-    tx: Transaction, collection: str, fingerprint: str, content: Content, *, is_annotated: bool
+    tx: Transaction, collection: str, own: Mapping[str, object], content: Content
 ) -> None:
     info = content.info
     row = {
         "collection": collection,
-        "fingerprint": fingerprint,
         "source": info.name,
         **info.model_dump(exclude={"name"}),
-        "for_agents": is_annotated,
+        **own,
     }
     tx.insert("collections", [row])
     tx.insert(
@@ -360,6 +314,16 @@ def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | N
         return None
     rows = tx.rows("SELECT query_id FROM collection_queries WHERE collection = ?", [collection])
     return sorted(draw.of(query_id for (query_id,) in rows))
+
+
+def texts_of(database: Database, ids: Iterable[str]) -> dict[str, str]:
+    """Return id → text of queries and codes, of any collection or none."""
+    with database.transaction() as tx, tx.table("wanted", {"id": sorted(set(ids))}):
+        rows = tx.rows(
+            "SELECT code_id, text FROM codes SEMI JOIN wanted ON code_id = id UNION ALL "
+            "SELECT query_id, text FROM queries SEMI JOIN wanted ON query_id = id"
+        )
+    return dict(rows)
 
 
 def load_queries(database: Database, collection: str) -> list[Query]:

@@ -1,9 +1,9 @@
 """Tables of recipes: everything that could change a label of the agents, and when it was in use."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from infra.ids import RecipeId, SearchId
+from infra.ids import RecipeId
 from infra.records import Record
 from infra.store.database import Database
 
@@ -79,42 +79,16 @@ def load_bodies(database: Database) -> dict[RecipeId, Body]:
     return {recipe_id: json.loads(body) for recipe_id, body in rows}
 
 
-# One row for each set of labelling rounds that were in use together.
-_USED = (
-    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds "
-    "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
-)
-
-
 def used_recipes(database: Database, collection: str) -> list[StoredRecipe]:
     """Return the recipes that were in use on a collection, the last one first.
 
     A run that finds nothing left to judge uses its recipe too: a user who returns to former
     settings expects their labels.
     """
-    query = f"{_USED} WHERE collection = ? ORDER BY used_at DESC"
-    return database.records(StoredRecipe, query, [collection])
-
-
-def recipes_used_elsewhere(
-    database: Database, collection: str, search_ids: Sequence[SearchId]
-) -> list[StoredRecipe]:
-    """Return the recipes that were in use on collections which may have pairs of a collection.
-
-    The last used one comes first. Collections over the same codes share a search, which names only
-    the first of them.
-
-    Args:
-        database: The store.
-        collection: The collection, whose own uses are left out.
-        search_ids: Its searches.
-    """
     return database.records(
         StoredRecipe,
-        f"{_USED} WHERE collection <> $own AND collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
-        "WHERE list_contains($searches, search_id) "
-        "UNION SELECT collection FROM collection_queries SEMI JOIN ("
-        "SELECT query_id FROM collection_queries WHERE collection = $own) USING (query_id)) "
-        "ORDER BY used_at DESC",
-        {"own": collection, "searches": list(search_ids)},
+        "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds "
+        "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
+        "WHERE collection = ? ORDER BY used_at DESC",
+        [collection],
     )

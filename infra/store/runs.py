@@ -59,7 +59,6 @@ def writer_lease(settings: StoreSettings, holder: str, patience_s: float = 0.0) 
 
     Raises:
         StoreBusyError: Another run holds it; the message names the run.
-        DiskFullError: The disk has no room for the name.
     """
     with ExitStack() as lock:
         handle = _take(settings.folder / _LEASE_FILE, lock, max(patience_s, _GLANCE_S))

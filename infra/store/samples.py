@@ -4,7 +4,7 @@ Labels are votes (`infra.store.votes`) whose origin names the sample.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from infra.errors import SourceError
 from infra.identity import digest_of, mark
 from infra.ids import CodeId, PairKey, SampleId
 from infra.records import Code, GivenVote, OfPair, Query, Record
-from infra.store.corpus import insert_texts
+from infra.store.corpus import insert_texts, texts_of
 from infra.store.database import Database
 from infra.store.labels import CurrentLabels, labels_in
 from infra.store.votes import load_votes
@@ -141,12 +141,13 @@ class ShownItem(Record):
     codes: tuple[Code, ...]
 
 
-def add_sample(
-    database: Database, sample: Sample, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
-) -> None:
-    """Store a sample once, with the texts that the store may not hold yet."""
+def add_sample(database: Database, sample: Sample, texts: Collection[Query | Code] = ()) -> None:
+    """Store a sample once, with those of the texts that it shows."""
     sample_id = sample.sample_id
     row = sample.model_dump(exclude={"items", "body"})
+    shown = {name for item in sample.items for name in (*item.key, item.rival_id)}
+    queries = [text for text in texts if isinstance(text, Query) and text.query_id in shown]
+    codes = [text for text in texts if isinstance(text, Code) and text.code_id in shown]
     with database.transaction() as tx:
         insert_texts(tx, queries, codes)
         tx.insert(
@@ -255,13 +256,12 @@ def items_for(database: Database, sample: Sample, annotator: str) -> list[ShownI
 
 def show(database: Database, items: Sequence[SampleItem]) -> list[ShownItem]:
     """Return items with their texts."""
-    queries = _texts(database, "queries", "query_id", [item.query_id for item in items])
-    codes = _texts(database, "codes", "code_id", [name for item in items for name in _sides(item)])
+    texts = texts_of(database, [name for i in items for name in (i.query_id, *_sides(i))])
     return [
         ShownItem(
             position=item.position,
-            query=Query(query_id=item.query_id, text=queries[item.query_id]),
-            codes=tuple(Code(code_id=name, text=codes[name]) for name in _sides(item)),
+            query=Query(query_id=item.query_id, text=texts[item.query_id]),
+            codes=tuple(Code(code_id=name, text=texts[name]) for name in _sides(item)),
         )
         for item in items
     ]
@@ -270,12 +270,6 @@ def show(database: Database, items: Sequence[SampleItem]) -> list[ShownItem]:
 def _sides(item: SampleItem) -> list[CodeId]:
     sides = [item.code_id, item.rival_id] if item.rival_id else [item.code_id]
     return sides[::-1] if item.swapped else sides
-
-
-def _texts(database: Database, table: str, name: str, ids: Sequence[str]) -> dict[str, str]:
-    with database.transaction() as tx, tx.table("wanted", {name: sorted(set(ids))}):
-        rows = tx.rows(f"SELECT {name}, text FROM {table} SEMI JOIN wanted USING ({name})")  # noqa: S608 - literals
-    return dict(rows)
 
 
 def readable_votes(database: Database, sample: Sample, reader: str = "") -> list[GivenVote]:

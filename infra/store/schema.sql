@@ -18,16 +18,8 @@ CREATE TABLE collections (
     revision     VARCHAR NOT NULL,
     location     VARCHAR NOT NULL,
     for_agents   BOOLEAN NOT NULL,       -- whether the agents annotate its pairs
+    stamp        VARCHAR NOT NULL,       -- of files, settings and program; equal: not read again
     collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
-);
-
-CREATE TABLE collection_inputs (         -- what a collection was read from
-    collection VARCHAR PRIMARY KEY,
-    stamp      VARCHAR NOT NULL,         -- of files, settings and program; equal: not read again
-    content    VARCHAR NOT NULL,         -- digest of all that was read
-    queries    BIGINT NOT NULL,
-    codes      BIGINT NOT NULL,
-    labels     BIGINT NOT NULL
 );
 
 CREATE TABLE dropped (

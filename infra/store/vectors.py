@@ -31,11 +31,7 @@ _WAY_OUT = "move the store to a larger disk and name it with --store"
 
 
 def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
-    """Write (n,) ids and (n, d) vectors to a file, atomically.
-
-    Raises:
-        DiskFullError: The disk is full; the file is as it was before.
-    """
+    """Write (n,) ids and (n, d) vectors to a file, atomically."""
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
@@ -208,25 +204,15 @@ def locate(database: Database, encoder_key: str, kind: Kind, ids: Ids) -> Places
     recorded = files_of(database, encoder_key, kind)
     files = [one.file for one in recorded if (folder / one.file).exists()]
     stored = [VectorFile(folder / file).ids for file in files]
-    return Places(files, *places_in(stored, ids), items=[len(part) for part in stored])
-
-
-def places_in(
-    stored: Sequence[pa.ChunkedArray], ids: Ids
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return (n,) positions of the first list that has each id, -1 for none, and (n,) rows in it.
-
-    Args:
-        stored: Lists of ids.
-        ids: (n,) ids to look for.
-    """
-    ends = np.cumsum([len(part) for part in stored], dtype=np.int64)
+    items = [len(part) for part in stored]
+    ends = np.cumsum(items, dtype=np.int64)
     chunks = [chunk for part in stored for chunk in part.chunks]
     found = pc.index_in(ids, value_set=pa.chunked_array(chunks, pa.string()))
     index = found.fill_null(-1).to_numpy(zero_copy_only=False)
     file = np.where(index < 0, -1, np.searchsorted(ends, index, side="right"))
     first = np.concatenate([[0], ends])[file]
-    return file.astype(np.int32), (index - np.where(index < 0, 0, first)).astype(np.int32)
+    row = index - np.where(index < 0, 0, first)
+    return Places(files, file.astype(np.int32), row.astype(np.int32), items)
 
 
 def member_ids(database: Database, collections: Sequence[str], kind: Kind) -> Ids:

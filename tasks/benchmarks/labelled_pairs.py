@@ -66,7 +66,13 @@ def read_truth(file: Path, draw: Draw = ALL) -> tuple[TruePair, ...]:
     """
     pairs: dict[PairKey, TruePair] = {}
     for place, item in read_items(file, _Item):
-        pair = _true_pair(item, place)
+        try:
+            texts = Pair(
+                query=Query.of(item.query), code=Code.of(item.code, language=item.language)
+            )
+        except ValueError as error:
+            raise SourceError(f"{place}: {error}") from None
+        pair = TruePair(pair=texts, label=item.label, by_people=item.labels, place=place)
         if pairs.setdefault(pair.key, pair).label != pair.label:
             raise SourceError(f"{place} contradicts the label of the same pair before it")
     if not pairs:
@@ -76,11 +82,3 @@ def read_truth(file: Path, draw: Draw = ALL) -> tuple[TruePair, ...]:
         )
     chosen = draw.of(" ".join(key) for key in pairs)
     return tuple(pair for key, pair in pairs.items() if " ".join(key) in chosen)
-
-
-def _true_pair(item: _Item, place: str) -> TruePair:
-    try:
-        pair = Pair(query=Query.of(item.query), code=Code.of(item.code, language=item.language))
-    except ValueError as error:
-        raise SourceError(f"{place}: {error}") from None
-    return TruePair(pair=pair, label=item.label, by_people=item.labels, place=place)

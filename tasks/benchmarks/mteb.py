@@ -2,18 +2,16 @@
 
 ``mteb`` is no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
 ``mteb.evaluate(model, mteb_task(benchmark))`` scores any of its models, CoIR's among them, on a
-benchmark that is on no hub, and `ReplayedRun` lets it score rankings that were made elsewhere.
+benchmark that is on no hub.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from infra.errors import PublishError
 from tasks.benchmarks.benchmark import Benchmark, columns_of
-from tasks.benchmarks.runs import Rankings
 
 if TYPE_CHECKING:
     from mteb import AbsTask
-    from mteb.models import ModelMeta
 
 _SPLIT, _SUBSET = "test", "default"
 
@@ -60,37 +58,6 @@ def code_languages(benchmark: Benchmark) -> list[str]:
     """
     named = columns_of(benchmark).codes.column("language").unique().to_pylist()
     return sorted({f"{name or 'python'}-Code" for name in named})
-
-
-class ReplayedRun:
-    """Rankings that mteb evaluates in the place of a model's.
-
-    Args:
-        name: The method's name, as "owner/name".
-        rankings: What it returned.
-    """
-
-    def __init__(self, name: str, rankings: Rankings) -> None:
-        self._name = name
-        self._scores: dict[str, dict[str, float]] = {}
-        # mteb reads scores in single precision and breaks ties in its own way: ranks have none.
-        for query, code, _ in rankings.rows():
-            scores = self._scores.setdefault(query, {})
-            scores[code] = float(rankings.depth - len(scores))
-
-    def index(self, corpus: object, **_: object) -> None:
-        """Ignore the corpus: the rankings are made already."""
-
-    def search(self, queries: Any, **_: object) -> dict[str, dict[str, float]]:  # noqa: ANN401
-        """Return query → code → score for some queries."""
-        return {query: self._scores.get(query, {}) for query in queries["id"]}
-
-    @property
-    def mteb_model_meta(self) -> "ModelMeta":
-        """What mteb writes beside the scores."""
-        from mteb.models import ModelMeta  # noqa: PLC0415 - an optional extra
-
-        return ModelMeta.create_empty({"name": self._name, "revision": "replayed"})
 
 
 def _split(benchmark: Benchmark) -> dict[str, object]:

@@ -41,7 +41,6 @@ def write_benchmark(
 
     Raises:
         PublishError: See `check_benchmark`; or ``folder`` holds files that no export has written.
-        DiskFullError: The disk is full; an older export is still whole.
     """
     check_benchmark(benchmark)
     with (

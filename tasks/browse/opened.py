@@ -17,7 +17,7 @@ from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.parquet import readable
 from tasks.browse.pages import pair_page, query_page
-from tasks.stages.coverage import labels_by, last_recipe
+from tasks.stages.coverage import current_labels_of
 
 _PAUSE_S, _SHARE = 5.0, 10  # copies take a tenth of the time at most
 _MOST_MB, _ROWS = 4_000, 256  # of a table of a stranger's folder, unpacked; rows at once
@@ -54,11 +54,8 @@ class StoreCopies:
     def _take(self) -> Snapshot:
         started = time.monotonic()
         snapshot = take_snapshot(self._settings)
-        labels = []
-        for collection, searches in candidates.searches_by_collection(snapshot).items():
-            if recipe := last_recipe(snapshot, collection, searches):
-                labels.append(labels_by(snapshot, collection, searches, recipe.rounds))
-        index_pairs(snapshot, labels)
+        searches = candidates.searches_by_collection(snapshot)
+        index_pairs(snapshot, [current_labels_of(snapshot, *each) for each in searches.items()])
         _warm(snapshot)
         ended = time.monotonic()
         self._due = ended + max(_PAUSE_S, _SHARE * (ended - started))

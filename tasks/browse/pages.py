@@ -26,8 +26,8 @@ from infra.store.browsing import (
     recipes_of_pair,
     scored_methods,
     scores_of_queries,
-    texts_of,
 )
+from infra.store.corpus import texts_of
 from infra.store.snapshot import Snapshot
 from tasks.reports.judging import judgement_blocks
 from tasks.stages.specifications import specified_part
@@ -89,7 +89,7 @@ def pair_page(snapshot: Snapshot, asked: Parameters) -> Page:
         "pair",
         {
             "pair": pair,
-            "texts": texts_of(snapshot, [pair.key]),
+            "texts": texts_of(snapshot, pair.key),
             "people": people_on(snapshot, pair.key),
             "history": history,
         },
@@ -123,7 +123,7 @@ def query_page(snapshot: Snapshot, asked: Parameters) -> Page:
     pairs = pairs_of_query(snapshot, QueryId(asked.get("query", "")))
     if not pairs:
         raise NoSuchPageError(f"no query {asked.get('query', '')} has a candidate")
-    texts = texts_of(snapshot, [pair.key for pair in pairs])
+    texts = texts_of(snapshot, [name for pair in pairs for name in pair.key])
     return Page("query", {"pairs": pairs, "texts": texts})
 
 

@@ -40,13 +40,9 @@ class QueriesFile:
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def inputs(self) -> list[Path]:
-        """Return the file."""
-        return [self._file]
-
     def fingerprint(self) -> str:
         """Return a digest of the file's name, size and time."""
-        return mark("queries", state_of(self.inputs()))
+        return mark("queries", state_of([self._file]))
 
     def read(self) -> dict[str, Content]:
         """Return the queries.
@@ -78,11 +74,6 @@ class Composed:
         self._name = collection
         self._queries = queries
         self._codes = codes
-
-    def inputs(self) -> list[Path]:
-        """Return the files of all sources."""
-        sources = (self._queries, *self._codes)
-        return [file for source in sources for file in getattr(source, "inputs", tuple)()]
 
     def fingerprint(self) -> str:
         """Return a digest of the sources' fingerprints."""

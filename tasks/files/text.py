@@ -1,6 +1,7 @@
 """Text files: their content as UTF-8, and a digest that shows changes."""
 
 import gzip
+import os
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
@@ -157,13 +158,18 @@ def not_utf_8(error: UnicodeDecodeError) -> str:
 
 
 def state_of(files: Iterable[Path]) -> str:
-    """Return a digest of the files' paths, sizes and times of change, in any order.
+    """Return a digest of the files' names, sizes and times of change, in any order.
+
+    A name is the path from the folder that all files are in: wherever that is, and however it is
+    named, the digest is the same.
 
     Raises:
         SourceError: A file is missing.
     """
+    places = sorted(file.absolute() for file in files)
+    folder = os.path.commonpath([file.parent for file in places]) if places else ""
     try:
-        states = [(printable(file), file.stat()) for file in sorted(files)]
+        states = [(printable(file.relative_to(folder)), file.stat()) for file in places]
     except OSError as error:
         raise SourceError(f"{printable(error.filename)} cannot be read: {error.strerror}") from None
     return mark_of([[name, state.st_size, state.st_mtime_ns] for name, state in states])

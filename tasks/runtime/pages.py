@@ -29,9 +29,6 @@ def write_pages(
         others: Name of a further file → content.
         key: The artifact's.
         about: The artifact's description.
-
-    Raises:
-        DiskFullError: The disk is full; all older files are as they were.
     """
     text = markdown_page(document)
     write_outputs(folder, {f"{name}.html": html_page(document), f"{name}.md": text, **others})

@@ -1,24 +1,18 @@
 """Writing of vectors: batches of any size become files of one size, whole or not at all.
 
 A file has the vectors of consecutive ids, so that the files of several encoders hold the same
-items. While some of its vectors are still being computed, those that have come are kept in smaller
-files, its parts, which a later run takes over. So a run that is killed loses only the batches that
-were being computed.
+items. A run that is killed loses the files that were not full, which the next one computes again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import get_args
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow.compute as pc
 
-from infra.errors import EncoderError, StoreError
+from infra.errors import EncoderError
 from infra.identity import digest_of_set
 from infra.store import Database, vectors
-from infra.store.vectors import VectorFile, Vectors, write_vectors
+from infra.store.vectors import Vectors, write_vectors
 from tasks.encoders import EncoderSpec, Kind, of_wrong_length
 
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
@@ -37,7 +31,6 @@ class _OpenFile:
     ids: list[str]
     left: int
     rows: Vectors | None = None
-    parts: list[Path] = field(default_factory=list)
 
 
 class VectorWriter:
@@ -47,8 +40,8 @@ class VectorWriter:
         database: The store.
         spec: The encoder's specification.
         shard_size: Number of vectors in a file.
-        advance: Called with the number of vectors that have been computed or taken over, and with
-            the number of texts of mean length that these amount to.
+        advance: Called with the number of vectors that have been computed, and with the number of
+            texts of mean length that these amount to.
     """
 
     def __init__(
@@ -61,13 +54,11 @@ class VectorWriter:
         self._database = database
         self._spec = spec
         self._folder = f"{spec.name}-{spec.key}"
-        self._parts_folder = database.settings.vectors / self._folder / "parts"
         self._shard_size = shard_size
         self._advance = advance
         self._dimension = spec.dimension
         self._batches: dict[int, tuple[_OpenFile, list[int], float]] = {}
         self._given = 0
-        self.computed = 0
 
     def batches(
         self, kind: Kind, ids: vectors.Ids, read: ReadTexts, total: int
@@ -80,7 +71,6 @@ class VectorWriter:
             read: Returns the texts of ids.
             total: Number of all texts that are being embedded.
         """
-        parts = self._parts(kind)
         most = max(_FEWEST_TEXTS, min(_MOST_TEXTS, total // 16))
         step = self._shard_size * max(1, _TEXTS_READ // self._shard_size)
         for start in range(0, len(ids), step):
@@ -91,9 +81,8 @@ class VectorWriter:
             for first in range(0, len(group), self._shard_size):
                 some = group[first : first + self._shard_size]
                 file = _OpenFile(kind, some.to_pylist(), len(some))
-                rows = self._take_over(file, some, parts)
                 of_file = texts[first : first + self._shard_size]
-                for batch in _cut(rows, [len(text) for text in of_file], most):
+                for batch in _cut([len(text) for text in of_file], most):
                     worth = sum(length[row + first] for row in batch) / mean
                     self._batches[self._given] = file, batch, worth
                     self._given += 1
@@ -105,67 +94,19 @@ class VectorWriter:
         Raises:
             EncoderError: A vector has another length than its similarity needs, is not finite or of
                 another dimension.
-            DiskFullError: The disk is full; what was written before is kept.
         """
         file, rows, worth = self._batches.pop(number)
-        ids = [file.ids[row] for row in rows]
-        self._check(ids, found)
-        self._fill(file, rows, found)
-        self.computed += len(rows)
-        if file.left:
-            part = self._parts_folder / f"{file.kind}-{digest_of_set(ids)}.arrow"
-            write_vectors(part, ids, found)
-            file.parts.append(part)
-        self._advance(len(rows), worth)
-
-    def finish(self) -> None:
-        """Remove parts whose vectors all stand in files."""
-        for kind in get_args(Kind):
-            for path, part in self._parts(kind):
-                ids = vectors.ids_of(part.ids)
-                places = vectors.locate(self._database, self._spec.key, kind, ids)
-                if not places.is_missing.any():
-                    path.unlink(missing_ok=True)
-
-    def _parts(self, kind: Kind) -> list[tuple[Path, VectorFile]]:
-        """Return the parts that can be used; another run may remove its own at any time."""
-        found = []
-        for path in sorted(self._parts_folder.glob(f"{kind}-*.arrow")):
-            part = VectorFile(path)
-            with suppress(StoreError, EncoderError):
-                self._check(pc.unique(part.ids), part.rows)
-                found.append((path, part))
-        return found
-
-    def _take_over(
-        self, file: _OpenFile, ids: vectors.Ids, parts: Sequence[tuple[Path, VectorFile]]
-    ) -> list[int]:
-        """Fill in what an earlier run computed; return the rows that are left."""
-        part_of, row_of = vectors.places_in([part.ids for _, part in parts], ids)
-        for number in np.unique(part_of[part_of >= 0]).tolist():
-            rows = np.flatnonzero(part_of == number)
-            path, part = parts[number]
-            if len(rows) == len(part.ids):
-                file.parts.append(path)
-            self._fill(file, rows.tolist(), part.rows[row_of[rows]])
-            self._advance(len(rows), len(rows))
-        left: list[int] = np.flatnonzero(part_of < 0).tolist()
-        return left
-
-    def _fill(self, file: _OpenFile, rows: Sequence[int], found: Vectors) -> None:
-        """Take vectors into a file; write it if it is full."""
+        self._check([file.ids[row] for row in rows], found)
         if file.rows is None:
             file.rows = np.empty((len(file.ids), found.shape[1]), np.float32)
         file.rows[rows] = found
         file.left -= len(rows)
-        if file.left:
-            return
-        name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
-        write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
-        written = [vectors.RecordedFile(name, len(file.rows))]
-        vectors.record_files(self._database, self._spec.key, file.kind, written)
-        for part in file.parts:
-            part.unlink(missing_ok=True)
+        if not file.left:
+            name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
+            write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
+            written = [vectors.RecordedFile(name, len(file.rows))]
+            vectors.record_files(self._database, self._spec.key, file.kind, written)
+        self._advance(len(rows), worth)
 
     def _check(self, ids: Sequence[str], found: Vectors) -> None:
         dimension = self._dimension or found.shape[1]
@@ -187,11 +128,11 @@ class VectorWriter:
         self._dimension = dimension
 
 
-def _cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield batches of the rows, the longest texts first, so that the last batches are short."""
+def _cut(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield batches of rows, the longest texts first, so that the last batches are short."""
     batch: list[int] = []
     characters = 0
-    for row in sorted(rows, key=lambda row: -lengths[row]):
+    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
         length = min(lengths[row], _CHARACTERS_READ)
         if len(batch) == most or (batch and characters + length > _MOST_CHARACTERS):
             yield sorted(batch)

@@ -84,14 +84,6 @@ class Source(Protocol):
         """Write a small valid input into an empty folder and return the options that read it."""
         ...
 
-    def inputs(self) -> Sequence[Path]:
-        """Return the files that `read` reads, as they are at present, in any order.
-
-        Their state decides whether a stored collection is read again (`tasks.corpus.stamps`). A
-        source may do without, whose fingerprint then is all that shows a change.
-        """
-        ...
-
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `read` would give changes.
 

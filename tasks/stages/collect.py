@@ -1,24 +1,28 @@
 """Stage 1, collect: a source's queries and codes, read into collections of the store."""
 
-import os
 import time
-from collections.abc import Callable
 from itertools import chain
 
 from prefect.logging import get_run_logger
 
 from infra.errors import StoreError, StoreLockedError
-from infra.identity import digest
+from infra.identity import digest, mark, mark_of
+from infra.program import program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from infra.store.corpus import StoredCollection
-from tasks.corpus.stamps import stamp_of
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Retries, stage
 from tasks.runtime.progress import progress
-from tasks.sources import Part, open_source
+from tasks.sources import open_source
 
 _LOOK_S = 3.0
+# What decides, beside files and settings, what reading gives.
+_READERS = (
+    *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
+    *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
+)
+_LIBRARIES = ("cosqa-plus", "magika")
 
 
 def _unchanged(
@@ -26,16 +30,21 @@ def _unchanged(
 ) -> list[StoredCollection]:
     """Return the stored collections of a source if reading it again would give the same."""
     stored = corpus.collections_of(database, fingerprint)
-    if not stored or source.reread:
-        return []
-    names = [collection.name for collection in stored]
-    stamps = corpus.stamps_of(database, names)
-    return stored if all(stamps.get(name) == stamp for name in names) else []
+    is_same = not source.reread and all(each.stamp == stamp for each in stored)
+    return stored if is_same else []
 
 
-def _stamp(source: SourceSettings) -> str:
-    settings = source.model_dump(mode="json", exclude={"reread"})
-    return stamp_of(open_source(source), settings)
+def stamp_of(source: SourceSettings) -> str:
+    """Return a digest that differs whenever reading a source may give something else.
+
+    A file is the same while its name, size and time are; a run with ``reread`` looks into it.
+
+    Raises:
+        SourceError: An input file is missing.
+    """
+    settings = source.model_dump(mode="json", exclude={"reread", "path", "queries", "codes"})
+    program = program_digest(_READERS, _LIBRARIES)
+    return mark(open_source(source).fingerprint(), mark_of(settings), program)
 
 
 def look_at(database: Database, source: SourceSettings, fingerprint: str) -> None:
@@ -44,7 +53,7 @@ def look_at(database: Database, source: SourceSettings, fingerprint: str) -> Non
     Raises:
         SourceError: It is malformed.
     """
-    if not _unchanged(database, source, fingerprint, _stamp(source)):
+    if not _unchanged(database, source, fingerprint, stamp_of(source)):
         until = time.monotonic() + _LOOK_S
         contents = open_source(source).read().values()
         items = chain.from_iterable(content.items() for content in contents)
@@ -55,7 +64,7 @@ def look_at(database: Database, source: SourceSettings, fingerprint: str) -> Non
     "collect",
     "read {source.title}",
     key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
-    is_valid=lambda p: bool(_unchanged(p.database, p.source, p.fingerprint, _stamp(p.source))),
+    is_valid=lambda p: bool(_unchanged(p.database, p.source, p.fingerprint, stamp_of(p.source))),
     retries=Retries((10, 20), (StoreLockedError, OSError)),
 )
 def collect_source(
@@ -72,7 +81,7 @@ def collect_source(
         SourceError: An input file is missing or malformed; the store is unchanged.
     """
     logger = get_run_logger()
-    stamp = _stamp(source)
+    stamp = stamp_of(source)
     if stored := _unchanged(database, source, fingerprint, stamp):
         logger.info("%s is unchanged and not read again (--reread reads it)", source.title)
         return stored
@@ -91,44 +100,6 @@ def collect_source(
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)
     return stored
-
-
-def as_collected(database: Database, source: SourceSettings) -> tuple[SourceSettings, str]:
-    """Return a source's settings and fingerprint, with its paths as when it was collected.
-
-    A fingerprint has the paths of the files as they are given. So a source that was collected by
-    relative paths is found by absolute ones too, and the other way round.
-
-    Raises:
-        SourceError: An input file is missing.
-    """
-    given = source, open_source(source).fingerprint()
-    if corpus.collections_of(database, given[1]):
-        return given
-    for spell in (os.path.abspath, os.path.relpath):
-        spelled = _spelled(source, spell)
-        if spelled == source:
-            continue
-        fingerprint = open_source(spelled).fingerprint()
-        if corpus.collections_of(database, fingerprint):
-            return spelled, fingerprint
-    return given
-
-
-def _spelled(source: SourceSettings, spell: Callable[[str], str]) -> SourceSettings:
-    """Return the settings with another spelling of the paths of source, queries and codes."""
-
-    def of_part(text: str) -> str:
-        part = Part.of(text)
-        if part is None:
-            return spell(text)
-        return f"{part.name}={spell(part.path)}" if part.path else text
-
-    given = source.model_dump(mode="json")
-    found: dict[str, object] = {"codes": [of_part(text) for text in source.codes]}
-    found |= {"path": spell(given["path"])} if given.get("path") else {}
-    found |= {"queries": of_part(given["queries"])} if given.get("queries") else {}
-    return SourceSettings.model_validate(given | found)
 
 
 def stored_collections(

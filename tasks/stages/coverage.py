@@ -21,8 +21,6 @@ def labels_by(
 ) -> CurrentLabels:
     """Return the labels of candidates by recipes, and by all before that are comparable.
 
-    Recipes that were in use on other collections alone come after the collection's own.
-
     Args:
         database: The store.
         collection: Whose candidates they are.
@@ -31,10 +29,8 @@ def labels_by(
         more: Bodies of recipes that may not be stored.
     """
     bodies = {**recipes.load_bodies(database), **(more or {})}
-    used = recipes.used_recipes(database, collection)
-    elsewhere = recipes.recipes_used_elsewhere(database, collection, search_ids)
     sets = [tuple(rounds)]
-    for recipe in (*used, *elsewhere):
+    for recipe in recipes.used_recipes(database, collection):
         if recipe.rounds not in sets and are_comparable(
             bodies[recipe.recipe_id], bodies[rounds[0]]
         ):
@@ -57,8 +53,6 @@ def last_recipe(
 ) -> StoredRecipe | None:
     """Return the recipe last in use of those for which an annotation of candidates counts.
 
-    One that was in use on other collections alone is asked only where this had none of its own.
-
     Args:
         database: The store.
         collection: Whose candidates they are.
@@ -67,12 +61,19 @@ def last_recipe(
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
-    used = recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
-        database, collection, search_ids
-    )
-    bodies = recipes.load_bodies(database) if used else {}
+    bodies = recipes.load_bodies(database)
+    used = recipes.used_recipes(database, collection)
     counts = (recipe for recipe in used if _covered([recipe.rounds], judged, bodies))
     return next(counts, None)
+
+
+def current_labels_of(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> CurrentLabels:
+    """Return which labels of a collection's candidates are current, by the recipe last in use."""
+    if recipe := last_recipe(database, collection, search_ids):
+        return labels_by(database, collection, search_ids, recipe.rounds)
+    return CurrentLabels(collection=collection, search_ids=tuple(search_ids))
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:

@@ -56,9 +56,6 @@ def compare_versions(
         new: The methods' runs on the second version.
         evaluation: The metrics.
         publish: The output folder.
-
-    Raises:
-        DiskFullError: The disk is full; an older comparison is as it was.
     """
     change = difference(before.content, after.content)
     first, old_values = _leaderboard(before, old, evaluation)

@@ -70,15 +70,15 @@ def _is_embedded(p: Parameters) -> bool:
         )
 
 
-def _embedding_key(p: Parameters) -> str:
-    fingerprints = digest_of_set(collection.fingerprint for collection in p.collections)
-    return digest("embed", p.database.store_id, fingerprints, encoder_key(p.encoder))
-
-
 @stage(
     "embed",
     "embed the texts of {collections[0].name} by {encoder}",
-    key=_embedding_key,
+    key=lambda p: digest(
+        "embed",
+        p.database.store_id,
+        digest_of_set(collection.fingerprint for collection in p.collections),
+        encoder_key(p.encoder),
+    ),
     is_valid=_is_embedded,
     retries=Retries((30, 60, 120), ENCODER_AWAY),
 )
@@ -96,7 +96,6 @@ def embed(
         EncoderError: Its checkpoint cannot be loaded, its vectors are unusable, or no worker is
             left.
         TextsDeclinedError: An API won't embed some texts; all others are embedded.
-        DiskFullError: The disk is full; what has been embedded is kept.
     """
     work = Embedding(database, encoder, settings, ray)
     names = ", ".join(collection.name for collection in collections)
@@ -152,7 +151,6 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
                 "source and run the same command again, or take another encoder",
                 error.texts,
             ) from None
-        writer.finish()
 
 
 def _embedded(

@@ -83,7 +83,6 @@ def write_leaderboard(
 
     Raises:
         SourceError: A run is malformed, or belongs to another benchmark.
-        DiskFullError: The disk is full; an older leaderboard is as it was.
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)

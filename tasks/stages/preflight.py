@@ -32,7 +32,7 @@ from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of, plan_of_size
 from tasks.stages.candidates import search_of
-from tasks.stages.collect import as_collected, stored_collections
+from tasks.stages.collect import stored_collections
 from tasks.stages.compare_annotators import settings_of_annotators
 
 NO_AGENTS = (
@@ -68,9 +68,8 @@ def check_ready(settings: Settings | None) -> Ready:
         StoreError: The store cannot be opened.
     """
     ready = check_inputs(settings, SourceNeeds())
-    source, fingerprint = as_collected(ready.database, ready.settings.source)
-    chosen = ready.settings.model_copy(update={"source": source})
-    return Ready(chosen, ready.database, fingerprint)
+    fingerprint = open_source(ready.settings.source).fingerprint()
+    return Ready(ready.settings, ready.database, fingerprint)
 
 
 def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
@@ -155,7 +154,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
     database = open_database(settings.store) if settings.store.database.is_file() else None
     if database is None or not (
         _alone(database, settings.source, is_sample=settings.preset == "sample")
-        or corpus.collections_of(database, as_collected(database, settings.source)[1])
+        or corpus.collections_of(database, open_source(settings.source).fingerprint())
     ):
         name, content = next(iter(open_source(settings.source).read().items()))
         kinds = Counter(map(type, content.items()))

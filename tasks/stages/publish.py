@@ -1,6 +1,6 @@
 """Stage 5, publish: exports of benchmarks, one for each origin of labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect.logging import get_run_logger
@@ -82,7 +82,6 @@ def publish_benchmark(
 
     Raises:
         PublishError: The labels contradict one another or the folder has other content.
-        DiskFullError: The disk is full; an older export is still whole.
     """
     published = _export(database, labels, settings)
     files = state_of_export(Path(published.folder)) if published else None
@@ -103,7 +102,12 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     benchmark = labelled_benchmark(database, labels, settings)
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
-        _warn_of_unlicensed(benchmark.name, benchmark.dropped)
+        if left_out := benchmark.dropped.get(UNLICENSED):
+            get_run_logger().warning(
+                "%s is published without %s whose licence is unknown or does not permit "
+                "redistribution, and their labels: add a LICENSE file, or --include-unlicensed",
+                benchmark.name, counted(left_out, "codes"),
+            )  # fmt: skip
     benchmark = with_split(benchmark, settings)
     if not benchmark.labels:
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
@@ -121,15 +125,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
             published.name, published.collection, {"folder": published.folder}
         )
     return published
-
-
-def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
-    if left_out := dropped.get(UNLICENSED):
-        get_run_logger().warning(
-            "%s is published without %s whose licence is unknown or does not permit "
-            "redistribution, and their labels: add a LICENSE file, or --include-unlicensed",
-            name, counted(left_out, "codes"),
-        )  # fmt: skip
 
 
 def why_nothing(database: Database, source: CollectedSource, settings: PublishSettings) -> str:

@@ -161,15 +161,11 @@ def _stored_evaluation(
 ) -> Evaluation | None:
     """Return a method's stored evaluation if its run exists, else None."""
     key, tag = method_key(method, depth), run_tag(file)
-    found_nothing = tag == "" and not _has_scored(database, published, key)  # else lines were lost
-    if tag != _tag(method, key) and not found_nothing:
+    means = benchmarks.mean_scores(database, published.benchmark_id, [key], STANDARD)
+    has_scored = any(value for by_metric in means.values() for value in by_metric.values())
+    if tag != _tag(method, key) and (tag != "" or has_scored):  # an empty run may have lost lines
         return None
     return benchmarks.find_evaluation(database, published.benchmark_id, key)
-
-
-def _has_scored(database: Database, published: Published, key: str) -> bool:
-    means = benchmarks.mean_scores(database, published.benchmark_id, [key], STANDARD)
-    return any(value for by_metric in means.values() for value in by_metric.values())
 
 
 def _computed_metrics(settings: EvaluationSettings) -> list[str]:

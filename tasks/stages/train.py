@@ -228,7 +228,6 @@ def train_encoder(
         SourceError: The data cannot be read.
         EncoderError: The base cannot be loaded.
         TrainingError: The weights are no numbers any more.
-        DiskFullError: The disk is full; the last checkpoint is whole.
     """
     folder = _folder(inputs, publish)
     is_trained = _is_trained(inputs, folder)
@@ -337,9 +336,6 @@ def write_training(
         benchmark: What it was tested on.
         runs: The rankings of the base, where one was fine-tuned, of the encoder, and of others.
         settings: The metrics.
-
-    Raises:
-        DiskFullError: The disk is full; an older report is as it was.
     """
     qrels = qrels_of(benchmark.content.labels)
     _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)

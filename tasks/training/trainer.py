@@ -334,7 +334,6 @@ def train(job: TrainingJob, tell: Callable[[TrainingProgress], None]) -> tuple[A
     Raises:
         EncoderError: The base cannot be loaded.
         TrainingError: The weights are no numbers any more.
-        DiskFullError: A checkpoint cannot be written; the one before it is whole.
     """
     started = time.monotonic()
     model = _model_of(job)

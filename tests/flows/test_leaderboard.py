@@ -89,7 +89,7 @@ def let_a_person_label(settings: Settings, queries: int) -> None:
     ]  # fmt: skip
     sample = Sample(collection="", body={"drawn": "queries"}, items=tuple(items))
     database = open_database(settings.store)
-    add_sample(database, sample, content.queries, content.codes)
+    add_sample(database, sample, [*content.queries, *content.codes])
     votes = [
         GivenVote(
             query_id=label.query_id, code_id=label.code_id, origin=sample.origin, annotator="a",

@@ -19,7 +19,6 @@ def store_annotations(database: Database, new_annotations: Sequence[Annotation])
 
     Raises:
         StoreError: The database cannot be opened or written; nothing of the batch is stored.
-        DiskFullError: The disk is full; nothing of the batch is stored.
     """
     try:
         annotations.add_annotations(database, new_annotations)

@@ -40,9 +40,6 @@ def write_estimate(
         identities: The methods' stored estimates.
         settings: The output folder.
         benchmark: The benchmark of the judged queries.
-
-    Raises:
-        DiskFullError: The disk is full; an older report is as it was.
     """
     judged = JudgedQueries(benchmark, inputs.queries) if benchmark else None
     estimates = [load_estimate(database, identity) for identity in identities]

@@ -27,9 +27,6 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
 
     Returns:
         The file, or None where nothing waits.
-
-    Raises:
-        DiskFullError: The disk is full; an older sheet is as it was.
     """
     waiting = [
         item

@@ -7,6 +7,7 @@ by themselves or, where ``queries`` says so, with all of their query's.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -22,14 +23,13 @@ from infra.records import Code, Query, Record
 from infra.registry import unknown_name
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
-from infra.store.labels import CurrentLabels
 from infra.store.samples import STRATA_OF_STORE, Kind, Sample, SampleItem, Scale
 from tasks.benchmarks import columns_of
 from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.ranking.fusion import fuse
-from tasks.stages.coverage import labels_by, last_recipe
+from tasks.stages.coverage import current_labels_of
 from tasks.stages.scoring import OpenBenchmark, open_benchmark, stored_runs
 
 STRATA_OF_RUNS = ("top", "pool", "answers")
@@ -62,23 +62,12 @@ class Wanted(Record):
     runs: tuple[Path, ...] = ()
 
 
-class _Texts(NamedTuple):
-    """Queries and codes by their ids in a benchmark, which need not be the store's."""
-
-    queries: Mapping[str, Query]
-    codes: Mapping[str, Code]
-
-    def key(self, pair: tuple[str, str]) -> PairKey:
-        """Return the store's ids of a pair."""
-        return PairKey(self.queries[pair[0]].query_id, self.codes[pair[1]].code_id)
-
-
 class _Source(NamedTuple):
     """Where pairs come from: collection, populations by stratum, texts that may be new, answers."""
 
     collection: str
     populations: Mapping[str, Population]
-    texts: _Texts = _Texts({}, {})
+    texts: Sequence[Query | Code] = ()
     answers: Mapping[str, Mapping[QueryId, CodeId]] = MappingProxyType({})
 
 
@@ -103,7 +92,7 @@ def draw_sample(database: Database, wanted: Wanted, settings: PublishSettings) -
     populations = {name: it for source in sources for name, it in source.populations.items()}
     items, counts = _drawn(wanted, populations)
     drawn = "+".join(counts)
-    queries, codes = {item.query_id for item in items}, {item.code_id for item in items}
+    queries = {item.query_id for item in items}
     body: dict[str, object] = {
         "drawn": "pairs" if drawn == "uniform" else drawn,
         "strata": counts,
@@ -116,13 +105,7 @@ def draw_sample(database: Database, wanted: Wanted, settings: PublishSettings) -
         collection=sources[0].collection, kind=kind, scale=wanted.scale, seed=wanted.seed,
         body=body, items=items,
     )  # fmt: skip
-    texts = sources[-1].texts
-    samples.add_sample(
-        database,
-        sample,
-        [query for query in texts.queries.values() if query.query_id in queries],
-        [code for code in texts.codes.values() if code.code_id in codes],
-    )
+    samples.add_sample(database, sample, sources[-1].texts)
     return sample
 
 
@@ -166,33 +149,17 @@ def _from_store(database: Database, collection: str, strata: Sequence[str]) -> _
             f"--collection says whose candidates are sampled: the store has "
             f"{', '.join(sorted(searches)) or 'none: run `cosqa collect` first'}"
         )
-    labels = current_labels_of(database, collection)
+    labels = current_labels_of(database, collection, searches[collection])
     found = samples.pairs_by_stratum(database, labels, strata)
-    populations = {
-        name: _by_query(pairs) if name in BY_QUERY else _one_by_one(pairs)
-        for name, pairs in found.items()
-    }
-    return _Source(collection, populations)
+    return _Source(collection, {name: _units(name, pairs) for name, pairs in found.items()})
 
 
-def current_labels_of(database: Database, collection: str) -> CurrentLabels:
-    """Return which labels are current of a collection's candidates, by the recipe last in use."""
-    searches = candidates.searches_by_collection(database).get(collection, [])
-    recipe = last_recipe(database, collection, searches)
-    if recipe is None:
-        return CurrentLabels(collection=collection, search_ids=tuple(searches))
-    return labels_by(database, collection, searches, recipe.rounds)
-
-
-def _by_query(pairs: Iterable[PairKey]) -> Population:
+def _units(stratum: str, pairs: Iterable[PairKey]) -> Population:
     found: dict[str, list[PairKey]] = {}
     for pair in pairs:
-        found.setdefault(pair.query_id, []).append(pair)
+        unit = pair.query_id if stratum in BY_QUERY else " ".join(pair)
+        found.setdefault(unit, []).append(pair)
     return found
-
-
-def _one_by_one(pairs: Iterable[PairKey]) -> Population:
-    return {" ".join(pair): [pair] for pair in pairs}
 
 
 def _from_runs(database: Database, wanted: Wanted, settings: PublishSettings) -> _Source:
@@ -216,19 +183,22 @@ def _from_runs(database: Database, wanted: Wanted, settings: PublishSettings) ->
         for name in wanted.strata
         if name in STRATA_OF_RUNS
     }
-    texts = _texts(
+    queries, codes = _texts(
         benchmark, {pair for by in results.values() for ps in by.values() for pair in ps}
     )
-    populations = {
-        name: (_by_query if name in BY_QUERY else _one_by_one)(
-            dict.fromkeys(texts.key(pair) for pairs in by_method.values() for pair in pairs)
-        )
+    keys = {
+        name: {
+            method: [PairKey(queries[query].query_id, codes[code].code_id) for query, code in pairs]
+            for method, pairs in by_method.items()
+        }
         for name, by_method in results.items()
     }
-    answers = {
-        method: dict(texts.key(pair) for pair in pairs)
-        for method, pairs in results.get("answers", {}).items()
+    populations = {
+        name: _units(name, dict.fromkeys(chain.from_iterable(by_method.values())))
+        for name, by_method in keys.items()
     }
+    answers = {method: dict(pairs) for method, pairs in keys.get("answers", {}).items()}
+    texts: list[Query | Code] = [*queries.values(), *codes.values()]
     return _Source(benchmark.published.collection, populations, texts, answers)
 
 
@@ -269,8 +239,10 @@ def _first(ranked: Rankings, number: int) -> list[tuple[str, str]]:
     return found
 
 
-def _texts(benchmark: OpenBenchmark, pairs: Collection[tuple[str, str]]) -> _Texts:
-    """Return the texts of a benchmark's pairs.
+def _texts(
+    benchmark: OpenBenchmark, pairs: Collection[tuple[str, str]]
+) -> tuple[dict[str, Query], dict[str, Code]]:
+    """Return the queries and codes of a benchmark's pairs by their ids there.
 
     Raises:
         SourceError: A run names a query or code that the benchmark lacks.
@@ -290,7 +262,7 @@ def _texts(benchmark: OpenBenchmark, pairs: Collection[tuple[str, str]]) -> _Tex
                 "benchmark"
             )
     queries, codes = found
-    return _Texts(
+    return (
         {name: Query.of(text) for name, text in queries.items()},
         {name: Code.of(text) for name, text in codes.items()},
     )
@@ -348,14 +320,7 @@ def draw_preference(
     counts = {"preference": {"population": len(compared), "drawn": len(drawn)}}
     body = {"drawn": "preference", "ours": ours.name, "theirs": theirs.name, "strata": counts}
     sample = Sample(collection="", kind="preference", seed=seed, body=body, items=items)
-    shown = {name for item in items for name in (item.query_id, item.code_id, item.rival_id)}
-    chosen = [text for name, text in texts.items() if name in shown]
-    samples.add_sample(
-        database,
-        sample,
-        [text for text in chosen if isinstance(text, Query)],
-        [text for text in chosen if isinstance(text, Code)],
-    )
+    samples.add_sample(database, sample, list(texts.values()))
     return sample
 
 

@@ -11,7 +11,7 @@ from infra.errors import SourceError
 from infra.ids import PairKey
 from infra.records import ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
-from infra.store import Database, annotations, samples
+from infra.store import Database, annotations, candidates, samples
 from infra.store.samples import Sample, SampleItem, SampleProgress, ShownItem
 from infra.store.votes import load_votes, record_votes
 from tasks.benchmarks.label_sheets import (
@@ -23,7 +23,7 @@ from tasks.benchmarks.label_sheets import (
 )
 from tasks.files.text import printable
 from tasks.reports.text import visible
-from tasks.stages.label.draw import current_labels_of
+from tasks.stages.coverage import current_labels_of
 from tasks.stages.sandbox import run_programs
 from tasks.statistics.people import conflicts
 
@@ -52,7 +52,6 @@ def write_sheets(
 
     Raises:
         SourceError: A sheet is there and was filled in, or somebody who is to revise is not done.
-        DiskFullError: The disk is full; older sheets are as they were.
     """
     files = {
         name: folder / f"{sample.sample_id}-{name}{'-revised' * revise}.{form}"
@@ -104,7 +103,8 @@ def _evidence(database: Database, sample: Sample, annotators: Sequence[str]) -> 
         raise SourceError(
             f"{waiting[0]!r} has not labelled all items blind: evidence is shown after that"
         )
-    labels = current_labels_of(database, sample.collection)
+    searches = candidates.searches_by_collection(database).get(sample.collection, [])
+    labels = current_labels_of(database, sample.collection, searches)
     if not labels.sets or sample.kind == "preference":
         raise SourceError(f"there is no evidence on the pairs of sample {sample.sample_id}")
     keys = [item.key for item in sample.items]

@@ -15,7 +15,7 @@ from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
-from infra.store.figures import GroupMean, recipes_behind
+from infra.store.figures import recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.people import people_figures
 from infra.store.recipes import model_of
@@ -104,7 +104,12 @@ def gather_evidence(
             dropped=dropped,
             documented=corpus.documented_by_language(database, source.main.name),
         ),
-        overlaps=_overlaps(overlaps),
+        overlaps=Missing(reason=overlaps.problem)
+        if overlaps.problem
+        else {
+            name: Mean(value=value, n=overlaps.queries)
+            for name, value in overlaps.by_encoder.items()
+        },
         ranks=agents.ranks,
         mismatches=_mismatches(database, source, current),
         benchmark=benchmark_facts(Path(published.folder)) if published else _NO_BENCHMARK,
@@ -175,15 +180,6 @@ def _conditions(
 
 def _named(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values))) or "none"
-
-
-def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
-    if overlaps.problem:
-        return Missing(reason=overlaps.problem)
-    return {
-        encoder: Mean(value=value, n=overlaps.queries)
-        for encoder, value in overlaps.by_encoder.items()
-    }
 
 
 def _mismatches(
@@ -266,14 +262,8 @@ def _of_methods(
         method: {metric: Mean(value=value, n=scored) for metric, value in row.items()}
         for method, row in means.items()
     }
-    groups = figures.group_means(database, benchmark, keys, BY_MATCHES, matches)
-    return _Methods(scores, _grouped(groups))
-
-
-def _grouped(means: Sequence[GroupMean]) -> dict[str, dict[str, dict[int, Mean]]]:
-    """Return method → metric → number of matches → mean."""
     grouped: dict[str, dict[str, dict[int, Mean]]] = {}
-    for row in means:
+    for row in figures.group_means(database, benchmark, keys, BY_MATCHES, matches):
         by_matches = grouped.setdefault(row.method, {}).setdefault(row.metric, {})
         by_matches[row.matches] = Mean(value=row.value, n=row.queries)
-    return grouped
+    return _Methods(scores, grouped)

@@ -184,9 +184,6 @@ def write_kape_report(
         data: The data sets.
         references: Each method on each data set.
         settings: Where reports are written.
-
-    Raises:
-        DiskFullError: The disk is full; an older report is as it was.
     """
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(load_studied(database, data, references), now)

@@ -75,7 +75,6 @@ def write_study(
 
     Raises:
         SourceError: A file of compared annotators is malformed.
-        DiskFullError: The disk is full; an older study is as it was.
     """
     with database.kept_open():
         evidence = gather_evidence(database, source, published, overlaps, files, settings)

@@ -45,7 +45,6 @@ def write_training_study(
 
     Raises:
         SourceError: A run is malformed, or belongs to another benchmark.
-        DiskFullError: The disk is full; an older report is as it was.
     """
     folder = settings.folder.resolve()
     qrels = {name: qrels_of(each.content.labels) for name, each in benchmarks.items()}

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import Database, candidates, open_database, recipes
-from tests.tasks.stages.generate.world import also_collected, judged_store
 
 SEARCH, OTHER = SearchId("s"), SearchId("t")
 BODY: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
@@ -60,27 +58,6 @@ def test_the_last_use_is_the_last_though_the_clock_was_set_back(database: Databa
         use(database, name)
         assert used(database)[0] == (name,)
     assert len(used(database)) == 2
-
-
-def test_used_elsewhere_is_what_collections_used_that_share_a_search_or_queries(
-    tmp_path: Path,
-) -> None:
-    database = judged_store(tmp_path, rounds=0)[0]
-    also_collected(database, "same codes", [Query.of("another question")])
-    also_collected(database, "same queries", codes=[Code.of("x = 1")], search=OTHER)
-    also_collected(database, "apart", [Query.of("no such")], [Code.of("y = 1")], SearchId("u"))
-    for name in ("c", "same codes", "same queries", "apart"):
-        use(database, name, on=name)
-    assert used(database) == [("c",)]
-
-    def elsewhere(collection: str, search: SearchId) -> list[tuple[str, ...]]:
-        found = recipes.recipes_used_elsewhere(database, collection, [search])
-        return [item.rounds for item in found]
-
-    assert elsewhere("c", SEARCH) == [("same queries",)]
-    assert elsewhere("same codes", SEARCH) == [("c",)], "which gave the search its name"
-    assert elsewhere("same queries", OTHER) == [("c",)]
-    assert elsewhere("apart", SearchId("u")) == []
 
 
 def test_a_search_is_as_old_as_its_last_use(database: Database) -> None:

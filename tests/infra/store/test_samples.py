@@ -89,7 +89,7 @@ def test_a_preference_shows_the_rival_first_where_it_was_swapped(database: Datab
         ITEMS[1].model_copy(update={**fields, "swapped": False}),
     )
     sample = Sample(collection="", kind="preference", items=items)
-    samples.add_sample(database, sample, codes=[CODES[1]])
+    samples.add_sample(database, sample, [CODES[1]])
     samples.assign(database, sample, "ann")
     shown = {item.position: item for item in samples.items_for(database, sample, "ann")}
     assert [code.text for code in shown[1].codes] == [CODES[1].text, CODES[0].text]

@@ -1,24 +1,15 @@
-"""Laws of reading functions: parsed, merged, stamped.
+"""Laws of reading functions: parsed and merged.
 
-Covers `merging`, `parsed_code`, `stamps`.
+Covers `merging`, `parsed_code`.
 """
-
-import os
-import time
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
-from infra.settings import SourceSettings
 from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.corpus.stamps import stamp_of
 from tasks.filters import FilterChain
-from tasks.sources import open_source, sources
-from tasks.sources.jsonl import JsonLinesSource
 
 INFO = SourceInfo(name="toy", licence="MIT", revision="1", location="here")
 GOOD, BAD = "def f(x):\n    return x", "def f(x):\n    print x"
@@ -110,43 +101,3 @@ def test_a_text_is_described_by_its_first_function(
     assert function.parse_error == ""
     assert (function.code.name, function.code.parameters) == (name, parameters)
     assert function.code.text == text
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    JsonLinesSource.write_example(tmp_path)
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", sources.names())
-def test_the_stamp_knows_every_file_and_every_setting(name: str, tmp_path: Path) -> None:
-    given = {"name": name, **sources.get(name).write_example(tmp_path)}
-    source = SourceSettings.model_validate(given)
-    seen = {stamp_of(open_source(source), "settings"), stamp_of(open_source(source), "others")}
-    assert stamp_of(open_source(source), "settings") in seen
-    files = [file for file in sorted(tmp_path.rglob("*")) if file.is_file()]
-    for number, file in enumerate(files, 3):
-        before = file.stat()
-        file.write_bytes(file.read_bytes())
-        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-        seen.add(stamp_of(open_source(source), "settings"))
-        assert len(seen) == number, file
-
-
-def test_a_change_soon_after_the_stamp_has_another_time(folder: Path) -> None:
-    source = open_source(SourceSettings.model_validate({"name": "jsonl", "path": folder}))
-    file = folder / "codes.jsonl"
-    for _ in range(20):
-        file.write_bytes(file.read_bytes())
-        stamp = stamp_of(source, "")
-        file.write_bytes(file.read_bytes())
-        assert stamp_of(source, "") != stamp
-
-
-def test_a_clock_that_is_ahead_is_not_waited_for(folder: Path) -> None:
-    source = open_source(SourceSettings.model_validate({"name": "jsonl", "path": folder}))
-    early = time.time_ns() - 10**13
-    with pytest.MonkeyPatch.context() as patch:
-        clock = SimpleNamespace(time_ns=lambda: early, sleep=pytest.fail)
-        patch.setattr("tasks.corpus.stamps.time", clock)
-        stamp_of(source, "")

@@ -40,7 +40,7 @@ def database(tmp_path: Path) -> Database:
 
 def labels_of(collection: str, *searches: str) -> LabelSet:
     stored = StoredCollection(
-        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, content=""
+        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, stamp=""
     )
     ids = tuple(SearchId(search) for search in searches)
     return LabelSet(collection=stored, origin="people", name=collection, searches=ids)

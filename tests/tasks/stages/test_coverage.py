@@ -10,7 +10,7 @@ import pytest
 from agents import recipe_of
 from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
-from infra.records import Code, LanguageModelCall, Query
+from infra.records import LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
 from infra.store.labels import CurrentLabels, JudgedBy, judged_by
@@ -169,42 +169,6 @@ def test_what_judged_the_pairs_of_another_collection_counts_for_none_of_these(
     assert judged_by(database, "c", [SEARCH]) == [own]
     found = [last_recipe(database, name, [SEARCH]) for name in ("c", "d")]
     assert [recipe and recipe.recipe_id for recipe in found] == [identity(exact), identity(half)]
-
-
-def test_a_recipe_used_elsewhere_is_the_last_only_where_none_was_used_here(
-    database: Database,
-) -> None:
-    """The pairs that both have are judged by the recipe of another question, and by no other."""
-    half, exact = body(configuration="v1-half"), body(configuration="v1-exact")
-    search = SearchId("d")
-    also_collected(database, "d", QUERIES, [CODES[0], Code.of("x = 1")], search)
-    use(database, half, on="d")
-    shared = judge(database, half, 0, "half_judge")
-    found = last_recipe(database, "c", [SEARCH])
-    assert found is not None
-    assert found.recipe_id == identity(half)
-    use(database, exact)
-    assert last_recipe(database, "c", [SEARCH]) is None, "its own has judged nothing"
-    own = judge(database, exact, 0, "exact_judge")
-    found = last_recipe(database, "c", [SEARCH])
-    assert found is not None
-    assert found.recipe_id == identity(exact)
-    assert sides(coverage_of(database, "c", [SEARCH], exact)) == ({own}, set())
-    assert sides(coverage_of(database, "d", [search], half)) == ({shared}, set())
-
-
-def test_a_comparable_recipe_used_elsewhere_comes_after_all_that_were_used_here(
-    database: Database,
-) -> None:
-    use(database, body("own"))
-    judge(database, body("own"), 0, "screener")
-    also_collected(database, "d", search=SearchId("d"))
-    use(database, body("elsewhere"), on="d")
-    judge(database, body("elsewhere"), 0, "screener")
-    coverage = coverage_of(database, "c", [SEARCH], body("asked"))
-    assert [rounds[0] for rounds in coverage.sets] == [
-        identity(body(name)) for name in ("asked", "own", "elsewhere")
-    ]
 
 
 def test_rounds_agree_on_all_that_counts_for_them_in_their_collection(database: Database) -> None:

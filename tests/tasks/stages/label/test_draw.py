@@ -91,7 +91,7 @@ def _without_store(database: Database, seed: int) -> list[tuple[str, str]]:
 
     pairs = [PairKey(q.query_id, c.code_id) for q in QUERIES for c in CODES]
     wanted = Wanted(strata={"uniform": 2}, seed=seed)
-    items, _ = stage._drawn(wanted, {"uniform": stage._one_by_one(pairs)})
+    items, _ = stage._drawn(wanted, {"uniform": stage._units("uniform", pairs)})
     return [item.key for item in items]
 
 

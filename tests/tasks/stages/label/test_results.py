@@ -29,7 +29,7 @@ def stored(folder: Path, **fields: object) -> tuple[Database, Sample]:
         for number, code in enumerate(CODES, 1)
     )
     sample = Sample.model_validate({"collection": "", "items": items, **fields})
-    samples.add_sample(database, sample, [QUERY], CODES)
+    samples.add_sample(database, sample, [QUERY, *CODES])
     return database, sample
 
 
