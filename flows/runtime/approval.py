@@ -5,6 +5,8 @@ form in the Prefect UI. Resume makes a worker start it anew; the plan is made ag
 approved one allows, which is part of the pause's name, bounds it.
 """
 
+from uuid import uuid4
+
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -85,10 +87,13 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
 
 
 def pause_key(plan: RunPlan) -> str:
-    """Return the name of the pause for a plan: the pairs and the dollars that it allows."""
+    """Return a new name of a pause for a plan: the pairs and millionths of dollars it allows.
+
+    Prefect takes lower-case letters, digits and dashes.
+    """
     usd = plan.expected.usd
-    most_usd = "" if usd is None else usd.expected if usd.high is None else usd.high
-    return f"{_KEY}{plan.taken}-{most_usd}"
+    most = "any" if usd is None else round(1e6 * (usd.expected if usd.high is None else usd.high))
+    return f"{_KEY}{plan.taken}-{most}-{uuid4().hex[:12]}"
 
 
 def _refuse_twins(run: FlowRun) -> None:
@@ -115,8 +120,8 @@ def _refuse_twins(run: FlowRun) -> None:
 
 def bounded(key: str, policy: ReannotationSettings) -> ReannotationSettings:
     """Return a policy by which no more is judged or spent than an approved plan allows."""
-    pairs, _, usd = key.removeprefix(_KEY).partition("-")
-    most = {"pairs": int(pairs), "budget_usd": float(usd) if usd else None}
+    pairs, usd, _ = key.removeprefix(_KEY).split("-")
+    most = {"pairs": int(pairs), "budget_usd": None if usd == "any" else int(usd) / 1e6}
     least = {
         name: min(value for value in (own, bound) if value is not None)
         for name, bound in most.items()
