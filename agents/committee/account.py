@@ -1,10 +1,12 @@
 """What a pair was judged by under a query's specification, read out of its stored evidence."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TypeVar
 
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs, is_claims_program
+from agents.committee.specified import failed_runs
 from agents.llm.structured_output import Reply, read
 from agents.roles.base import Agent
 from agents.roles.specify import (
@@ -88,7 +90,7 @@ def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[
         if is_again:
             left = ran
             continue
-        for run in (run for run in made if run.outcome == "failed"):
+        for run in chain(*failed_runs(made)):
             if alone := next(replies, None):
                 specified = next(replies, None) if asks_again(alone, run) else None
                 second[run.claim] = ClaimReading(alone=alone, specified=specified)

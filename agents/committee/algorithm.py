@@ -141,15 +141,21 @@ class Committee:
     async def _judge_by_claims(
         self, pair: Pair, trace: Trace, testers: Testers | None
     ) -> _Decision:
-        """Return the label by reading and running against the query's specification."""
+        """Return the label by reading and running against the query's specification.
+
+        Code that takes another number of arguments than each example gives is read: neither
+        another adapter nor a program would call it as the query demands.
+        """
         specification = await Specifier(trace.model).specify(pair.query)
         screener = SpecifiedScreener(trace.model)
         screening = await screener.screen(pair, specification, is_run=testers is not None)
-        verdict = screening.verdict
+        verdict: str = screening.verdict
         evidence = ClaimEvidence(problem="no box runs this language: nothing was called")
         if testers:
             evidence = await testers.claims.test(pair, specification, screening, trace)
-            if evidence.is_at_fault and verdict != "clear_non_match":
+            if evidence.takes_others and verdict == "unclear_behaviour":
+                verdict = "takes_others"
+            elif evidence.is_at_fault and verdict != "clear_non_match":
                 screening = await screener.mend(pair, specification, screening, evidence.problem)
                 evidence = await testers.claims.test(pair, specification, screening, trace)
         label = label_by(evidence, verdict)

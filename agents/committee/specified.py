@@ -8,6 +8,7 @@ agrees with the reading or where nobody was sure; an arbiter decides where the t
 other, and where the specification alone speaks against the code.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -30,6 +31,7 @@ from sandbox.base import Box, Sandbox
 
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
 FEWEST_HELD = 3  # claims; fewer that hold are no evidence for a code
+_WRONG_NUMBER = re.compile(r"TypeError: [^ ]+\(\) (takes|missing) .*positional argument")
 _ENOUGH_CONFIRMED = 2  # claims that fail; one that the query alone demands is enough
 
 
@@ -50,6 +52,7 @@ class ClaimEvidence(Record):
         is_valid: Whether the program of the claims that could be run passed the gates.
         problem: Why no claim was run, or why their program is no evidence.
         is_at_fault: Whether nothing ran for a fault of the adapter, which another may not have.
+        takes_others: Whether nothing ran since the code takes another number of arguments.
     """
 
     runs: tuple[ClaimRun, ...] = ()
@@ -62,6 +65,7 @@ class ClaimEvidence(Record):
     is_valid: bool = False
     problem: str = ""
     is_at_fault: bool = False
+    takes_others: bool = False
 
     @property
     def held(self) -> int:
@@ -169,8 +173,12 @@ class ClaimTester:
             runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
                 problem = f"no claim could be run: {runs[0].gave}"
-                is_at_fault = not read and _is_of_adapter(runs[0])
-                return ClaimEvidence(read=read, problem=problem, is_at_fault=is_at_fault)
+                return ClaimEvidence(
+                    read=read,
+                    problem=problem,
+                    is_at_fault=not read and _is_of_adapter(runs[0]),
+                    takes_others=all(_WRONG_NUMBER.match(one.gave) for one in runs),
+                )
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             evidence = ClaimEvidence(runs=runs, is_valid=is_valid, problem=problem)
@@ -201,8 +209,11 @@ class ClaimTester:
     async def _confirmed(
         self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools", read: dict[Claim, str]
     ) -> ClaimEvidence:
-        """Read failed claims a second time, the specification's first, until that is enough."""
-        failed = [one for one in evidence.runs if one.outcome == "failed"]
+        """Read failed claims a second time, the specification's first, until that is enough.
+
+        A claim is not enough where the code gives what the screener demands of the same call.
+        """
+        failed, contradicted = failed_runs(evidence.runs)
         of_query = tools.specification.claims
         blind = tuple(one.claim for one in failed if one.claim in of_query and not one.is_formed)
         is_unlike = tools.screening.verdict == "clear_non_match"
@@ -212,15 +223,16 @@ class ClaimTester:
         confirmed: tuple[Claim, ...] = ()
         unsettled: tuple[ClaimRun, ...] = ()
         is_sure = False
-        for run in failed:
+        for run in (*failed, *contradicted):
             found = await reader.read(pair.query, tools.specification, run)
             read[run.claim] = found.told[:_LONGEST_VALUE]
             if found.confirms(run.claim):
                 confirmed += (run.claim,)
             elif found.rejects(run):
                 unsettled += (run,)
-            is_sure = len(confirmed) == _ENOUGH_CONFIRMED or found.alone.confirms(run.claim)
-            if is_sure:
+            is_enough = len(confirmed) == _ENOUGH_CONFIRMED or found.alone.confirms(run.claim)
+            is_sure = is_enough and run in failed
+            if is_enough:
                 break
         found_by = {"confirmed": confirmed, "unsettled": unsettled, "is_sure": is_sure}
         return evidence.model_copy(update={**found_by, "read": dict(read)})
@@ -257,6 +269,19 @@ class ClaimTester:
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report
+
+
+def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun]]:
+    """Return the runs of claims that a code failed, those apart that another claim contradicts.
+
+    That is one of the same call with another value, which the code gives.
+    """
+    given = {run.claim.arguments for run in runs if run.outcome == "held"}
+    failed = [run for run in runs if run.outcome == "failed"]
+    return (
+        [run for run in failed if run.claim.arguments not in given],
+        [run for run in failed if run.claim.arguments in given],
+    )
 
 
 def _is_of_adapter(run: ClaimRun) -> bool:

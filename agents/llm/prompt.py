@@ -32,7 +32,8 @@ _OF_RUNS = {
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
 _RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18"}
 _SHARED = (
-    "guideline", "half_guideline", "three_steps", "beside", "criterion", "lacking", "program_rules",
+    "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
+    "program_rules",
 )  # fmt: skip
 
 
@@ -40,8 +41,8 @@ _SHARED = (
 def system_text(role: str, language: str = "Python") -> str:
     """Return an agent's system text: its file in `agents.roles`, with the shared texts in it.
 
-    Agents of `spec` begin with the guideline's last line, ``data_rule``, that data are no
-    instructions, and with ``criterion``, the others in short: what begins alike is cached.
+    Agents of `spec` begin with ``data_rule``, that data are no instructions, and with
+    ``criterion``, the guideline in short: what begins alike is cached.
 
     Args:
         role: The file's name.
@@ -49,7 +50,6 @@ def system_text(role: str, language: str = "Python") -> str:
     """
     shared = {name: _text(name, language).strip() for name in _SHARED}
     shared |= {"language": language, "release": _RELEASES.get(language, language)}
-    shared["data_rule"] = shared["guideline"].rpartition("\n")[2]
     return Template(_text(role, language)).substitute(shared)
 
 
@@ -64,11 +64,13 @@ def fence(name: str, content: str) -> str:
     """Return content between two marks that it does not contain, so that it cannot end its fence.
 
     The marks look random but follow from the content: a text has the same fence on every run. They
-    are longer than four digits where a content holds so many that none was found among 64. Of
-    what comes of a run, addresses of objects are left out, so that the next one asks the same.
+    have three digits, which are one token each, and more where a content holds so many that none
+    was found among 64. Of what comes of a run, addresses of objects are left out, so that the next
+    one asks the same.
     """
     content = _ADDRESS.sub("0x…", content) if name in _OF_RUNS else content
-    marks = (digest("fence", content, str(number))[: 4 + number // 64] for number in count())
+    digits = (str(int(digest("fence", content, str(number)), 16)) for number in count())
+    marks = (drawn[-3 - number // 64 :] for number, drawn in enumerate(digits))
     mark = next(mark for mark in marks if mark not in content)
     return f"<<<{name} {mark}\n{content}\n{mark}>>>"
 

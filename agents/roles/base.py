@@ -42,6 +42,11 @@ _BESIDE = (
 )
 
 
+_STUBS = (
+    '"beside": source of these names alone: imports, else stand-ins that do nothing, else left out.'
+)
+
+
 def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple[str, ...]:
     """Return the part of a prompt that names what code lacks; none where it lacks nothing.
 
@@ -52,6 +57,15 @@ def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple
     """
     names = sorted(lacking_names(scaffolded(code) if scaffolding else code))
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
+
+
+def stubs_section(code: str, limit: int) -> tuple[str, ...]:
+    """Return `lacking_section` with what is asked for in the reply's field ``beside``.
+
+    Code that lacks nothing needs no word about that field, which is then empty.
+    """
+    names = lacking_section(code, limit)
+    return (*names, _STUBS) if names else ()
 
 
 def beside_section(beside: str) -> tuple[str, ...]:

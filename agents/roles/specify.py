@@ -8,10 +8,11 @@ from agents.claims.program import ClaimRun
 from agents.gates.beside import usable
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, Judgement, beside_section, lacking_section
+from agents.roles.base import Agent, Judgement, beside_section, stubs_section
 from infra.records import Pair, Query, Record
 
 _MOST_EXAMPLES = 8
+_MOST_SHOWN = 4  # of these to the screener, whose adapter and call need a few
 _OPEN = "open"
 _NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
 _TOLD = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
@@ -34,27 +35,31 @@ class Specification(Reply):
         """The examples that can be run."""
         return claims_in(self.examples, _MOST_EXAMPLES)
 
-    @property
-    def text(self) -> str:
-        """All but the examples, under headings, for other agents."""
-        parts = {
-            "Reading": self.reading,
-            "Demands": self.demands,
-            "Left open": self.left_open,
-        }
-        return "\n".join(f"{name}:\n{part.strip()}" for name, part in parts.items() if part.strip())
-
-    def section(self, limit: int, *, examples: bool = True) -> str:
+    def section(
+        self,
+        limit: int,
+        *,
+        name: str = "specification",
+        without: Literal["", "Reading", "Examples"] = "",
+        examples: int = _MOST_EXAMPLES,
+    ) -> str:
         """Return the specification as a part of a prompt.
 
         Args:
             limit: Most characters.
-            examples: Whether the examples stand in it.
+            name: What the part is called.
+            without: A heading that is left out.
+            examples: How many of the examples stand there at most.
         """
-        text = self.text
-        if examples and self.claims:
-            text = "\n".join((text, "Examples:", *map(str, self.claims)))
-        return fence("specification", shorten(text, limit))
+        parts = {
+            "Reading": self.reading.strip(),
+            "Demands": self.demands.strip(),
+            "Left open": self.left_open.strip(),
+            "Examples": "\n".join(map(str, self.claims[:examples])),
+        }
+        shown = {heading: part for heading, part in parts.items() if part and heading != without}
+        text = "\n".join(f"{heading}:\n{part}" for heading, part in shown.items())
+        return fence(name, shorten(text, limit))
 
 
 class Specifier(Agent[Specification]):
@@ -127,9 +132,10 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
 
     def _parts(self, pair: Pair, specification: Specification) -> Iterator[str]:
         limit = self._model.code_limit
-        yield specification.section(limit)
+        # The demands say what the reading does.
+        yield specification.section(limit, without="Reading", examples=_MOST_SHOWN)
         yield pair_section(pair, limit)
-        yield from lacking_section(pair.code.text, limit)
+        yield from stubs_section(pair.code.text, limit)
 
 
 class DemandedValue(Reply):
@@ -195,7 +201,8 @@ class ValueReader(Agent[DemandedValue]):
         alone = await self._ask("\n".join(parts))
         if not asks_again(alone, run):
             return ClaimReading(alone=alone)
-        specified = fence("query as specified", shorten(specification.text, self._model.code_limit))
+        limit = self._model.code_limit
+        specified = specification.section(limit, name="query as specified", without="Examples")
         return ClaimReading(alone=alone, specified=await self._ask("\n".join((*parts, specified))))
 
 
@@ -232,7 +239,7 @@ class ClaimsArbiter(Agent[Judgement]):
         limit = self._model.code_limit
         lines = "\n".join(_line(run, read.get(run.claim, "")) for run in runs)
         parts = (
-            specification.section(limit, examples=False),
+            specification.section(limit, without="Examples"),
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),

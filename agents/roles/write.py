@@ -9,7 +9,7 @@ from agents.gates.beside import beside_fault, usable
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, beside_section, lacking_section
+from agents.roles.base import Agent, beside_section, lacking_section, stubs_section
 from infra.languages import Language
 from infra.languages._programs import joined
 from infra.records import Pair, Query
@@ -60,7 +60,9 @@ class Writer(Agent[Composition]):
         """Yield what is the same for each program of a pair."""
         limit = self._model.code_limit
         yield pair_section(pair, limit)
-        yield from lacking_section(pair.code.text, limit, scaffolding=self.scaffolding)
+        code = pair.code.text
+        lacking = lacking_section(code, limit, scaffolding=False)
+        yield from stubs_section(code, limit) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing.
@@ -118,7 +120,7 @@ class BlindWriter(Agent[Composition]):
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-        yield from lacking_section(pair.code.text, self._model.code_limit)
+        yield from stubs_section(pair.code.text, self._model.code_limit)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

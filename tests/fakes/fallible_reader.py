@@ -95,7 +95,7 @@ class FallibleReader(ScriptedServer):
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         reply = dict(self._reply(call))
-        if re.search('"beside"|- beside:', call["messages"][0]["content"]):
+        if any('"beside"' in message["content"] for message in call["messages"]):
             reply["beside"] = self._pair_of(call).beside
         if self._count is None:
             return {"reply": reply}
@@ -209,7 +209,7 @@ class FallibleReader(ScriptedServer):
         else:
             program, is_right = self._calls(role, query, pair, user)
         lead = [f"from target import {name}"]
-        if pair.beside and '"beside"' not in system:
+        if pair.beside and '"beside"' not in system + user:
             set_there = [f"target.{one} = {one}" for one in names_bound_by(pair.beside)]
             lead = ["import target", pair.beside.strip(), *set_there, *lead]
         if "DummySelf" in program:
@@ -286,14 +286,20 @@ def _evidence(prompt: str) -> int | None:
 
 
 def _evidence_of_calls(calls: str) -> int | None:
-    """Return 0 where a call that two readers agree on gave another value, 1 where all held."""
+    """Return 0 where a call that two readers agree on gave another value, 1 where all held.
+
+    A value that the first reading contradicts, since the code gives another one, says nothing.
+    """
     lines = [line.split(" | ") for line in calls.splitlines()]
+    held = {line[0].partition(" => ")[0] for line in lines if line[1:2] == ["the code gave that"]}
     for line in lines:
-        if len(line) == len(("claim", "given", "read")):
+        is_contradicted = line[0].partition(" => ")[0] in held
+        if len(line) == len(("claim", "given", "read")) and not is_contradicted:
             claimed, read = line[0].partition(" => ")[2], line[2].rpartition("demands ")[2]
             if claimed == read:
                 return 0
-    return 1 if all("gave that" in line[1] for line in lines if len(line) > 1) else None
+    given = [line[1] for line in lines if len(line) > 1]
+    return 1 if given and all("gave that" in one for one in given) else None
 
 
 def _chance(*parts: str) -> float:

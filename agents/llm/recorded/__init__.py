@@ -21,7 +21,7 @@ from infra.settings import RECORDED_PREFIX, LanguageModelSettings
 
 # Parts of a prompt that tell requests of one role apart, and that no report of a run is in.
 _ABOUT = re.compile(
-    r"^<<<((?:query|code|signature|arguments|program|faulty adapter)\b[^\n]*) (\w{4,})"
+    r"^<<<((?:query|code|signature|arguments|program|faulty adapter)\b[^\n]*) (\w{3,})"
     r"\n(.*?)\n\2>>>$",
     re.DOTALL | re.MULTILINE,
 )

@@ -273,6 +273,17 @@ async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it_and_to_the_write
     assert told(annotation)[3] == "valid_oracle", "by what stands beside the code"
 
 
+async def test_code_that_takes_another_number_of_arguments_is_read_and_nobody_else_is_asked(
+    bench: Bench,
+) -> None:
+    code = "def rotate(items):\n    return items[1:] + items[:1]"
+    annotation = await judged(bench, code, specified(), screened("unclear_behaviour"), ANSWERS)
+    assert told(annotation) == ("unclear_read", 1, "arbiter", "screened")
+    asked = [(call["role"], call["messages"][1]["content"]) for call in bench.server.calls]
+    assert [role for role, _ in asked] == ["specifier", "screener", "claims_arbiter"]
+    assert "takes 1 positional argument but 2 were given" in asked[-1][1]
+
+
 @pytest.mark.parametrize(("verdict", "readers"), [("clear_non_match", 0), ("unclear_behaviour", 1)])
 async def test_two_claims_written_before_any_code_need_no_reader_where_reading_agrees(
     bench: Bench, verdict: str, readers: int
@@ -282,6 +293,21 @@ async def test_two_claims_written_before_any_code_need_no_reader_where_reading_a
     annotation = await judged(bench, WRONG, *script)
     assert told(annotation) == ("claims_fail", 0, "claims", "valid_oracle")
     assert bench.server.count("value_reader") == readers
+
+
+@pytest.mark.parametrize(
+    ("call", "path", "label"),
+    [("[1, 2], 1 => [2, 1]", "claims_disputed", 1), ("", "claims_fail", 0)],
+    ids=["contradicted", "uncontradicted"],
+)
+async def test_an_example_that_the_screener_contradicts_is_left_to_the_arbiter(
+    bench: Bench, call: str, path: str, label: int
+) -> None:
+    """Two readers may share a mistake; the code gives what the screener demands of that call."""
+    wrong = f"{EXAMPLES}\n[1, 2], 1 => [1, 2]"
+    script = [specified(examples=wrong), valued("[1, 2]"), ANSWERS]
+    annotation = await judged(bench, RIGHT, *script, screened("unclear_behaviour", call=call))
+    assert told(annotation)[:2] == (path, label)
 
 
 async def test_a_form_that_the_query_leaves_open_decides_nothing(bench: Bench) -> None:
