@@ -50,8 +50,9 @@ def standard_library(number: int) -> list[str]:
     found: list[str] = []
     for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         text = file.read_text("utf-8")
+        lines = text.splitlines()
         found += (
-            ast.get_source_segment(text, node) or ""
+            "\n".join(lines[node.lineno - 1 : node.end_lineno])
             for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.FunctionDef)
         )
