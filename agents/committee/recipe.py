@@ -11,7 +11,7 @@ from agents.committee.configurations import (
     Criterion,
     configuration_of,
 )
-from agents.llm.prompt import system_text
+from agents.llm.prompt import RELEASES, system_text
 from agents.llm.recorded import recipe_of_replies
 from agents.roles.read import Screener
 from agents.roles.write import Writer
@@ -31,10 +31,13 @@ _BOX = "box"
 
 
 def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
-    """Return for each agent's role the digest of its system text and of its reply's schema."""
+    """Return for each agent's role the digest of its system texts and of its reply's schema.
+
+    The texts are those for each language whose code runs in boxes.
+    """
     return {
         agent.role: mark(
-            system_text(agent.text_name()),
+            *(system_text(agent.text_name(), language) for language in RELEASES),
             json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
         )
         for agent in agents

@@ -30,7 +30,8 @@ _OF_RUNS = {
     "why it proves nothing", "why", "why a program is no evidence", "how a program ended",
 }  # fmt: skip
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
-_RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18"}
+# Languages whose code runs in boxes → what the texts of writers call their release.
+RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18"}
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
     "program_rules",
@@ -49,7 +50,7 @@ def system_text(role: str, language: str = "Python") -> str:
         language: What the text calls the code's language; never a name that a corpus gives.
     """
     shared = {name: _text(name, language).strip() for name in _SHARED}
-    shared |= {"language": language, "release": _RELEASES.get(language, language)}
+    shared |= {"language": language, "release": RELEASES.get(language, language)}
     return Template(_text(role, language)).substitute(shared)
 
 

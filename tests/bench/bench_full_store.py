@@ -43,7 +43,8 @@ def measured(command: Sequence[str], settings: Settings, methods: Sequence[str] 
     options = [
         *("--source", "jsonl", "--path", str(settings.source.options["path"])),
         *("--encoder", settings.search.encoders[0], "--top-k", str(settings.search.top_k)),
-        *("--store", str(settings.store.folder), "--output", str(settings.publish.folder)),
+        *("--store", str(settings.store.folder)),
+        *(() if "annotate" in command else ("--output", str(settings.publish.folder))),
         *(word for method in methods for word in ("--method", method)),
     ]
     watch = Watch(pause_s=0.2)

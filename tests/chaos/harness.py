@@ -122,8 +122,6 @@ class Harness:
     def _command(self, name: str, world: World) -> list[str]:
         command = world.command(name, "--top-k", str(CODES))
         command[command.index("--path") + 1] = str(self._base.source)
-        place = command.index("--output")  # of what publishes alone
-        del command[place : place + 2]
         return command
 
 

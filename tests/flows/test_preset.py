@@ -43,6 +43,9 @@ class PresetWorld(World):
 
     def command(self, name: str, *options: str) -> list[str]:
         """Return a command over the preset's sources, with a checkpoint for its CodeBERT."""
+        methods = ("bow-sklearn", "minilm", "all-mpnet-base-v2", "codebert-search")
+        scored = [word for method in methods for word in ("--method", method)]
+        scored += ["--output", str(self.output)]
         return [
             COSQA, name, "--preset", "cosqa-plus-v2",
             "--queries", f"cosqa={self.folder / 'cosqa'}",
@@ -51,9 +54,7 @@ class PresetWorld(World):
             "--encoder", "codebert-search",
             "--checkpoint", f"all-mpnet-base-v2={self.folder / 'mpnet'}",
             "--checkpoint", f"codebert-search={self.folder / 'codebert'}",
-            "--method", "bow-sklearn", "--method", "minilm", "--method", "all-mpnet-base-v2",
-            "--method", "codebert-search",
-            "--store", str(self.store), "--output", str(self.output), *options,
+            "--store", str(self.store), *([] if name == "collect" else scored), *options,
         ]  # fmt: skip
 
 

@@ -131,9 +131,10 @@ class World:
 
     def command(self, name: str, *options: str) -> list[str]:
         """Return a command over this world."""
+        output = () if name in ("collect", "annotate") else ("--output", str(self.output))
         return [
             COSQA, name, "--source", "jsonl", "--path", str(self.source), "--top-k", "1",
-            "--store", str(self.store), "--output", str(self.output), *options,
+            "--store", str(self.store), *output, *options,
         ]  # fmt: skip
 
     def run(self, name: str, *options: str) -> Finished:

@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
 from agents.committee.configurations import CONFIGURATIONS
+from agents.llm.prompt import system_text
 from infra.identity import mark_of
 from infra.settings import (
     AnnotationSettings,
@@ -62,6 +63,15 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
     assert identity(**sections) == identity()
 
 
+def test_a_text_in_another_language_is_part_of_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = recipe_of(Settings(), "box")
+    monkeypatch.setattr(
+        "agents.committee.recipe.system_text",
+        lambda name, language: system_text(name, language) + language.removeprefix("Python"),
+    )
+    assert recipe_of(Settings(), "box")["prompts"] != before["prompts"]
+
+
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     versions = [prompt_versions([agent]) for agent in agents]
@@ -90,12 +100,12 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 
 
 DIGESTS = {  # of labels that exist: another digest makes them stale
-    "single": "25a9ce21f375b0f96a5c",
-    "arbiter": "2f9e3cbbfde71d0101f2",
-    "writer": "ffc486f646850b11336c",
-    "executor": "1dcbb7791b92eefdb5af",
-    "paper": "fcea4a69864c3c567a32",
-    "spec": "6736345b2d443145875f",
+    "single": "67f17fb0d8f6c31a8f28",
+    "arbiter": "5e05df18f4264baf50b5",
+    "writer": "24dffff2870bf609fb27",
+    "executor": "3e782b2e684c2df24ac5",
+    "paper": "a0a2e4374790fe998245",
+    "spec": "30cd2e889cb7a3477633",
 }
 
 
