@@ -71,7 +71,6 @@ def test_every_path_through_algorithm_1_is_stored_and_a_second_run_repeats_only_
         "model_unavailable": None,
     }
     assert all(int(str(row[4])) >= 1 for row in rows.values()), "every pair keeps its calls"
-    assert (world.output / "report.html").read_text().count("<details") >= len(CASES)
     exported_scores_are_those_of_an_independent_library(world)
 
     calls_before = len(model.calls)

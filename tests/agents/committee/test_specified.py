@@ -361,7 +361,7 @@ async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench)
     assert "rotate(" not in request["messages"][1]["content"]
     for call in bench.server.calls:
         if call["role"] == "screener":
-            assert SPECIFICATION["reading"] in call["messages"][1]["content"]
+            assert SPECIFICATION["demands"] in call["messages"][1]["content"]
 
 
 async def test_programs_are_written_to_the_specification_where_no_example_can_be_run(
