@@ -102,12 +102,14 @@ def _refusal(
         if is_of_run:
             return (
                 f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next request "
-                f"to {llm.model} may take {more:,.6g}: what was paid for is stored; run the same "
-                "command or deployment again to go on, with another budget for that run"
+                f"to {llm.model} may take {more:,.6g} beside those in flight: what was paid for is "
+                "stored; run the same command or deployment again to go on, with another budget "
+                "for that run"
             )
         return (
-            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on {llm.model} and the "
-            f"next request may take {more:,.6g}: what was paid for is stored; run the same command "
-            "again with a higher budget to go on"
+            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved for requests in flight to "
+            f"{llm.model}, and the next one may take {more:,.6g}: what was paid for is stored; run "
+            "the same command again to go on, with a higher budget, or fewer pairs at a time "
+            "(COSQA_ANNOTATION__IN_FLIGHT)"
         )
     return ""
