@@ -54,7 +54,7 @@ _POLL_S = 0.25
 _SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 _SHARD_PAIRS = 64
 _PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
-_CORES_A_SHARD = 0.5  # it waits for replies and boxes more than it works
+_CORES_A_SHARD = 1.0  # a second process on a core costs its imports and gains no time
 
 
 def judge_round(

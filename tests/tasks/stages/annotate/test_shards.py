@@ -144,7 +144,8 @@ def test_workers_get_the_store_s_folder_as_an_absolute_path(
 
 
 @pytest.mark.parametrize(
-    ("in_flight", "cores", "largest", "at_once"), [(32, 2, 64, 3), (128, 1, 75, 5), (16, 8, 64, 2)]
+    ("in_flight", "cores", "largest", "at_once"),
+    [(32, 2, 64, 3), (128, 2, 75, 5), (128, 1, 150, 3), (16, 8, 64, 2)],
 )
 def test_a_query_lies_in_one_shard_the_last_ones_are_small_and_one_more_waits_than_has_room(
     tmp_path: Path,
