@@ -236,7 +236,7 @@ def server(
 
 @command(app, "cosqa status", "cosqa status --store cosqa-data", panel="Run")
 def status(store: o.Store = None) -> None:
-    """Show what a store has, what runs on it and what is left to do.
+    """Show what a store has, and who writes to it.
 
     `prefect flow-run ls` and the Prefect UI show a server's last and next runs.
     """
