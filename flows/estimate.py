@@ -1,4 +1,4 @@
-"""The estimate flow: scores of encoders on queries that nobody, or hardly anybody, labelled."""
+"""The estimate flow: scores of encoders on queries that nobody labelled."""
 
 from pathlib import Path
 
@@ -10,41 +10,27 @@ from tasks.stages.estimate.inputs import open_input
 from tasks.stages.estimate.report import write_estimate
 from tasks.stages.estimate.scores import estimate_method
 from tasks.stages.preflight import check_inputs
-from tasks.stages.scoring import open_benchmark, score_method
 
 
 @flow(name="estimate", flow_run_name="estimate-{queries.stem}", task_runner=SIDE_BY_SIDE)
-def estimate(
-    train: Path, queries: Path, judged: Path | None = None, settings: FlowSettings = None
-) -> Path:
+def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
     """Estimate each method's scores on queries from training pairs; return the report's folder.
 
     Args:
         train: Training pairs: an exported benchmark, a BEIR folder or a split of one, a folder of
             CodeSearchNet's jsonl files, or a file of labelled pairs.
         queries: Queries: JSON Lines with "query" in each line, or anything that `train` can be.
-        judged: Folder of a benchmark whose queries are a random sample of these.
         settings: The settings, with the methods in `evaluation.methods` and how to estimate in
             `estimation`; None reads them from file and environment.
     """
-    ready = check_inputs(settings, EstimateNeeds([train, queries], judged))
+    ready = check_inputs(settings, EstimateNeeds([train, queries]))
     database, chosen = ready.database, ready.settings
-    inputs = open_input(train, queries, judged=judged is not None)
+    inputs = open_input(train, queries)
     methods = encoders_to_estimate(chosen.evaluation, chosen.search)
-    benchmark = open_benchmark(database, judged) if judged else None
-    scored = (
-        {method: score_method.submit(database, benchmark, method, chosen) for method in methods}
-        if benchmark
-        else {}
-    )
-    runs = dict(zip(scored, results_of(list(scored.values())), strict=True))
     estimated = [
-        estimate_method.submit(
-            database, inputs, method, chosen, benchmark, runs.get(method),
-            wait_for=[scored[method]] if scored else None, return_state=False,
-        )
+        estimate_method.submit(database, inputs, method, chosen, return_state=False)
         for method in methods
-    ]  # fmt: skip
+    ]
     return write_estimate(
-        database, inputs, results_of(estimated), chosen.publish, benchmark, wait_for=estimated
+        database, inputs, results_of(estimated), chosen.publish, wait_for=estimated
     )

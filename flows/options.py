@@ -335,11 +335,6 @@ AskedQueries = Annotated[Path, option(
     "anything that training pairs may be.",
     title="Queries", panel=_INPUT,
 )]  # fmt: skip
-Judged = Annotated[Path | None, option(
-    "--judged", "",
-    "Benchmark, exported or BEIR, whose queries are a random sample of these.",
-    title="Judged sample", panel=_INPUT,
-)]  # fmt: skip
 
 # How is trained.
 

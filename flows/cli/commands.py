@@ -327,14 +327,12 @@ def diff(
     app,
     "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
     "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
-    "cosqa estimate --train pairs.jsonl --queries asked.jsonl --judged beir/asked",
     panel="Score",
 )
 @starting
 def estimate(
     train: o.TrainingPairs,
     queries: o.AskedQueries,
-    judged: o.Judged = None,
     methods: o.Methods = None,
     checkpoint: o.Checkpoints = None,
     output: o.Output = None,
@@ -344,16 +342,15 @@ def estimate(
     """Estimate how good encoders are on queries that nobody labelled.
 
     KAPE takes the score of each query from the training queries nearest to it, whose codes are
-    known. Where a random sample of the queries is judged, --judged corrects the estimate by their
-    true scores and gives it an interval.
+    known.
     """
     settings = settings_of(estimate, locals())
     from tasks.runtime.input_checks import EstimateNeeds
 
-    EstimateNeeds([train, queries], judged).check(settings)
+    EstimateNeeds([train, queries]).check(settings)
     from flows.cli import evaluation
 
-    evaluation.estimate(settings, train=train, queries=queries, judged=judged)
+    evaluation.estimate(settings, train=train, queries=queries)
 
 
 @command(

@@ -8,14 +8,7 @@ from infra.settings import Settings
 from tasks.reports.corrected import CorrectedScores
 from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
 from tasks.reports.diff import counted as counted_changes
-from tasks.reports.estimation import (
-    EstimationReport,
-    comparison_note,
-    comparison_table,
-    estimate_table,
-    notes,
-    order_table,
-)
+from tasks.reports.estimation import EstimationReport, estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
 from tasks.reports.leaderboard import MethodRow
@@ -139,15 +132,12 @@ def estimate(settings: Settings, **arguments: object) -> None:
 
 
 def print_estimate(report: EstimationReport, page: str) -> None:
-    """Print estimates, the comparison of several methods, and what a reader must know."""
+    """Print estimates, and what a reader must know."""
     first = report.estimates[0]
     queries, pairs = counted(first.queries, "queries"), counted(first.training, "training pairs")
     about = f"{report.title}: {queries}, {pairs}"
     print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
-    if report.comparison:
-        print_block(order_table(report), title="order of methods", rest=page)
-        print_block(comparison_table(report), title="differences of methods", rest=page)
-    for sentence in filter(None, (comparison_note(report), *notes(report))):
+    for sentence in report.notes:
         say(f"note: {sentence}")
 
 

@@ -214,16 +214,15 @@ class EvaluationSettings(Section):
 
 
 class EstimationSettings(Section):
-    """Estimates of scores on queries that are mostly unlabelled."""
+    """Estimates of scores on queries that nobody labelled."""
 
     k: int = Field(5, ge=1, description="Training queries that a query is compared with.")
     metrics: tuple[str, ...] = Field(
         ("MRR", "Answered@5", "NDCG@10", "Recall@10"),
         min_length=1,
         description="Metrics to estimate: MRR, Answered@k, NDCG@k, Recall@k. Methods are "
-        "compared by the first.",
+        "ordered by the first.",
     )
-    level: float = Field(0.95, gt=0, lt=1, description="Confidence level of intervals.")
 
 
 class GenerationSettings(Section):

@@ -89,10 +89,9 @@ class ComparisonNeeds(Needs):
 
 @dataclass(frozen=True)
 class EstimateNeeds(Needs):
-    """The files of training pairs and queries, and the benchmark of judged queries."""
+    """The files of training pairs and queries."""
 
     files: Sequence[Path]
-    judged: Path | None = None
 
     def check(self, settings: Settings) -> None:
         """Refuse also a method without query vectors."""
@@ -102,8 +101,6 @@ class EstimateNeeds(Needs):
             measure_named(metric)
         for file in self.files:
             _check_is_there(file)
-        if self.judged:
-            check_folder(self.judged)
 
 
 @dataclass(frozen=True)

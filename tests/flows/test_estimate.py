@@ -13,14 +13,9 @@ from pydantic import ValidationError
 from flows.cli.evaluation import print_estimate
 from flows.estimate import estimate
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
-from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.query_files import read_query_texts
 from tasks.runtime.input_checks import EstimateNeeds
-from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.report import read_report
-from tasks.stages.scoring import open_benchmark
 from tests.flows.estimation import (
-    benchmark_of,
     embedded,
     open_store,
     pair,
@@ -32,7 +27,6 @@ from tests.flows.estimation import (
 
 TRAIN = [pair(number) for number in range(150)]
 ASKED = [pair(number) for number in range(1_000, 1_100)]
-JUDGED = [*ASKED[::2], pair(5_000)]  # 50 of those asked, and one that is not
 ENCODERS = ("minilm", "codet5p")
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -40,22 +34,17 @@ pytestmark = pytest.mark.usefixtures("prefect_server")
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    """A folder with training pairs, queries, a benchmark of half of them, and a store."""
+    """A folder with training pairs, queries, and a store."""
     pairs_file(tmp_path / "train.jsonl", TRAIN)
     write_lines(tmp_path / "asked.jsonl", ({"query": query} for query, _ in ASKED))
-    write_benchmark(benchmark_of(JUDGED), tmp_path / "judged")
     for encoder in ENCODERS:
-        embedded(open_store(tmp_path), encoder, TRAIN + ASKED + JUDGED)
+        embedded(open_store(tmp_path), encoder, TRAIN + ASKED)
     return tmp_path
 
 
-def run(folder: Path, *methods: str, judged: bool = False, **estimation: object) -> Path:
-    return estimate(
-        folder / "train.jsonl",
-        folder / "asked.jsonl",
-        folder / "judged" if judged else None,
-        settings_in(folder, *methods, **estimation),
-    )
+def run(folder: Path, *methods: str, **estimation: object) -> Path:
+    settings = settings_in(folder, *methods, **estimation)
+    return estimate(folder / "train.jsonl", folder / "asked.jsonl", settings)
 
 
 def stored(folder: Path) -> list[tuple[object, ...]]:
@@ -67,30 +56,16 @@ def lines(file: Path) -> list[str]:
     return [json.loads(line)["query"] for line in file.read_text().splitlines()]
 
 
-def test_methods_are_estimated_compared_stored_and_shown(
+def test_methods_are_estimated_stored_and_shown(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs_file(world / "train.jsonl", [*TRAIN, ASKED[0], ASKED[1]])
-    done = run(world, *ENCODERS, judged=True)
+    done = run(world, *ENCODERS)
     report = read_report(done)
     assert [each.method for each in report.estimates] == list(ENCODERS)
-    assert report.comparison is not None
     first = report.estimates[0]
-    assert (first.queries, first.training) == (100, 150), "no query's own pair"
-    assert any(
-        "left out, so that intervals hold: 2 training pairs" in note for note in report.notes
-    )
-    assert first.judged is not None
-    assert len(first.judged.rows) == 50
-    score, values = first.scores["MRR"], np.array(first.judged.true["MRR"])
-    assert score.sample is not None
-    assert score.combined is not None
-    assert score.sample.mean == pytest.approx(values.mean())
-    assert set(score.weights) == {"KAPE", "confidence"}
-    unmatched = {ASKED.index(found) for found in JUDGED[4:50:5]}
-    zeros = {row for row, value in zip(first.judged.rows, values, strict=True) if value == 0}
-    assert zeros == unmatched, "a query without a match counts 0"
-    assert any("since asked lacks them: 1 judged query of judged" in note for note in report.notes)
+    assert (first.queries, first.training) == (100, 152)
+    assert any("Of 100 queries 2 are training queries, too" in note for note in report.notes)
     page = (done / "estimate.html").read_text()
     assert all(method in page for method in ENCODERS)
     assert "MRR" in (done / "estimate.md").read_text()
@@ -98,7 +73,7 @@ def test_methods_are_estimated_compared_stored_and_shown(
     capsys.readouterr()
     print_estimate(report, "page")
     printed = capsys.readouterr().out
-    for words in ("asked: 100 queries", "differences of methods", "note"):
+    for words in ("asked: 100 queries", "codet5p", "note"):
         assert words in printed
 
 
@@ -153,15 +128,9 @@ def test_bad_texts_are_told_and_leave_nothing_half_written(
 ) -> None:
     write_lines(world / f"{file}.jsonl", rows)
     with pytest.raises(SourceError, match=message):
-        run(world, "minilm", judged=True)
+        run(world, "minilm")
     assert stored(world) == []
     assert not (world / "out" / "estimates").exists()
-
-
-def test_judged_queries_of_which_none_is_asked_are_told(world: Path) -> None:
-    benchmark = open_benchmark(open_store(world), world / "judged")
-    with pytest.raises(EstimationError, match=r"none of 51 judged .*random sample"):
-        JudgedQueries(benchmark, read_query_texts(world / "train.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -185,7 +154,5 @@ def test_metrics_and_paths_are_checked_before_anything_is_read(world: Path) -> N
     settings = settings_in(world)
     with pytest.raises(SourceError, match="absent cannot be read: there is no such file or folder"):
         EstimateNeeds([world / "train.jsonl", world / "absent"]).check(settings)
-    with pytest.raises(SourceError, match="is not a benchmark: it has neither"):
-        EstimateNeeds([], world / "asked.jsonl").check(settings)
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         settings_in(world, k=0)

@@ -87,7 +87,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("study", "--top-k", "3")[1:],
         [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],
-        ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
+        ["estimate", "--train", other, "--queries", truth, *places],
         ["study", "kape", "--data", f"own={world.source}", *places],
         ["train", "--data", str(world.source), "--base", "ncs", "--name", "mine", *places],
         ["study", "training", "--data", f"own={world.source}", "--base", "ncs", *places],
@@ -155,7 +155,7 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, SHARDS, LABELS, BOARD),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
-    "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
+    "estimate": path(ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
     "train": path("train ncs", score("mine", "test"), "compare all methods on test")
     | {("compare all methods on test", "report on mine")},

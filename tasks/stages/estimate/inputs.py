@@ -1,13 +1,10 @@
 """What an estimate is made of: the queries, and the pairs that the methods were trained on."""
 
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.errors import EstimationError
-from infra.records import caseless
 from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.reports.text import counted, visible
@@ -48,45 +45,19 @@ class EstimationInput:
         return read_query_texts(self._queries)
 
     @cached_property
-    def overlap(self) -> int:
-        """Number of the queries that are training queries, too; capitals make no difference."""
-        return shared_queries(self.training.queries, self.queries.texts)
-
-    @cached_property
-    def unseen(self) -> Pairs:
-        """The training pairs whose query is none of the queries.
-
-        Judged queries that are in the training set have better estimates than the others, so that
-        they are no random sample any more: of intervals from 80 of 400 queries that were training
-        pairs themselves, 61% held the truth with k = 1, and 96% without these pairs.
-
-        Raises:
-            EstimationError: There are none.
-        """
-        asked = set(map(caseless, self.queries.texts))
-        pairs = zip(self.training.queries, self.training.codes, strict=True)
-        left = [pair for pair in pairs if caseless(pair[0]) not in asked]
-        if not left:
-            raise EstimationError(
-                f"each training pair of {self.training.name} is of a query of {self.queries.name}: "
-                "take other pairs as --train where queries are judged, since with these intervals "
-                "would not hold"
-            )
-        return Pairs.of(self.training.name, left, Counter())
-
-    def notes(self, *, judged: bool) -> list[str]:
-        """Return what a reader must know of queries and training pairs, each a sentence.
-
-        Args:
-            judged: Whether some of the queries are judged.
-        """
+    def notes(self) -> list[str]:
+        """What a reader must know of queries and training pairs, each a sentence."""
+        queries = counted(len(self.queries), "queries")
         pool = (
             f"KAPE's estimates are of a search among {counted(len(self.queries), 'codes')}, as "
             "many as there are queries: among more codes scores are lower."
         )
         notes = [pool]
-        if self.overlap:
-            notes.append(self._overlap_note(judged=judged))
+        if common := shared_queries(self.training.queries, self.queries.texts):
+            notes.append(
+                f"Of {queries} {common:,} are training queries, too: scores on them say little "
+                "about new queries, and estimates are too high."
+            )
         for what, left_out in (
             ("the training pairs", self.training.left_out),
             ("the queries", self.queries.left_out),
@@ -96,37 +67,23 @@ class EstimationInput:
                 notes.append(f"Left out of {what}: {counts}.")
         return notes
 
-    def _overlap_note(self, *, judged: bool) -> str:
-        queries = (
-            f"Of {counted(len(self.queries), 'queries')} {self.overlap:,} are training queries, too"
-        )
-        if judged:
-            pairs = counted(len(self.training) - len(self.unseen), "training pairs")
-            return f"{queries}; left out, so that intervals hold: {pairs}."
-        return (
-            f"{queries}: scores on them say little about new queries, and estimates are too high."
-        )
 
-
-def open_input(train: Path, queries: Path, *, judged: bool) -> EstimationInput:
+def open_input(train: Path, queries: Path) -> EstimationInput:
     """Return training pairs and queries, read, and log how many there are.
 
     Args:
         train: The training pairs.
         queries: The queries.
-        judged: Whether some of the queries are judged.
 
     Raises:
-        EstimationError: Queries are judged, and all training pairs are of the queries themselves.
         SourceError: A file is missing or malformed, or holds no pairs or no queries.
         PublishError: A file of an export is missing or changed.
     """
     opened = EstimationInput(train.resolve(), queries.resolve())
-    logger = get_run_logger()
     sizes = (
         f"{counted(len(opened.queries), 'queries')} of {opened.queries.name}, "
         f"{counted(len(opened.training), 'training pairs')} of {opened.training.name}"
     )
-    for note in (sizes, *opened.notes(judged=judged)):
-        logger.info("%s", visible(note, _LONGEST))
+    for note in (sizes, *opened.notes):
+        get_run_logger().info("%s", visible(note, _LONGEST))
     return opened

@@ -10,16 +10,12 @@ from infra.identity import digest
 from infra.settings import PublishSettings
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
-from tasks.estimation.comparison import compare_methods
-from tasks.estimation.records import MethodEstimate
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.estimate.inputs import EstimationInput
-from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.scores import load_estimate
-from tasks.stages.scoring import OpenBenchmark
 
 PAGE, FIGURES = "estimate.html", "estimate.json"
 
@@ -30,7 +26,6 @@ def write_estimate(
     inputs: EstimationInput,
     identities: Sequence[str],
     settings: PublishSettings,
-    benchmark: OpenBenchmark | None = None,
 ) -> Path:
     """Write page, Markdown and JSON; return their folder.
 
@@ -39,13 +34,16 @@ def write_estimate(
         inputs: Queries and training pairs.
         identities: The methods' stored estimates.
         settings: The output folder.
-        benchmark: The benchmark of the judged queries.
     """
-    judged = JudgedQueries(benchmark, inputs.queries) if benchmark else None
-    estimates = [load_estimate(database, identity) for identity in identities]
-    report = _report(estimates, inputs, judged)
-    # Other texts, methods, labels or options have another folder: no command shows what another
-    # one, which runs at the same time, has written.
+    report = EstimationReport(
+        title=inputs.queries.name,
+        training=inputs.training.name,
+        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        estimates=tuple(load_estimate(database, identity) for identity in identities),
+        notes=tuple(inputs.notes),
+    )
+    # Other texts, methods or options have another folder: no command shows what another one,
+    # which runs at the same time, has written.
     name = f"{fit_name(inputs.name, 'queries')[:80]}-{digest(*identities)[:8]}"
     folder = settings.folder.resolve() / "estimates" / name
     figures = {FIGURES: report.model_dump_json(indent=1) + "\n"}
@@ -59,19 +57,3 @@ def read_report(folder: Path) -> EstimationReport:
     """Return a written report."""
     text = (folder / FIGURES).read_text(encoding="utf-8")
     return EstimationReport.model_validate_json(text)
-
-
-def _report(
-    estimates: Sequence[MethodEstimate],
-    inputs: EstimationInput,
-    judged: JudgedQueries | None,
-) -> EstimationReport:
-    notes = [*inputs.notes(judged=judged is not None), *(judged.notes if judged else ())]
-    return EstimationReport(
-        title=inputs.queries.name,
-        training=inputs.training.name,
-        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        estimates=tuple(estimates),
-        comparison=compare_methods(estimates) if len(estimates) > 1 else None,
-        notes=tuple(notes),
-    )
