@@ -16,6 +16,7 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
 from infra.languages import Language
+from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
 _MOST_STEPS = 100_000  # reports of the parser, which makes 15,000 for a megabyte of usual code
@@ -94,6 +95,7 @@ class SyntaxTreeLanguage(Language):
         comments: Kinds of comments.
         special: Names that CodeSearchNet leaves out.
         wrappers: What may stand before and behind a function that was cut out of its file.
+        roles: What identifiers name.
     """
 
     grammar: ClassVar[tuple[str, str]]
@@ -104,6 +106,7 @@ class SyntaxTreeLanguage(Language):
     comments: ClassVar[frozenset[str]] = frozenset({"comment"})
     special: ClassVar[frozenset[str]] = frozenset()
     wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
+    roles: ClassVar[Roles] = Roles()
 
     def __init__(self) -> None:
         module, function = self.grammar
@@ -166,6 +169,25 @@ class SyntaxTreeLanguage(Language):
             SyntaxError: The parser gives up.
         """
         return self._parsed(text).root_node
+
+    def leaves_of(self, code: str) -> list[Leaf]:
+        """Return the leaves of a code's simplified parse tree, damaged parts too.
+
+        The code is a file, or functions, fields or statements that were cut out of one.
+
+        Raises:
+            SyntaxError: The parser gives up.
+        """
+        plain, before = self.root_of(code), ""
+        root = plain
+        for before, behind in self.wrappers if plain.has_error else ():
+            root = self.root_of(f"{before}{code}{behind}")
+            if not root.has_error:
+                break
+        if root.has_error:
+            root, before = plain, ""
+        content = f"{before}{code}".encode(errors="replace")
+        return simplified(root, content, len(before.encode()), self.roles, self.comments, _LITERALS)
 
     def signature_of(self, code: str) -> str:
         """Return the first lines of a code's functions."""

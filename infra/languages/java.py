@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from infra.languages import languages
+from infra.languages._simplified_tree import Roles
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 
 
@@ -31,6 +32,27 @@ class Java(SyntaxTreeLanguage):
         {"toString", "hashCode", "equals", "finalize", "notify", "notifyAll", "clone"}
     )
     wrappers = (("class _ {", "\n}"),)
+    roles = Roles(
+        declared=frozenset(
+            {
+                ("variable_declarator", "name"), ("formal_parameter", "name"),
+                ("catch_formal_parameter", "name"), ("enhanced_for_statement", "name"),
+                ("resource", "name"), ("instanceof_expression", "name"),
+                ("lambda_expression", "parameters"), ("inferred_parameters", None),
+            }
+        ),
+        members=frozenset(
+            {
+                ("method_invocation", "name"), ("field_access", "field"),
+                ("method_declaration", "name"), ("constructor_declaration", "name"),
+                ("class_declaration", "name"), ("marker_annotation", "name"),
+                ("annotation", "name"), ("element_value_pair", "key"),
+                ("labeled_statement", None), ("break_statement", None),
+                ("continue_statement", None),
+            }
+        ),
+        fields=frozenset({"field_declaration"}),
+    )  # fmt: skip
 
     def parameters_of(self, function: Node) -> Iterator[str]:
         """Yield the names, that of several arguments behind its dots."""

@@ -4,18 +4,19 @@
 result (FRank), or ``NF`` where none was among the first 50.
 """
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from infra.errors import SourceError
 from infra.records import Record
+from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.files.csv_rows import CsvRow, read_header, read_rows, whole_number
-from tasks.files.json_lines import read_items
-from tasks.files.text import printable
 from tasks.suites import Figures, SuiteOptions, suites
 
 DEEPEST = 50
@@ -23,17 +24,6 @@ _NUMBER, _QUESTION, _RANK, _NOT_FOUND = "No.", "StackOverflow ID", " FRank", "NF
 
 # Method → the rank of each question's first correct result, None where it was not found.
 Ranks = dict[str, list[int | None]]
-
-
-class Question(BaseModel):
-    """A question with its answer and some functions of the corpus that answer it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    stackoverflow_id: str = Field(min_length=1, coerce_numbers_to_str=True)
-    question: str = Field(min_length=1)
-    answer: str
-    examples: tuple[int, ...] = ()
 
 
 class SheetScores(Record):
@@ -87,18 +77,6 @@ class NeuralCodeSearch:
         )
 
 
-def read_questions(file: Path) -> list[Question]:
-    """Return the questions of ``287_android_questions.json``.
-
-    Raises:
-        SourceError: The file is missing, no JSON, has no questions, or one lacks something.
-    """
-    questions = [question for _, question in read_items(file, Question)]
-    if not questions:
-        raise SourceError(f"{printable(file)} holds no questions: copy the published file again")
-    return questions
-
-
 def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) -> Ranks:
     """Return method → ranks, in the order of the sheet; a question may appear in it twice.
 
@@ -120,6 +98,18 @@ def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) ->
         for method in methods:
             ranks[method.removesuffix(_RANK)].append(_rank(row, method))
     return ranks
+
+
+def sheet_text(ranks: Ranks, questions: Sequence[Question]) -> str:
+    """Return a score sheet, from which `read_score_sheet` returns these ranks again."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow([_NUMBER, _QUESTION, *(f"{method}{_RANK}" for method in ranks)])
+    for place, question in enumerate(questions):
+        cells = (of_method[place] for of_method in ranks.values())
+        found = [_NOT_FOUND if rank is None else rank for rank in cells]
+        rows.writerow([place + 1, question.stackoverflow_id, *found])
+    return text.getvalue()
 
 
 def score_sheet(ranks: Ranks, depths: Sequence[int] = (1, 5, 10)) -> dict[str, SheetScores]:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from tasks.suites.neural_code_search import read_questions, read_score_sheet, score_sheet
+from tasks.corpus.neural_code_search import read_questions
+from tasks.suites.neural_code_search import read_score_sheet, score_sheet
 
 SHEET = """No.,StackOverflow ID,NCS FRank,UNIF_android FRank
 1,11,NF,1

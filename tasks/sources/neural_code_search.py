@@ -1,0 +1,159 @@
+"""The source of Neural Code Search: questions of Stack Overflow over methods of Android projects.
+
+Source: Li et al., "Neural Code Search Evaluation Dataset" (arXiv 1908.09804). Read are the
+published folder ``data`` and the repositories that it lists, unpacked side by side: the methods are
+cut out of them. A question's examples, methods that answer it, are its labels.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from infra.collected import Item, Streamed
+from infra.identity import mark
+from infra.ids import QueryId
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.licences import licence_of_folder
+from tasks.corpus.merging import Merged
+from tasks.corpus.neural_code_search import (
+    QUESTIONS,
+    REPOSITORIES,
+    MethodTexts,
+    corpus_archives,
+    read_methods,
+    read_questions,
+    read_repositories,
+    write_corpus,
+)
+from tasks.corpus.parsed_code import text_of_language
+from tasks.files.text import inside, require_folder, state_of
+from tasks.filters import FilterChain
+from tasks.sources import SourceOptions, sources
+
+EXAMPLES = "people:neural-code-search"
+UNFOUND = "example that is not in the corpus"
+
+_VERSION = "1"  # to be raised when the same files are to give other records
+_INFO = SourceInfo(
+    name="neural-code-search",
+    licence="CC-BY-NC-4.0",
+    revision="arXiv 1908.09804",
+    location="https://github.com/facebookresearch/Neural-Code-Search-Evaluation-Dataset",
+)
+
+
+class NeuralCodeSearchOptions(SourceOptions):
+    """The options of source neural-code-search."""
+
+    path: Path = Field(
+        description="the published folder data; its questions may lack where only its corpus is "
+        "searched"
+    )
+    repositories: Path = Field(
+        description="Folder of the unpacked repositories, each as its archive has it (NAME-COMMIT)."
+    )
+
+
+@sources.register("neural-code-search")
+class NeuralCodeSearchSource:
+    """The questions, the methods of the corpus, and examples as labels.
+
+    Args:
+        collection: Name of the collection.
+        options: The two folders.
+
+    Raises:
+        SourceError: A folder is missing, or the published one has no corpus.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = NeuralCodeSearchOptions
+
+    def __init__(self, collection: str, options: NeuralCodeSearchOptions) -> None:
+        self._name = collection
+        self._options = options
+        folder = require_folder(options.path)
+        self._repositories = require_folder(options.repositories)
+        self._archives = corpus_archives(folder)
+        others = [folder / name for name in (QUESTIONS, REPOSITORIES)]
+        self._others = inside(folder, filter(Path.exists, others))
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a repository of two methods, its corpus, and a question with an example."""
+        repository = folder / "app-0f1e"
+        repository.mkdir()
+        (repository / "Keys.java").write_text(
+            "class Keys {\n    void hide(View view) {\n        manager.hide(view);\n    }\n\n"
+            "    int twice(int x) {\n        return x + x;\n    }\n}\n"
+        )
+        (folder / REPOSITORIES).write_text("https://github.com/owner/app/archive/0f1e.zip\n")
+        write_corpus(folder, folder)
+        question = {
+            "stackoverflow_id": 1, "question": "hide the keyboard", "answer": "manager.hide(v);",
+            "question_url": "https://stackoverflow.com/q/1", "examples": [1],
+        }  # fmt: skip
+        (folder / QUESTIONS).write_text(json.dumps([question]))
+        return {"path": folder, "repositories": folder}
+
+    def inputs(self) -> list[Path]:
+        """Return the published files."""
+        return [*self._archives, *self._others]
+
+    def fingerprint(self) -> str:
+        """Return a digest of names, sizes and times: of the published files and the Java files."""
+        places = sorted(self._repositories.iterdir())
+        states = (state_of(chain([each], each.rglob("*.java"))) for each in places)
+        state = state_of(self.inputs()), *states
+        return mark("neural-code-search", _VERSION, self._name, *state, *self._options.filters)
+
+    def read(self) -> dict[str, Streamed]:
+        """Return the questions, the methods whose repositories are there, and the examples.
+
+        Raises:
+            SourceError: A line of a file is malformed, or a link leads outside.
+        """
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(_INFO, self._items(merged))}
+
+    def _items(self, merged: Merged) -> Iterator[Item]:
+        answered: dict[int, list[QueryId]] = {}
+        listed = []
+        for file in self._others:
+            if file.name == REPOSITORIES:
+                listed = read_repositories(file)
+                continue
+            for question in read_questions(file):
+                by = f" by {question.question_author}" if question.question_author else ""
+                place = question.question_url or f"question {question.stackoverflow_id}"
+                query = Query.of(question.question, f"{place}{by}")
+                yield from merged.queries([query])
+                for example in question.examples:
+                    answered.setdefault(example, []).append(query.query_id)
+        texts, licence_of = MethodTexts(self._repositories, listed), lru_cache(licence_of_folder)
+        labels = []
+        for _, method in chain.from_iterable(map(read_methods, self._archives)):
+            text, problem, repository = texts.cut(method)
+            if problem:
+                merged.dropped[problem] += 1
+                continue
+            code = Code.of(
+                text,
+                name=method.method_name,
+                origin=f"{method.filepath}:{method.start_line}",
+                language="java",
+                licence=licence_of(repository),
+                url=method.url,
+            )
+            yield from merged.codes([text_of_language(code)])
+            labels += [
+                Label(query_id=query, code_id=code.code_id, origin=EXAMPLES, relevance=1.0)
+                for query in answered.pop(method.id, ())
+            ]
+        if answered:
+            merged.dropped[UNFOUND] += sum(map(len, answered.values()))
+        yield from merged.labels(labels)
