@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from infra.languages.java import Java
-from tasks.corpus.aroma import THRESHOLD, features_of, similarity
+from tasks.corpus.aroma import THRESHOLD, Features, features_of, similarity
 
 
 def labels(code: str) -> list[str]:
@@ -87,7 +87,8 @@ def test_names_of_variables_make_no_difference_and_those_of_methods_do() -> None
 
 
 def test_similarity_is_the_share_of_the_answers_features_as_a_multiset() -> None:
-    answer, method = Counter({("a",): 3, ("b",): 1}), Counter({("a",): 2, ("c",): 9})
+    answer: Features = Counter({("a",): 3, ("b",): 1})
+    method: Features = Counter({("a",): 2, ("c",): 9})
     assert similarity(answer, method) == 2 / 4
     assert similarity(method, answer) == 2 / 11
     assert similarity(Counter(), method) == 0

@@ -61,7 +61,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_members_are_read_whatever_their_names_and_nothing_is_unpacked(tmp_path: Path) -> None:
-    content = {
+    content: dict[str, bytes | str] = {
         "../../out.jsonl": line(), "/etc/passwd": line(id=8), "link.jsonl": "/etc/passwd",
         "._a.jsonl": b"\0", "b.jsonl": line(id="9"),
     }  # fmt: skip
