@@ -404,6 +404,21 @@ ScoreSheet = Annotated[Path | None, option(
     "--score-sheet", "", "Neural Code Search's score_sheet.csv, for its Table 1.",
     panel=_FIGURES,
 )]  # fmt: skip
+ChallengeQueries = Annotated[Path, option(
+    "--queries", "",
+    "The challenge's queries.csv, or your own: CSV with the column query, or JSON Lines of "
+    '{"query": "..."}.',
+    title="Queries of the challenge", examples=("queries.csv",), panel=_INPUT,
+)]  # fmt: skip
+ChallengeAnnotations = Annotated[Path | None, option(
+    "--annotations", "",
+    "The challenge's annotationStore.csv, or your own, by which predictions are scored.",
+    title="Annotations", examples=("annotationStore.csv",), panel=_INPUT,
+)]  # fmt: skip
+ChallengeDepth = Annotated[int, option(
+    "--depth", "", "Results of a query in each language; the challenge reads 300.",
+    title="Results of a query", unset="300", min=1, max=10_000, panel=_SCORING,
+)]  # fmt: skip
 Truth = Annotated[Path, option(
     "--truth", "",
     'Pairs with known labels: JSON Lines of {"query": ..., "code": ..., "label": 1 or 0}, or '

@@ -20,6 +20,10 @@ annotators_app = typer.Typer(
     rich_markup_mode="rich", no_args_is_help=True, help="Measure how far labels can be trusted."
 )
 
+challenge_app = typer.Typer(
+    rich_markup_mode="rich", no_args_is_help=True, help="Enter other people's challenges."
+)
+
 
 def _run_pipeline(function: Any, given: dict[str, Any]) -> None:  # noqa: ANN401 - a function
     """Check the input of a pipeline's command, then run its flow, plan it or replay it."""
@@ -571,3 +575,48 @@ def compare_annotators(
         settings, output, truth=truth, models=models or (), configurations=configurations or (),
         limit=limit,
     )  # fmt: skip
+
+
+challenge_app.callback()(lambda: None)
+
+
+@command(
+    challenge_app,
+    "cosqa challenge codesearchnet --queries q.csv --source codesearchnet --path D",
+    "cosqa challenge codesearchnet --queries q.csv --source source-code --path D",
+    "cosqa challenge codesearchnet --queries q.csv --annotations store.csv",
+    name="codesearchnet",
+)
+@starting
+def challenge(
+    queries: o.ChallengeQueries,
+    annotations: o.ChallengeAnnotations = None,
+    source: o.Source = None,
+    path: o.SourcePath = None,
+    source_option: o.SourceOption = None,
+    collection: o.Collection = None,
+    reread: o.Reread = None,
+    methods: o.Methods = None,
+    checkpoint: o.Checkpoints = None,
+    depth: o.ChallengeDepth = 300,
+    output: o.Output = None,
+    store: o.Store = None,
+    sets: o.Set = None,
+) -> None:
+    """Rank all functions of each language for the challenge's queries, and score predictions.
+
+    Each method gives a file of predictions as CodeSearchNet's challenge takes them (query,
+    language, identifier, url; the row order is the ranking). With annotations they are scored as by
+    `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
+    """
+    settings = settings_of(challenge, locals())
+    from tasks.benchmarks.challenge import challenge_queries, read_grades
+    from tasks.runtime.input_checks import SourceNeeds, whole_corpus
+
+    SourceNeeds().check(whole_corpus(settings))
+    challenge_queries(queries)
+    if annotations:
+        read_grades(annotations)
+    from flows.cli import challenges
+
+    challenges.codesearchnet(settings, queries=queries, annotations=annotations, depth=depth)

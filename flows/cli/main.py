@@ -47,6 +47,7 @@ _ORDER = (
     "benchmark", "collect", "annotate", "publish", "generate", "label", "evaluate", "leaderboard",
     "diff", "estimate", "train", "server", "status", "pair", "browse", "store", "sandbox",
     "settings", "list", "study", "annotators", "suite",
+    "challenge",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ for _group, _name, _panel in (
     (commands.study_app, "study", "Papers"),
     (commands.annotators_app, "annotators", "Papers"),
     (tools.suite_app, "suite", "Papers"),
+    (commands.challenge_app, "challenge", "Papers"),
 ):
     app.add_typer(_group, name=_name, rich_help_panel=_panel)
 

@@ -163,6 +163,7 @@ _OWN_TABLES = (
 # of the ids must fit in (a million rows pass at 256 MB).
 _LEAST_MB, _MB_PER_MILLION = 128, 128
 _READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
+_LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
@@ -295,17 +296,27 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
 
 
 def documented_by_language(database: Database, collection: str) -> dict[str, tuple[int, int]]:
-    """Return language → number of a collection's codes with and without documentation.
-
-    What is Python where its source names no language.
-    """
-    query = """
-        SELECT if(language = '', 'python', language) AS language,
+    """Return language → number of a collection's codes with and without documentation."""
+    query = f"""
+        SELECT {_LANGUAGE} AS language,
             count(*) FILTER (documentation <> ''), count(*) FILTER (documentation = '')
         FROM collection_codes WHERE collection = ? GROUP BY 1 ORDER BY 1
-    """
+    """  # noqa: S608 - a literal above
     rows = database.rows(query, [collection])
     return {language: (with_, without) for language, with_, without in rows}
+
+
+def places_of(
+    database: Database, collection: str, ids: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Return code → its name and its URL; what has none is where its source found it."""
+    with database.transaction() as tx, tx.table("wanted", {"code_id": ids}):
+        rows = tx.rows(
+            "SELECT code_id, name, coalesce(nullif(url, ''), nullif(origin, ''), code_id) "
+            "FROM collection_codes SEMI JOIN wanted USING (code_id) WHERE collection = ?",
+            [collection],
+        )
+    return {code: (name, url) for code, name, url in rows}
 
 
 def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:
@@ -364,14 +375,15 @@ def query_columns(database: Database, collection: str) -> pa.Table:
         )
 
 
-def code_columns(database: Database, collection: str) -> pa.Table:
-    """Return the fields of a collection's codes as columns, ascending by id."""
+def code_columns(database: Database, collection: str, language: str = "") -> pa.Table:
+    """Return the fields of a collection's codes, or those in a language, ascending by id."""
     with database.transaction() as tx:
         tx.limit_memory(_READING_MB)
         return tx.arrow(
-            "SELECT * EXCLUDE (collection, position) FROM collection_codes "
-            "JOIN codes USING (code_id) WHERE collection = ? ORDER BY code_id",
-            [collection],
+            "SELECT * EXCLUDE (collection, position) "  # noqa: S608 - a literal above
+            "FROM collection_codes JOIN codes USING (code_id) "
+            f"WHERE collection = $1 AND $2 IN ('', {_LANGUAGE}) ORDER BY code_id",
+            [collection, language],
         )
 
 
@@ -424,8 +436,11 @@ def load_parts(database: Database, collection: str) -> list[SourceInfo]:
     return parts or [load_source(database, collection)[0]]
 
 
-def code_ids(database: Database, collection: str) -> list[str]:
-    """Return the ids of a collection's codes in ascending order."""
-    query = "SELECT code_id FROM collection_codes WHERE collection = ? ORDER BY code_id"
-    ids: list[str] = database.arrow(query, [collection])["code_id"].to_pylist()
+def code_ids(database: Database, collection: str, language: str = "") -> list[str]:
+    """Return the ids of a collection's codes, or of those in a language, in ascending order."""
+    query = (
+        "SELECT code_id FROM collection_codes "  # noqa: S608 - a literal above
+        f"WHERE collection = $1 AND $2 IN ('', {_LANGUAGE}) ORDER BY code_id"
+    )
+    ids: list[str] = database.arrow(query, [collection, language])["code_id"].to_pylist()
     return ids

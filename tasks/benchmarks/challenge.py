@@ -4,12 +4,16 @@ Source: Husain et al. 2019 (arXiv 1909.09436), section 4; files ``queries.csv`` 
 ``annotationStore.csv`` of github/CodeSearchNet.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import csv
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from infra.atomic import atomic_write
 from infra.errors import SourceError
+from tasks.benchmarks.query_files import read_query_texts
 from tasks.files.csv_rows import CsvRow, read_rows
+from tasks.files.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 _EXACT = 3
@@ -46,13 +50,48 @@ def read_queries(file: Path) -> list[str]:
     Raises:
         SourceError: The file is missing or malformed, or a query appears twice.
     """
-    queries: list[str] = []
+    queries: dict[str, str] = {}
     for row in read_rows(file, ["query"]):
         query = query_in(row, "query")
         if query in queries:
-            raise SourceError(f"{row.place}: query {query!r} appears twice: delete the line")
-        queries.append(query)
+            raise SourceError(
+                f"{row.place}: query {query!r} appears twice (first in {queries[query]}): delete "
+                "the line"
+            )
+        queries[query] = row.place
+    return list(queries)
+
+
+def challenge_queries(file: Path) -> list[str]:
+    """Return the queries of ``queries.csv``, or of what `read_query_texts` takes, in lower case.
+
+    Raises:
+        SourceError: The file is missing or malformed, or holds no queries.
+    """
+    if file.suffix == ".csv":
+        queries = read_queries(file)
+    else:
+        queries = list(dict.fromkeys(text.lower() for text in read_query_texts(file).texts))
+    if not queries:
+        raise SourceError(f"{printable(file)} holds no queries: write one a line beneath `query`")
     return queries
+
+
+class Prediction(NamedTuple):
+    """A function that a method returns for a query, in the columns of the challenge's file."""
+
+    query: str
+    language: str
+    identifier: str
+    url: str
+
+
+def write_predictions(file: Path, predictions: Iterable[Prediction]) -> None:
+    """Write predictions as CSV, whole or not at all; their order is the ranking."""
+    with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(Prediction._fields)
+        writer.writerows(predictions)
 
 
 def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:

@@ -24,6 +24,7 @@ from infra.settings import (
 )
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
+from tasks.benchmarks.challenge import LANGUAGES
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
@@ -139,6 +140,22 @@ class KapeNeeds(Needs):
             split_path(folder, "train")
             split_path(folder, "test")
             find_split(folder, "valid")
+
+
+def whole_corpus(settings: Settings) -> Settings:
+    """Return the settings of a challenge, whose source keeps all functions of its languages.
+
+    CodeSearchNet's rules hold: of definitions as published all, also those in Python 2; of source
+    code all but special methods and near duplicates.
+    """
+    usual: dict[str, object] = {}
+    if settings.source.name == "codesearchnet":
+        usual = {"languages": LANGUAGES, "part": "definitions", "filters": ()}
+    elif settings.source.name == "source-code":
+        usual = {"filters": ("special-methods", "near-duplicates")}
+    given = settings.source.model_dump(exclude_unset=True)
+    source = SourceSettings.model_validate(usual | given)
+    return settings.model_copy(update={"source": source})
 
 
 def _check_scales(search: SearchSettings) -> None:

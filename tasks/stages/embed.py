@@ -135,6 +135,14 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
     _embed(work, name, [Job(kind, vectors.ids_of(sorted(text_of)), read)])
 
 
+def embed_stored(work: Embedding, name: str, kind: Kind, ids: vectors.Ids) -> None:
+    """Embed those of a store's queries or codes that have no vector; texts are read in turn."""
+    forget_lost_files(work, kind)
+    missing = ids.filter(vectors.locate(work.database, work.spec.key, kind, ids).is_missing)
+    if len(missing):
+        _embed(work, name, [Job(kind, missing, partial(vectors.load_texts, work.database, kind))])
+
+
 def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     total = sum(len(job.ids) for job in jobs)
     key = artifact_key("embedding", f"{name} {work.encoder}")

@@ -17,7 +17,7 @@ Where the script (``relevanceeval.py`` of github/CodeSearchNet) leaves something
   They are grades for one query here, and averaged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -118,7 +118,7 @@ class CodeSearchNetChallenge:
 
     def figures(self, options: ChallengeOptions) -> Figures:
         """Return the figures of each language and their means."""
-        queries = read_queries(options.queries) if options.queries else None
+        queries = frozenset(read_queries(options.queries)) if options.queries else None
         scores = score(
             read_predictions(options.predictions, queries),
             read_relevances(options.annotations, queries),
@@ -160,7 +160,7 @@ def _notes(scores: ChallengeScores) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
+def read_relevances(file: Path, queries: Collection[str] | None = None) -> Relevances:
     """Return the average relevances of ``annotationStore.csv``.
 
     Args:
@@ -180,7 +180,7 @@ def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
     }
 
 
-def read_predictions(file: Path, queries: list[str] | None = None) -> Predictions:
+def read_predictions(file: Path, queries: Collection[str] | None = None) -> Predictions:
     """Return the predictions of a method; the order of a query's rows is its ranking.
 
     Args:

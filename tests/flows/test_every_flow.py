@@ -61,8 +61,11 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
         other = [row | {"query": f"how to {row['query']}"} for row in rows]
         files = {"truth": rows, "other": other, "train": rows[:6], "test": rows[6:]}
         files |= {"dev": other[:2]}
-        for name, some in files.items():
+        for name, some in (files | {"asked": [{"query": CASES[0].query}]}).items():
             world._lines(name, some)
+        (world.source / "grades.csv").write_text(
+            f"Language,Query,GitHubUrl,Relevance\nPython,{CASES[0].query},u,3\n"
+        )
         commands = _commands(world)
         log = folder / "sizes.jsonl"
         words = [word for command in commands for word in ("--", *command)][1:]
@@ -93,6 +96,9 @@ def _commands(world: World) -> list[list[str]]:
         ["study", "training", "--data", f"own={world.source}", "--base", "ncs", *places],
         ["annotators", "compare", "--truth", truth,
          "--configuration", "single", *store],
+        ["challenge", "codesearchnet", "--queries", str(world.source / "asked.jsonl"),
+         "--annotations", str(world.source / "grades.csv"), "--source", "jsonl",
+         "--path", str(world.source), "--method", "bm25", *places],
     ]  # fmt: skip
 
 
@@ -163,6 +169,12 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
         "train ncs", score("ncs-own-123456", "test"), "report the study of trainings"
     ),
     "compare-annotators": path("judge truth.jsonl by openai/scripted as single"),
+    "challenge": path(
+        READ,
+        "rank jsonl in python for asked by bm25",
+        "write the predictions of bm25 for asked",
+        "score the predictions over jsonl",
+    ),
 }
 
 

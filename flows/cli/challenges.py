@@ -1,0 +1,34 @@
+"""What the commands of challenges do: run a flow, print scores and where the files are."""
+
+from flows.cli.output import print_table, say
+from flows.runtime.prefect_server import flow_result
+from infra.settings import Settings
+from tasks.benchmarks.challenge import LANGUAGES
+from tasks.reports.text import counted, tally
+from tasks.stages.challenge.codesearchnet import SCORES, WrittenChallenge
+
+
+def codesearchnet(settings: Settings, **arguments: object) -> None:
+    """Run the challenge's flow; print its tables and where the predictions are."""
+    written: WrittenChallenge = flow_result("challenge", settings, **arguments)
+    say(f"functions: {tally(written.functions)}")
+    print_scores(written)
+    for one in written.predictions:
+        repeated = f"; {counted(one.repeated, 'results')} of a URL that the query has are left out"
+        say(f"{one.file}: {counted(one.predictions, 'predictions')}{repeated * bool(one.repeated)}")
+
+
+def print_scores(written: WrittenChallenge) -> None:
+    """Print NDCG within and over all results: a row a method, a column a language."""
+    for title, name in (("NDCG within", "within"), ("NDCG all", "everything")):
+        rows = []
+        for method, found in written.scores.items():
+            of = {language: getattr(row, name) for language, row in found.languages.items()}
+            cells = [f"{of[each]:.3f}" if each in of else "" for each in LANGUAGES]
+            rows.append((method, *cells, f"{getattr(found, name):.3f}"))
+        if rows:
+            rest = str(written.folder / SCORES)
+            print_table(title, ("method", *LANGUAGES, "mean"), rows, rest=rest)
+    for method, found in written.scores.items():
+        if found.missing:
+            say(f"{method}: no predictions, counted as 0: {', '.join(found.missing)}")

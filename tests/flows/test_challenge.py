@@ -1,0 +1,190 @@
+"""CodeSearchNet's challenge from end to end, on small files as they are published.
+
+Covers `flows.challenge`, `flows.cli.challenges`, `tasks.stages.challenge.codesearchnet`,
+`tasks.stages.challenge.rankings`.
+"""
+
+import csv
+import pickle
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from flows.challenge import challenge
+from flows.cli.challenges import print_scores
+from infra.errors import SourceError
+from infra.settings import (
+    EvaluationSettings,
+    PublishSettings,
+    Settings,
+    SourceSettings,
+    StoreSettings,
+)
+from tasks.benchmarks.challenge import LANGUAGES, challenge_queries
+
+pytestmark = pytest.mark.usefixtures("prefect_server")
+
+QUERIES = ('sort a "list", quickly', "read a file\nline by line", "parse json", "find nothing")
+METHODS = ("bm25", "tf-idf", "bm25+tf-idf")
+SAID = ("sort list", "read file line", "parse json text", "open socket", "sort json file")
+
+
+def url(language: str, number: int) -> str:
+    """Return a URL; commas are part of some, and functions 0 and 5 share one."""
+    return f"https://x/{language}/f,{number % 5},{number % 3}.x#L1-L3"
+
+
+def write_corpus(folder: Path, languages: tuple[str, ...], functions: int = 15) -> None:
+    for language in languages:
+        rows = [
+            {
+                "nwo": "o/n", "path": "m.x", "language": language, "identifier": f"f{number}",
+                "function": f"def f{number}(): {SAID[number % 5]} {SAID[number % 4]} {language}",
+                "url": url(language, number) if number else url(language, 5), "docstring": "",
+            }
+            for number in range(functions)
+        ]  # fmt: skip
+        (folder / f"{language}_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(rows))
+
+
+def annotate(file: Path, languages: tuple[str, ...]) -> None:
+    """Write grades of some functions, one of them twice, and of one that is not in the corpus."""
+    rows = [
+        [
+            language,
+            query,
+            url(language.lower(), 2 * place + step),
+            str((place + step + row) % 4),
+            "",
+        ]
+        for row, query in enumerate(QUERIES[:3])
+        for language in languages
+        for place in range(4)
+        for step in (0, 1)
+    ]
+    rows += [[languages[0], QUERIES[0], url(languages[0].lower(), 1), "3", "said, twice"]]
+    rows += [[languages[0], QUERIES[0], "https://nowhere", "3", ""]]
+    write_csv(file, ["Language", "Query", "GitHubUrl", "Relevance", "Notes"], rows)
+
+
+def write_csv(file: Path, header: list[str], rows: list[list[str]]) -> None:
+    with file.open("w", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+
+def rows_of(file: Path) -> list[list[str]]:
+    with file.open(newline="") as stream:
+        return list(csv.reader(stream))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    write_corpus(tmp_path, ("go", "python", "ruby"))
+    write_csv(tmp_path / "queries.csv", ["query"], [[query] for query in QUERIES])
+    annotate(tmp_path / "annotationStore.csv", ("Go", "Python", "Java"))
+    return tmp_path
+
+
+def settings_in(folder: Path, *methods: str, languages: str = "go,python,ruby") -> Settings:
+    source = {"name": "codesearchnet", "path": str(folder), "languages": languages}
+    return Settings(
+        source=SourceSettings.model_validate(source),
+        store=StoreSettings(folder=folder / "store"),
+        publish=PublishSettings(folder=folder / "out"),
+        evaluation=EvaluationSettings(methods=methods or METHODS),
+    )
+
+
+def test_predictions_are_in_the_published_form_and_scored_by_the_published_formulae(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grades = world / "annotationStore.csv"
+    written = challenge(world / "queries.csv", grades, settings=settings_in(world))
+    assert written.functions == {"go": 15, "python": 15, "ruby": 15}
+    assert [one.method for one in written.predictions] == list(METHODS)
+    for one in written.predictions:
+        header, *rows = rows_of(one.file)
+        assert header == ["query", "language", "identifier", "url"]
+        assert {row[0] for row in rows} <= set(QUERIES)
+        pairs = [(query, place) for query, _, _, place in rows]
+        assert len(set(pairs)) == len(pairs) == one.predictions
+        assert one.repeated > 0, "two functions of one URL"
+        by_hand = scores_by_hand(rows, rows_of(grades)[1:])
+        found = written.scores[one.method]
+        assert found.languages.keys() == by_hand.keys() == {"go", "java", "python"}
+        for language, (within, everything) in by_hand.items():
+            assert found.languages[language].within == pytest.approx(within)
+            assert found.languages[language].everything == pytest.approx(everything)
+        assert found.missing == ("java",)
+        assert found.languages["python"].within > 0.5
+    print_scores(written)
+    printed = capsys.readouterr().out
+    assert "NDCG within" in printed
+    assert "no predictions, counted as 0: java" in printed
+
+
+def scores_by_hand(
+    predictions: list[list[str]], annotations: list[list[str]]
+) -> dict[str, tuple[float, float]]:
+    """Return language → NDCG within and over all, as the challenge's page writes them down."""
+    graded: dict[tuple[str, str, str], list[int]] = {}
+    for language, query, place, relevance, _ in annotations:
+        graded.setdefault((language.lower(), query, place), []).append(int(relevance))
+    gain = {key: 2 ** (sum(given) / len(given)) - 1 for key, given in graded.items()}
+
+    def dcg(gains: list[float]) -> float:
+        return sum(each / log2(rank + 1) for rank, each in enumerate(gains, 1))
+
+    found = {}
+    for language in {key[0] for key in gain}:
+        values = []
+        for query in {key[1] for key in gain if key[0] == language}:
+            of = {key[2]: each for key, each in gain.items() if key[:2] == (language, query)}
+            ideal = dcg(sorted(of.values(), reverse=True))
+            ranked = [row[3] for row in predictions if row[:2] == [query, language]][:300]
+            if ideal:
+                within = dcg([of[place] for place in ranked if place in of])
+                everything = dcg([of.get(place, 0) for place in ranked])
+                values.append((within / ideal, everything / ideal))
+        sums = map(sum, zip(*values, strict=True))
+        within, everything = (total / len(values) for total in sums)
+        found[language] = within, everything
+    return found
+
+
+def test_what_is_ranked_is_not_ranked_again_and_gives_the_same_bytes(world: Path) -> None:
+    settings = settings_in(world, "bm25", "tf-idf")
+    first = challenge(world / "queries.csv", settings=settings)
+    runs = {file: file.stat().st_mtime_ns for file in first.folder.glob("*/runs/*.trec")}
+    assert len(runs) == 2 * 3
+    before = {one.file: one.file.read_bytes() for one in first.predictions}
+    lost = first.folder / "python" / "runs" / "bm25.trec"
+    lost.unlink()  # as a run that was killed before it
+    second = challenge(world / "queries.csv", settings=settings)
+    assert {one.file: one.file.read_bytes() for one in second.predictions} == before
+    again = {file for file, at in runs.items() if file.stat().st_mtime_ns != at}
+    assert again == {lost}
+
+
+def test_a_method_that_fails_for_one_language_leaves_the_others(world: Path) -> None:
+    settings = settings_in(world, "bm25", "tf-idf")
+    folder = world / "out" / "challenges" / "codesearchnet-queries"
+    (folder / "go" / "runs" / "bm25.trec").mkdir(parents=True)  # its file cannot be written
+    with pytest.raises(OSError, match=r"bm25\.trec"):
+        challenge(world / "queries.csv", settings=settings)
+    assert not (folder / "bm25.csv").exists()
+    assert (folder / "tf-idf.csv").is_file()
+
+
+def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "queries.csv"
+    write_csv(file, ["query"], [[f"query {number}"] for number in range(100_000)])
+    assert len(challenge_queries(file)) == 100_000
+    write_csv(file, ["query"], [["Sort"], ["b"], ["sort"]])
+    with pytest.raises(SourceError, match=r"queries\.csv:4: .* twice \(first in .*:2\)"):
+        challenge_queries(file)
+    file.write_text("query\n")
+    with pytest.raises(SourceError, match="holds no queries"):
+        challenge_queries(file)
+    assert len(LANGUAGES) == 6
