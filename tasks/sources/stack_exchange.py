@@ -1,0 +1,140 @@
+"""The source of a Stack Exchange dump: popular questions, and the code of their best answers.
+
+The dump is published by Stack Exchange, a 7z archive for each site; its ``Posts.xml``, unpacked, is
+what is read (`tasks.corpus.mined_questions`). A title is a query, the answer's code is a code, and
+a label joins the two, so that what is published trains encoders (``cosqa train``). As
+``--queries stack-exchange=Posts.xml`` it gives queries over other code.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from infra.collected import Collected
+from infra.errors import SourceError
+from infra.identity import mark, mark_of
+from infra.languages import languages
+from infra.records import Label, Query, SourceInfo
+from tasks.corpus.merging import Merged
+from tasks.corpus.mined_questions import Popularity, mine_questions
+from tasks.corpus.parsed_code import parse_function
+from tasks.files.text import inside, printable, state_of
+from tasks.filters import FilterChain
+from tasks.sources import SourceOptions, sources
+
+LABELS = "answers:stack-exchange"
+
+_VERSION = "1"  # to be raised when the same file is to give other records
+_EXAMPLE = """<?xml version="1.0" encoding="utf-8"?>
+<posts>
+  <row Id="1" PostTypeId="1" ViewCount="90" Title="How to double a number?" Tags="|python|" />
+  <row Id="2" PostTypeId="2" ParentId="1" Score="3" Body="&lt;pre&gt;&lt;code&gt;\
+def double(x):&#xA;    return x + x&lt;/code&gt;&lt;/pre&gt;" />
+</posts>
+"""
+
+
+class StackExchangeOptions(SourceOptions):
+    """The options of source stack-exchange."""
+
+    path: Path = Field(description="Posts.xml of an unpacked dump, or the folder that holds it")
+    tags: tuple[str, ...] = Field(
+        (), description="All of which a question must have, such as android,java; none for all."
+    )
+    most: int = Field(
+        17_000, ge=1, description="How many of the most popular questions are looked at."
+    )
+    popularity: Popularity = Field("views", description="What makes a question popular.")
+    site: str = Field(
+        "stackoverflow.com", pattern=r"^[\w.-]+$", description="The site, for links to answers."
+    )
+
+    @field_validator("tags", mode="before")
+    @classmethod
+    def _tags(cls, value: object) -> object:
+        return [*filter(None, value.replace(",", " ").split())] if isinstance(value, str) else value
+
+
+@sources.register("stack-exchange")
+class StackExchangeSource:
+    """Questions with an up-voted answer with code.
+
+    Args:
+        collection: Name of the collection.
+        options: The dump, and which questions.
+
+    Raises:
+        SourceError: There is no such file, or no Posts.xml in the folder.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = StackExchangeOptions
+
+    def __init__(self, collection: str, options: StackExchangeOptions) -> None:
+        self._name = collection
+        self._options = options
+        is_folder = options.path.is_dir()
+        self._file = options.path / "Posts.xml" if is_folder else options.path
+        if is_folder:
+            inside(options.path, [self._file])
+        if not self._file.is_file():
+            lacking = "no Posts.xml in it" if is_folder else "no such folder or file"
+            raise SourceError(
+                f"{printable(options.path)}: {lacking}: unpack a site's archive of the Stack "
+                "Exchange dump, and give its Posts.xml to --path or --queries"
+            )
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a question and an answer with code."""
+        (folder / "Posts.xml").write_text(_EXAMPLE, encoding="utf-8")
+        return {"path": folder, "tags": ["python"]}
+
+    def inputs(self) -> list[Path]:
+        """Return the file."""
+        return [self._file]
+
+    def fingerprint(self) -> str:
+        """Return a digest of the file's name, size and time, and of the options."""
+        chosen = self._options.model_dump(mode="json", exclude={"path"})
+        return mark("stack-exchange", _VERSION, self._name, state_of([self._file]), mark_of(chosen))
+
+    def read(self) -> dict[str, Collected]:
+        """Return the titles as queries, their answers' code, and that the one answers the other.
+
+        Raises:
+            SourceError: The file is no Posts.xml, or is damaged; or no question is left.
+        """
+        options = self._options
+        mined, steps = mine_questions(self._file, options.tags, options.most, options.popularity)
+        told = ", ".join(f"{number:,} {step}" for step, number in steps.items())
+        if not mined:
+            raise SourceError(f"{printable(self._file)}: no question is left of {told}")
+        language = next((tag for tag in options.tags if tag in languages.names()), "")
+        merged = Merged(FilterChain(options.filters))
+        labels = []
+        for each in mined:
+            query = Query.of(each.title, f"question {each.question_id}")
+            function = parse_function(each.code, f"answer {each.answer_id}", language=language)
+            url = f"https://{options.site}/a/{each.answer_id}"
+            code = function.with_fields(language=language, licence=each.licence, url=url)
+            merged.add_queries([query])
+            merged.add_function(code)
+            labels.append(
+                Label(
+                    query_id=query.query_id,
+                    code_id=code.code.code_id,
+                    origin=LABELS,
+                    relevance=1.0,
+                )
+            )
+        merged.add_labels(labels)
+        info = SourceInfo(
+            name="stack-exchange",
+            licence="CC-BY-SA-4.0",
+            revision="unknown",
+            location=f"https://archive.org/details/stackexchange ({options.site})",
+        )
+        collected = merged.collected(info)
+        return {self._name: collected.model_copy(update={"notes": (*collected.notes, told)})}

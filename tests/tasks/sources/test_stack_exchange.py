@@ -1,0 +1,71 @@
+"""Laws of queries and codes from a Stack Exchange dump."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.collected import Collected
+from infra.errors import SourceError
+from infra.settings import SourceSettings
+from tasks.sources import open_source
+from tests.tasks.corpus.test_mined_questions import answer, dump, question
+from tests.tasks.sources.reading import read_whole
+
+JAVA = "int twice(int x) {\n    return 2 * x;\n}"
+
+
+def read(path: Path, **options: object) -> Collected:
+    settings = SourceSettings.model_validate({"name": "stack-exchange", "path": path, **options})
+    (collected,) = read_whole(open_source(settings)).values()
+    return collected
+
+
+def test_titles_are_queries_answers_are_code_and_labels_join_them(tmp_path: Path) -> None:
+    posts = [
+        question(1, "How to double", 5), question(2, "Why double", 9),
+        answer(3, 1, 2, JAVA, ContentLicense="CC BY-SA 3.0"), answer(4, 2, 2, "because();"),
+    ]  # fmt: skip
+    dump(tmp_path / "Posts.xml", posts)
+    collected = read(tmp_path, tags="java, android", site="android.stackexchange.com")
+    [query], [code], [label] = collected.queries, collected.codes, collected.labels
+    assert (query.text, query.origin) == ("How to double", "question 1")
+    assert (code.text, code.name, code.language) == (JAVA, "twice", "java")
+    assert code.url == "https://android.stackexchange.com/a/3"
+    assert code.licence == "CC-BY-SA-3.0"
+    assert label.key == (query.query_id, code.code_id)
+    assert collected.notes[0].startswith("2 questions read, 2 with the tags, 2 most popular of")
+    assert collected.notes[0].endswith(
+        "2 with an up-voted answer with code, 1 that are no discussions"
+    )
+
+
+def test_one_answer_may_stand_for_two_questions_and_a_filter_drops_code(tmp_path: Path) -> None:
+    posts = [question(1, "How to double", 5), question(2, "Double it", 9)]
+    posts += [
+        answer(3, 1, 2, JAVA),
+        answer(4, 2, 2, JAVA),
+        question(5, "Else"),
+        answer(6, 5, 1, "x"),
+    ]
+    file = dump(tmp_path / "Posts.xml", posts)
+    collected = read(file, tags=["java"], filters=["parseable"])
+    assert (len(collected.queries), len(collected.codes), len(collected.labels)) == (3, 1, 2)
+    assert sum(collected.dropped.values()) == 3
+
+
+def test_a_tag_may_have_any_sign(tmp_path: Path) -> None:
+    posts = [question(1, "Sort it", Tags="<c++><.net>"), answer(2, 1, 1, "sort(a);")]
+    assert len(read(dump(tmp_path / "a.xml", posts), tags="c++,.net").queries) == 1
+
+
+def test_a_dump_without_such_questions_says_what_each_step_left(tmp_path: Path) -> None:
+    file = dump(tmp_path / "Posts.xml", [question(1, "How to"), answer(2, 1, 0, "x();")])
+    with pytest.raises(SourceError, match=r"no question is left of 1 questions read, 1 with the"):
+        read(file)
+    with pytest.raises(SourceError, match=r"0 with the tags, 0 most popular"):
+        read(file, tags="php")
+
+
+def test_a_folder_without_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"no Posts\.xml in it: unpack"):
+        read(tmp_path)
