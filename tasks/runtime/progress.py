@@ -4,7 +4,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Event
 from typing import cast
 from uuid import UUID
@@ -15,9 +14,7 @@ from prefect.logging import get_run_logger
 from tasks.reports.text import duration, pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0
-_SECONDS_BETWEEN_MARKS = 1.0
-_PACE_S, _PACE_ITEMS = 60.0, 10.0  # the least that a pace is measured over
-_UNKNOWN_S = 20.0  # after the first item, in which nothing tells how long the rest takes
+_REPORTS = 7  # that a pace is measured over: a minute at least
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 _is_interrupted = Event()  # an interrupt reaches the main thread alone
@@ -71,76 +68,54 @@ class Bar:
             get_run_logger().warning("Prefect's server does not take the progress: %s", error)
 
 
-@dataclass
 class Progress:
     """Counter of finished items, which reports every few seconds.
 
-    Attributes:
+    Args:
         what: What is counted, in the plural ("pairs annotated").
         total: Number of items; None where only the end will tell.
         bar: The bar in the Prefect UI, where the total is known.
+
+    Attributes:
         done: Number of finished items.
         note: What is to be said with the progress; empty for nothing.
     """
 
-    what: str
-    total: int | None
-    bar: Bar | None
-    done: int = 0
-    note: str = ""
-    _started: float = field(default_factory=time.monotonic)
-    _reported: float = field(default_factory=time.monotonic)
-    _worth: float = 0.0
-    _marks: deque[tuple[float, float]] = field(default_factory=deque)  # when, and what was done
+    def __init__(self, what: str, total: int | None, bar: Bar | None) -> None:
+        self.total = total
+        self.done = 0
+        self.note = ""
+        self._what = what
+        self._bar = bar
+        # When the last reports were, and what was done then: the pace is that since the oldest.
+        self._reports = deque([(time.monotonic(), 0)], maxlen=_REPORTS)
 
-    def advance(self, items: int, worth: float | None = None) -> None:
+    def advance(self, items: int) -> None:
         """Count finished items; report if the last report is some seconds old.
-
-        Args:
-            items: How many.
-            worth: How many items of mean effort they amount to; None if as many.
 
         Raises:
             KeyboardInterrupt: The run was interrupted while this stage was in a thread of its own.
         """
         raise_if_stopped()
         self.done += items
-        self._worth += items if worth is None else worth
-        now = time.monotonic()
-        if items and (not self._marks or now - self._marks[-1][0] >= _SECONDS_BETWEEN_MARKS):
-            self._marks.append((now, self._worth))
-        if now - self._reported >= _SECONDS_BETWEEN_REPORTS:
+        if time.monotonic() - self._reports[-1][0] >= _SECONDS_BETWEEN_REPORTS:
             self.report()
 
     def report(self, *, at_end: bool = False) -> None:
         """Log the progress and update the bar, with the estimated time left."""
-        self._reported = time.monotonic()
-        per_minute, minutes_left = self._pace()
-        noted = f"{self.what} ({self.note})" if self.note else self.what
-        counted = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
-        left = f", about {duration(60 * minutes_left)} left" if minutes_left and not at_end else ""
+        now, (since, before) = time.monotonic(), self._reports[0]
+        self._reports.append((now, self.done))
+        per_minute = 60 * (self.done - before) / max(now - since, 1e-9)
+        noted = f"{self._what} ({self.note})" if self.note else self._what
+        counted, left = f"{self.done:,}", ""
+        if self.total is not None:
+            counted += f" of {self.total:,}"
+            if per_minute and not at_end:
+                left_s = 60 * max(0, self.total - self.done) / per_minute
+                left = f", about {duration(left_s)} left"
         get_run_logger().info("%s %s, %s%s", counted, noted, pace(per_minute), left)
-        if self.bar and self.total is not None:
-            self.bar.show(self.done, self.total, noted, at_end=at_end)
-
-    def _pace(self) -> tuple[float, float | None]:
-        """Return items a minute, and the minutes left at that pace; None where nothing tells.
-
-        It is that of the last minute. What came before the first item counts only while there is no
-        second: workers start, and what is known already comes in a burst. How long is left can be
-        known some time after it.
-        """
-        marks = self._marks
-        while len(marks) > 2 and (
-            marks[1][0] <= marks[-1][0] - _PACE_S and marks[-1][1] - marks[1][1] >= _PACE_ITEMS
-        ):
-            marks.popleft()
-        since, before = marks[0] if len(marks) > 1 else (self._started, 0.0)
-        per_minute = 60 * (self._worth - before) / max(time.monotonic() - since, 1e-9)
-        is_early = len(marks) < 2 or marks[-1][0] - since < _UNKNOWN_S
-        if self.total is None or not per_minute or is_early:
-            return per_minute, None
-        return per_minute, max(0.0, self.total - self._worth) / per_minute
+        if self._bar and self.total is not None:
+            self._bar.show(self.done, self.total, noted, at_end=at_end)
 
 
 @contextmanager

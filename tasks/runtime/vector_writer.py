@@ -40,8 +40,7 @@ class VectorWriter:
         database: The store.
         spec: The encoder's specification.
         shard_size: Number of vectors in a file.
-        advance: Called with the number of vectors that have been computed, and with the number of
-            texts of mean length that these amount to.
+        advance: Called with the number of vectors that have been computed.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class VectorWriter:
         database: Database,
         spec: EncoderSpec,
         shard_size: int,
-        advance: Callable[[int, float], object] = lambda *_: None,
+        advance: Callable[[int], object] = lambda _: None,
     ) -> None:
         self._database = database
         self._spec = spec
@@ -57,7 +56,7 @@ class VectorWriter:
         self._shard_size = shard_size
         self._advance = advance
         self._dimension = spec.dimension
-        self._batches: dict[int, tuple[_OpenFile, list[int], float]] = {}
+        self._batches: dict[int, tuple[_OpenFile, list[int]]] = {}
         self._given = 0
 
     def batches(
@@ -76,15 +75,12 @@ class VectorWriter:
         for start in range(0, len(ids), step):
             group = ids[start : start + step]
             texts = read(group)
-            length = [min(len(text), _CHARACTERS_READ) for text in texts]
-            mean = max(1, sum(length)) / len(length)
             for first in range(0, len(group), self._shard_size):
                 some = group[first : first + self._shard_size]
                 file = _OpenFile(kind, some.to_pylist(), len(some))
                 of_file = texts[first : first + self._shard_size]
                 for batch in _cut([len(text) for text in of_file], most):
-                    worth = sum(length[row + first] for row in batch) / mean
-                    self._batches[self._given] = file, batch, worth
+                    self._batches[self._given] = file, batch
                     self._given += 1
                     yield kind, [of_file[row] for row in batch]
 
@@ -95,7 +91,7 @@ class VectorWriter:
             EncoderError: A vector has another length than its similarity needs, is not finite or of
                 another dimension.
         """
-        file, rows, worth = self._batches.pop(number)
+        file, rows = self._batches.pop(number)
         self._check([file.ids[row] for row in rows], found)
         if file.rows is None:
             file.rows = np.empty((len(file.ids), found.shape[1]), np.float32)
@@ -106,7 +102,7 @@ class VectorWriter:
             write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
             written = [vectors.RecordedFile(name, len(file.rows))]
             vectors.record_files(self._database, self._spec.key, file.kind, written)
-        self._advance(len(rows), worth)
+        self._advance(len(rows))
 
     def _check(self, ids: Sequence[str], found: Vectors) -> None:
         dimension = self._dimension or found.shape[1]

@@ -82,18 +82,6 @@ def test_batches_hold_texts_of_similar_length_the_longest_of_a_file_first(
     assert sorted(text for texts in given for text in texts) == sorted(TEXTS.values())
 
 
-def test_batches_are_worth_their_share_of_the_work_and_all_together_their_number(
-    database: Database,
-) -> None:
-    told: list[tuple[int, float]] = []
-    writer = VectorWriter(database, SPEC, 40, lambda *done: told.append(done))
-    for number, (_, texts) in enumerate(writer.batches("code", vectors.ids_of(IDS), read, 100)):
-        writer.add(number, vectors_of(texts))
-    assert sum(items for items, _ in told) == len(IDS)
-    assert sum(worth for _, worth in told) == pytest.approx(len(IDS))
-    assert told[0][1] > 15, "the ten longest of the first file"
-
-
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
