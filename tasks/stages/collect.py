@@ -12,7 +12,7 @@ from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from infra.store.corpus import StoredCollection
 from tasks.reports.text import counted, tally
-from tasks.runtime.caching import Retries, stage
+from tasks.runtime.caching import Parameters, Retries, is_done, stage
 from tasks.runtime.progress import progress
 from tasks.sources import open_source
 
@@ -23,15 +23,6 @@ _READERS = (
     *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
 )
 _LIBRARIES = ("cosqa-plus", "magika")
-
-
-def _unchanged(
-    database: Database, source: SourceSettings, fingerprint: str, stamp: str
-) -> list[StoredCollection]:
-    """Return the stored collections of a source if reading it again would give the same."""
-    stored = corpus.collections_of(database, fingerprint)
-    is_same = not source.reread and all(each.stamp == stamp for each in stored)
-    return stored if is_same else []
 
 
 def stamp_of(source: SourceSettings) -> str:
@@ -47,13 +38,19 @@ def stamp_of(source: SourceSettings) -> str:
     return mark(open_source(source).fingerprint(), mark_of(settings), program)
 
 
+def _is_read(p: Parameters) -> bool:
+    """Return whether reading the source again would give what is stored."""
+    stored, stamp = corpus.collections_of(p.database, p.fingerprint), stamp_of(p.source)
+    return bool(stored) and not p.source.reread and all(each.stamp == stamp for each in stored)
+
+
 def look_at(database: Database, source: SourceSettings, fingerprint: str) -> None:
     """Read what is to be collected for some seconds, so that a bad line is told before a run.
 
     Raises:
         SourceError: It is malformed.
     """
-    if not _unchanged(database, source, fingerprint, stamp_of(source)):
+    if not is_done(collect_source, database=database, source=source, fingerprint=fingerprint):
         until = time.monotonic() + _LOOK_S
         contents = open_source(source).read().values()
         items = chain.from_iterable(content.items() for content in contents)
@@ -64,13 +61,13 @@ def look_at(database: Database, source: SourceSettings, fingerprint: str) -> Non
     "collect",
     "read {source.title}",
     key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
-    is_valid=lambda p: bool(_unchanged(p.database, p.source, p.fingerprint, stamp_of(p.source))),
+    is_valid=_is_read,
     retries=Retries((10, 20), (StoreLockedError, OSError)),
 )
 def collect_source(
     database: Database, source: SourceSettings, fingerprint: str
 ) -> list[StoredCollection]:
-    """Read a source into the store, unless it is there unchanged; return its collections.
+    """Read a source into the store; return its collections.
 
     Args:
         database: The store.
@@ -81,14 +78,12 @@ def collect_source(
         SourceError: An input file is missing or malformed; the store is unchanged.
     """
     logger = get_run_logger()
-    stamp = stamp_of(source)
-    if stored := _unchanged(database, source, fingerprint, stamp):
-        logger.info("%s is unchanged and not read again (--reread reads it)", source.title)
-        return stored
     contents = open_source(source).read()
     main = next(iter(contents))
     with progress("collect", f"items read from {source.title}", None) as bar:
-        corpus.replace_collections(database, fingerprint, contents, main, bar.advance, stamp)
+        corpus.replace_collections(
+            database, fingerprint, contents, main, bar.advance, stamp_of(source)
+        )
     stored = corpus.collections_of(database, fingerprint)
     for collection in stored:
         content = contents[collection.name]

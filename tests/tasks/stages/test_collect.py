@@ -11,8 +11,9 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Streamed
 from infra.settings import SourceSettings, StoreSettings
-from infra.store import Database, open_database
+from infra.store import Database, corpus, open_database
 from infra.store.corpus import StoredCollection
+from tasks.runtime.caching import is_done
 from tasks.sources import open_source
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.stages.collect import collect_source
@@ -51,8 +52,11 @@ def collect(database: Database, folder: Path, **options: object) -> StoredCollec
     given = {"name": "jsonl", "path": folder, **options}
     source = SourceSettings.model_validate(given)
     fingerprint = open_source(source).fingerprint()
-    with disable_run_logger():
-        (collection,) = collect_source.fn(database, source, fingerprint)
+    inputs = {"database": database, "source": source, "fingerprint": fingerprint}
+    if not is_done(collect_source, **inputs):
+        with disable_run_logger():
+            collect_source.fn(database, source, fingerprint)
+    (collection,) = corpus.collections_of(database, fingerprint)
     return collection
 
 
