@@ -11,7 +11,7 @@ from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import SourceNeeds, check_licences, openings
-from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
+from tasks.runtime.requirements import missing_requirements
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
@@ -51,10 +51,6 @@ def _source(settings: Settings, *, judging: bool) -> None:
             raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
         if settings.publish.include_unlicensed:
             say("code of unknown or forbidding licences is exported: keep it for private use")
-        if models := fetched_at_first_use(
-            settings.search, settings.evaluation, settings.encoder.checkpoints
-        ):
-            say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
     SourceNeeds().check(settings)
 
 

@@ -9,10 +9,7 @@ from infra.settings import Settings, load_settings
 from infra.settings.presets import load_preset
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerSpec
-from tasks.runtime.requirements import (
-    fetched_at_first_use,
-    missing_requirements,
-)
+from tasks.runtime.requirements import missing_requirements
 from tasks.studies import published_name
 from tests.flows.published_files import (
     cosqa_queries,
@@ -32,10 +29,6 @@ def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def chosen(**sections: Mapping[str, object]) -> Settings:
     return load_settings(sections, preset="cosqa-plus-v2")
-
-
-def fetched(settings: Settings) -> list[str]:
-    return fetched_at_first_use(settings.search, settings.evaluation, settings.encoder.checkpoints)
 
 
 def test_everything_that_is_missing_is_named_at_once_with_its_place() -> None:
@@ -66,21 +59,6 @@ def test_a_preset_exports_any_code_and_asks_for_the_licences_first(tmp_path: Pat
     (csn / "python_licenses.pkl").unlink()
     (asked,) = (line for line in missing_requirements(given) if "licences" in line)
     assert asked.endswith(load_preset("cosqa-plus-v2").published["codesearchnet"])
-
-
-def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
-    encoders = ("unixcoder", "minilm")
-    methods = ("lucene", "codet5p+minilm")
-    given = chosen(search={"encoders": encoders}, evaluation={"methods": methods})
-    assert fetched(given) == [
-        "microsoft/unixcoder-base",
-        "Salesforce/codet5p-110m-embedding",
-    ]
-    asked = fetched(chosen())
-    assert asked.count("intfloat/multilingual-e5-large") == 1  # with and without prefixes
-    folders = {"unixcoder": "m/"}  # which stands in for unixcoder-collapsed
-    left = fetched(chosen(encoder={"checkpoints": folders}))
-    assert left == [model for model in asked if model != "microsoft/unixcoder-base"]
 
 
 @pytest.mark.parametrize("preset", ["cosqa-plus-v1", "cosqa-plus-v2"])
