@@ -7,15 +7,6 @@ approved one allows, which is part of the pause's name, bounds it.
 
 from uuid import uuid4
 
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterDeploymentId,
-    FlowRunFilterName,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
-from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
 from prefect.exceptions import Pause
@@ -34,7 +25,7 @@ _PATIENCE_S = 14 * 24 * 3600
 
 
 class DeclinedError(Exception):
-    """A person declined the plan, or decides on it in another run: no model is asked."""
+    """A person declined the plan: no model is asked."""
 
 
 class Answer(RunInput):
@@ -53,7 +44,7 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
     goes on with it returns.
 
     Raises:
-        DeclinedError: The plan was declined, or another run waits with the same one.
+        DeclinedError: The plan was declined.
         SettingsError: The run is of no deployment, so that it cannot be suspended.
     """
     if not (settings.operation.approve and plan.taken):
@@ -71,7 +62,6 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
     form = Answer.with_initial_data(description=markdown_page(question_document(plan)))
     key = passed[-1] if passed else pause_key(plan)
     if not passed:
-        _refuse_twins(run)
         get_run_logger().info("the plan waits for approval: press Resume in the Prefect UI")
     try:
         answer = suspend_flow_run(wait_for_input=form, timeout=_PATIENCE_S, key=key)
@@ -94,28 +84,6 @@ def pause_key(plan: RunPlan) -> str:
     usd = plan.expected.usd
     most = "any" if usd is None else round(1e6 * (usd.expected if usd.high is None else usd.high))
     return f"{_KEY}{plan.taken}-{most}-{uuid4().hex[:12]}"
-
-
-def _refuse_twins(run: FlowRun) -> None:
-    """Let no run wait beside one of the same plan and input, such as one event may start.
-
-    Raises:
-        DeclinedError: Another one waits, or came before this one.
-    """
-    with get_client(sync_client=True) as client:
-        own = client.read_flow_run(run.id)  # whose name says by now what the plan is
-        named = FlowRunFilterName(any_=[own.name])
-        of = FlowRunFilterDeploymentId(any_=[run.deployment_id] if run.deployment_id else [])
-        going_on = FlowRunFilterStateType(any_=[StateType.PAUSED, StateType.RUNNING])
-        twins = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(
-                name=named, deployment_id=of, state=FlowRunFilterState(type=going_on)
-            )
-        )
-    for twin in twins:
-        is_first = twin.state_type == StateType.PAUSED or twin.id < own.id
-        if twin.id != own.id and is_first and twin.parameters == own.parameters:
-            raise DeclinedError(f"Skipped: another run ({twin.id}) has this plan approved")
 
 
 def bounded(key: str, policy: ReannotationSettings) -> ReannotationSettings:

@@ -160,19 +160,6 @@ def test_a_run_waits_suspended_with_the_plan_above_a_form_and_goes_on_as_approve
     assert deployed.bounds == [(240, 3.0)], "what has come up is not approved"
 
 
-def test_of_two_runs_that_one_event_has_started_one_waits(
-    deployed: Deployed, client: SyncPrefectClient
-) -> None:
-    first, second = deployed.begin(path="a"), deployed.begin(path="a")
-    other = deployed.begin(path="b")
-    for run in (second, other, first):  # in whatever order they come
-        deployed.run_id = run
-        deployed.work()
-    ended = [client.read_flow_run(run).state for run in (second, other, first)]
-    assert [state and state.name for state in ended] == ["Suspended", "Suspended", "Completed"]
-    assert "Skipped: another run" in str(ended[2] and ended[2].message)
-
-
 def test_a_declined_run_ends_as_completed_and_judges_nothing(deployed: Deployed) -> None:
     deployed.work()
     deployed.resume(approved=False, reason="too dear")
