@@ -13,6 +13,7 @@ BUDGET_EXHAUSTED = "cosqa.budget.exhausted"
 RUN_BUDGET_EXHAUSTED = "cosqa.run-budget.exhausted"
 # The agents judge too many pairs with known labels wrongly.
 CANARY_ALARM = "cosqa.canary.alarm"
+# A benchmark has been exported with other content than before.
 BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
 
 Payload = dict[str, str | int | float | None]
@@ -31,25 +32,13 @@ def artifact_key(kind: str, name: str) -> str:
     return f"{kind}-{slug(name)}"
 
 
-def benchmark_published(name: str, collection: str, payload: Payload) -> None:
-    """Tell that a benchmark has been exported with other content than before."""
-    emit_event(
-        BENCHMARK_PUBLISHED,
-        resource={
-            "prefect.resource.id": f"cosqa.benchmark.{slug(name)}",
-            "prefect.resource.name": name,
-        },
-        payload={"collection": collection, **payload},
-    )
-
-
-def tell(event: str, collection: str, message: str, payload: Payload) -> None:
-    """Tell of a run on a collection: one of the events above."""
+def tell(event: str, name: str, message: str, payload: Payload, kind: str = "collection") -> None:
+    """Tell one of the events above of a collection, or of a benchmark, by its name."""
     emit_event(
         event,
         resource={
-            "prefect.resource.id": f"cosqa.collection.{slug(collection)}",
-            "prefect.resource.name": collection,
+            "prefect.resource.id": f"cosqa.{kind}.{slug(name)}",
+            "prefect.resource.name": name,
         },
         payload={"message": message, **payload},
     )

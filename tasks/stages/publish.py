@@ -121,9 +121,10 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     get_run_logger().info("%s %s: %s", published.folder, state, counts)
     if not unchanged:
         benchmarks.record_benchmark(database, published)
-        run_events.benchmark_published(
-            published.name, published.collection, {"folder": published.folder}
-        )
+        run_events.tell(
+            run_events.BENCHMARK_PUBLISHED, published.name, f"{published.folder} {state}",
+            {"collection": published.collection, "folder": published.folder}, "benchmark",
+        )  # fmt: skip
     return published
 
 
