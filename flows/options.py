@@ -179,15 +179,6 @@ Codes = Annotated[list[str] | None, option(
     title="Code", metavar="NAME[=PATH]", line="Repeat it for several.",
     unset="the source's own", examples=("codesearchnet=python/",), panel=_INPUT,
 )]  # fmt: skip
-SourceOption = Annotated[list[str] | None, option(
-    "--source-option", "",
-    "Another option of the source, such as distribution=pydantic, which python-source reads in "
-    "place of a path, or filters=testable,parseable; or of a source named in --queries or "
-    "--codes (codesearchnet.filters=testable). `cosqa settings` prints those of the chosen "
-    "source.",
-    title="Options of the source", metavar="[NAME.]KEY=VALUE", line="Repeat it for several.",
-    examples=("distribution=pydantic",), panel=_INPUT,
-)]  # fmt: skip
 Collection = Annotated[str | None, option(
     "--collection", "source.collection",
     "Name of the queries and code in the store and of what is exported.",
@@ -461,7 +452,9 @@ Unlicensed = Annotated[
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
-    "Any other setting, such as annotation.rounds=3; `cosqa settings` prints them all.",
+    "Any other setting, such as annotation.rounds=3, or a source's option, such as "
+    "source.filters=testable or, of one of several sources, source.codesearchnet.part=definitions; "
+    "`cosqa settings` prints them all.",
     title="Other settings", metavar="SECTION.KEY=VALUE", line="Repeat it for several.",
 )]  # fmt: skip
 
@@ -505,15 +498,14 @@ def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overr
             found.setdefault(section, {})[key] = tuple(value) if isinstance(value, list) else value
     if "failed" in found.get("reannotation", {}).get("take", ()):
         found["reannotation"]["retry_all"] = True
-    for pair in given.get("source_option") or ():
-        _put(found, f"--source-option {pair}", f"source.{pair}")
     for pair in given.get("sets") or ():
-        _put(found, f"--set {pair}", pair)
+        _put(found, pair)
     return found
 
 
-def _put(found: Overrides, flag: str, text: str) -> None:
+def _put(found: Overrides, text: str) -> None:
     """Add a setting that is given as ``section.key=value``; a source's may have another part."""
+    flag = f"--set {text}"
     name, equals, value = text.partition("=")
     section, *keys = name.split(".")
     if not equals:

@@ -183,8 +183,8 @@ def test_code_with_future_imports_compiles_once_imports_are_added() -> None:
 def test_codesearchnet_is_read_after_gunzip() -> None:
     case = CASES / "codesearchnet_unpacked_twice"
     lines = printed(
-        "cosqa", "collect", "--source", "codesearchnet", "--path", case, "--source-option",
-        "documentation_queries=true", "--store", "store",
+        "cosqa", "collect", "--source", "codesearchnet", "--path", case, "--set",
+        "source.documentation_queries=true", "--store", "store",
     )  # fmt: skip
     assert "2 queries and 2 codes" in lines
 
@@ -194,7 +194,7 @@ def test_linked_folders_that_lead_outside_are_named(tmp_path: Path) -> None:
     corpus.mkdir()
     (corpus / "project").symlink_to(case / "elsewhere")
     (corpus / "loop").symlink_to(corpus)
-    options = ("--source-option", "documentation_queries=0", "--source-option", "filters=parseable")
+    options = ("--set", "source.documentation_queries=0", "--set", "source.filters=parseable")
     lines = printed(
         "cosqa", "collect", "--source", "python-source", "--path", corpus, "--queries",
         case / "queries.jsonl", *options, "--store", "store", status=1,

@@ -290,9 +290,9 @@ def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Pa
     (tmp_path / "both.txt").write_text("def double(x): return x + x\n")
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
     options += ["--model", "openai/gpt-4o-mini"]
-    arguments = ["annotate", "--plan", *options, "--source-option"]
-    assert "1 of 1 pending pairs" in cosqa(plugins, *arguments, "greeting=goodbye")
-    refused = cosqa(plugins, *arguments, "farewell=goodbye")
+    arguments = ["annotate", "--plan", *options, "--set"]
+    assert "1 of 1 pending pairs" in cosqa(plugins, *arguments, "source.greeting=goodbye")
+    refused = cosqa(plugins, *arguments, "source.farewell=goodbye")
     assert "no option 'farewell' (given: farewell=goodbye)" in refused
     assert "greeting" in refused
 

@@ -6,7 +6,7 @@ Which of its functions a benchmark keeps is decided by filters (`tasks.filters`)
 To add one, write a file with a class like the `Source` below, whose options are a subclass of
 `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the file
 with dashes for underscores. Its options are keys of the settings' section ``source``, and on the
-command line ``--source-option KEY=VALUE``. ``read`` passes its items through
+command line ``--set source.KEY=VALUE``. ``read`` passes its items through
 `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items: one by one where
 the input may be larger than memory (``jsonl.py`` is the shortest example); ``fingerprint``
 includes ``options.filters``.
@@ -274,12 +274,12 @@ def _missing_options(settings: SourceSettings, part: str = "") -> str:
     lines = []
     for name, field in sources.get(settings.name).Options.model_fields.items():
         if field.is_required() and name not in settings.options:
-            flag = f"--{name} VALUE" if name in _FLAGS else f"--source-option {name}=VALUE"
+            flag = f"--{name} VALUE" if name in _FLAGS else f"--set source.{name}=VALUE"
             if part:
                 flag = (
                     f"{part}=PATH to --queries or --codes"
                     if name == "path"
-                    else f"--source-option {part}.{name}=VALUE"
+                    else f"--set source.{part}.{name}=VALUE"
                 )
             lines.append(
                 f"source {settings.name} needs {name!r}: give {flag} ({field.description})"

@@ -175,5 +175,5 @@ class SourceCode:
             return installed(str(options.distribution), chosen)
         raise SettingsError(
             f"source {self.name} needs files: give --path with a folder, or "
-            "--source-option distribution=NAME"
+            "--set source.distribution=NAME"
         )

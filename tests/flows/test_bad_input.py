@@ -156,13 +156,13 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--method", "grep"), ["grep", "bm25"]),
         (("--top-k", "1001"), ["top_k"]),
         (
-            ("--source-option", "distribution=rich"),
+            ("--set", "source.distribution=rich"),
             ["no option 'distribution'", "distribution=rich"],
         ),
-        (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
-        (("--source-option", "pth=x"), ["no option 'pth'", "did you mean 'path'", "filters"]),
-        (("--source-option", "filters"), ["filters=VALUE"]),
-        (("--source-option", "path=x"), ["source.path is given twice"]),
+        (("--set", "source.filters=short"), ["short", "testable", "near-duplicates"]),
+        (("--set", "source.pth=x"), ["no option 'pth'", "did you mean 'path'", "filters"]),
+        (("--set", "source.filters"), ["filters=VALUE"]),
+        (("--set", "source.path=x"), ["source.path is given twice"]),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_known_ones_before_any_work(

@@ -122,7 +122,7 @@ def test_data_sets_are_answered_by_name_and_folder() -> None:
 
 
 def test_other_settings_are_answers_and_keys_are_not() -> None:
-    answers = {"source_option": ["distribution=pydantic"], "sets": ["annotation.rounds=3"]}
+    answers = {"sets": ["source.distribution=pydantic", "annotation.rounds=3"]}
     settings = settings_of(FORMS["collect"], answers, is_form=True)
     assert settings.source.options == {"distribution": "pydantic"}
     assert settings.annotation.rounds == 3

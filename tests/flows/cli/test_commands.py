@@ -230,8 +230,8 @@ def test_any_setting_can_be_given() -> None:
         ({"sets": ["sauce.x=1"]}, "is no section"),
         ({"sets": ["llm.api_key=k"]}, "set COSQA_LLM__API_KEY"),
         ({"top_k": 3, "sets": ["search.top_k=4"]}, "search.top_k is given twice"),
-        ({"path": "p", "source_option": ["path=x"]}, "source.path is given twice"),
-        ({"source_option": ["filters"]}, "filters=VALUE"),
+        ({"path": "p", "sets": ["source.path=x"]}, "source.path is given twice"),
+        ({"sets": ["source.filters"]}, "filters=VALUE"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_with_the_way_to_give_it(
@@ -242,14 +242,17 @@ def test_a_setting_that_cannot_be_is_refused_with_the_way_to_give_it(
 
 
 def test_options_of_several_sources_are_told_apart_by_their_names() -> None:
-    given = ["codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3"]
-    source = {"source": None, "queries": "cosqa=CoSQA/", "source_option": given}
+    given = [
+        *("source.codesearchnet.filters=testable", "source.codesearchnet.part=definitions"),
+        "source.seed=3",
+    ]
+    source = {"source": None, "queries": "cosqa=CoSQA/", "sets": given}
     assert overrides_of(commands.collect, source)["source"] == {
         "queries": "cosqa=CoSQA/",
         "codesearchnet": {"filters": "testable", "part": "definitions"},
         "seed": "3",
     }
-    twice = {"source_option": [*given, "codesearchnet.part=documented"]}
+    twice = {"sets": [*given, "source.codesearchnet.part=documented"]}
     with pytest.raises(SettingsError, match=r"codesearchnet.part is given twice"):
         overrides_of(commands.collect, twice)
 

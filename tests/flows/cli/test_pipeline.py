@@ -82,7 +82,7 @@ def ran(*words: str) -> str:
 
 
 GIVEN = (
-    *("--source", "jsonl", "--path", ".", "--source-option", "filters=testable", "--top-k", "3"),
+    *("--source", "jsonl", "--path", ".", "--set", "source.filters=testable", "--top-k", "3"),
     *("--encoder", "minilm", "--checkpoint", "codebert-search=a b'\"", "--model", "openai/m"),
     *("--set", "publish.include_unlicensed=true", "--set", "publish.folder=out"),
 )

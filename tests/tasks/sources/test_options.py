@@ -108,5 +108,5 @@ def test_a_required_option_is_named_with_the_way_to_give_it(
     monkeypatch.setattr(sources.get("jsonl"), "Options", Options)
     with pytest.raises(SettingsError) as error:
         open_source(SourceSettings(name="jsonl"))
-    assert "give --source-option url=VALUE (address of the archive)" in str(error.value)
+    assert "give --set source.url=VALUE (address of the archive)" in str(error.value)
     assert "give --path VALUE (a folder)" in str(error.value)
