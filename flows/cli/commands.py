@@ -586,7 +586,6 @@ def challenge(
     annotations: o.ChallengeAnnotations = None,
     source: o.Source = None,
     path: o.SourcePath = None,
-    source_option: o.SourceOption = None,
     collection: o.Collection = None,
     reread: o.Reread = None,
     methods: o.Methods = None,
