@@ -20,7 +20,7 @@ from infra.executions import (
 )
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
-from infra.languages.python.layout import is_same_program, plain_layout
+from infra.languages import language_named, plain_lines
 
 __all__ = [
     "Annotation",
@@ -64,15 +64,13 @@ def caseless(text: str) -> str:
     return normalise_query(normalise_query(text).casefold())
 
 
-def normalise_code(text: str) -> str:
-    """Return code in its plain layout (`plain_layout`), without empty lines around it.
+def normalise_code(text: str, language: str = "") -> str:
+    """Return code without the blanks that mean nothing in its language (`Language.normalised`).
 
-    White space at the ends of lines goes where Python's syntax says that it means nothing; inside a
-    text it is part of a value, and of what is no Python 3 nobody knows.
+    Of a language that is unknown here only line ends and empty lines around it are known to.
     """
-    text = plain_layout(text).strip("\n")
-    bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
-    return bare if text == bare or not bare or is_same_program(text, bare) else text
+    known = language_named(language)
+    return known.normalised(text) if known else plain_lines(text)
 
 
 def query_id_of(text: str) -> QueryId:
@@ -80,9 +78,9 @@ def query_id_of(text: str) -> QueryId:
     return _query_id(normalise_query(text))
 
 
-def code_id_of(text: str) -> CodeId:
+def code_id_of(text: str, language: str = "") -> CodeId:
     """Return the id of a code's text, whatever its line ends and meaningless white space."""
-    return _code_id(normalise_code(text))
+    return _code_id(normalise_code(text, language))
 
 
 def _query_id(normal: str) -> QueryId:
@@ -138,7 +136,7 @@ class Code(Record):
     @classmethod
     def of(cls, text: str, **fields: object) -> Self:
         """Return the function with its content-derived id; empty text is a ``ValueError``."""
-        text = normalise_code(text)
+        text = normalise_code(text, str(fields.get("language") or ""))
         if not text:
             raise ValueError("the code is empty")
         return cls.model_validate({**fields, "text": text, "code_id": _code_id(text)})

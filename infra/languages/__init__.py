@@ -159,6 +159,18 @@ class Language(ABC):
         """
         return False
 
+    def normalised(self, code: str) -> str:
+        """Return code as records hold it: without what means nothing to any reader.
+
+        That is a byte order mark, line ends of other systems, and empty lines around it; a language
+        adds its own blanks. Equal codes are told by this text, and it is a fixed point.
+        """
+        return plain_lines(code)
+
+    def canonical(self, code: str) -> str:
+        """Return what equal functions share, in whatever layout and with whatever comments."""
+        return self.normalised(code)
+
     def tokens(self, code: str) -> Sequence[str]:
         """Return names, literals and operators of a code, whether it can be parsed or not."""
         return _TOKEN.findall(code)
@@ -219,6 +231,11 @@ class Language(ABC):
     def control_of(self, code: str) -> str:
         """Return code that does the same in another text, to tell who reads it from who runs it."""
         return code
+
+
+def plain_lines(text: str) -> str:
+    """Return a text with Unix line ends, without a byte order mark and empty lines around it."""
+    return text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip("\n")
 
 
 languages: Registry[Callable[[], Language]] = Registry("language", "infra.languages")

@@ -6,7 +6,7 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,13 +15,19 @@ from typing import ClassVar, NamedTuple
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
-from infra.languages import Language
+from infra.languages import Language, plain_lines
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
 _MOST_STEPS = 100_000  # reports of the parser, which makes 15,000 for a megabyte of usual code
 _CHUNK = 1 << 16
-_LITERALS = ("string", "heredoc", "template", "encapsed", "raw_string", "interpreted_string")
+_LITERALS = (
+    "string", "heredoc", "nowdoc", "template", "encapsed", "raw_string", "interpreted_string",
+    "subshell", "regex", "delimited_symbol", "text",
+)  # fmt: skip
+_BLANKS = " \t\f"  # which mean nothing before code and at the ends of lines
+_FIRST = re.compile(rf"(?:[{_BLANKS}]*\n)*([{_BLANKS}]*)")
+_LAST_NAME = re.compile(r"([\w$?!]+)(?:[\[<].*)?$", re.DOTALL)
 _BLOCK = re.compile(r"/\*+!?|[ \t]*\*+/$|^=begin\b.*\n?|^=end\b.*", re.MULTILINE)
 _MARGIN = re.compile(r"^[ \t]*(?:\*(?!/)|//+!?|#+)?[ \t]?", re.MULTILINE)
 
@@ -94,8 +100,10 @@ class SyntaxTreeLanguage(Language):
         returns: Kinds of nodes that return a value if they hold one.
         comments: Kinds of comments.
         special: Names that CodeSearchNet leaves out.
+        opening: What stands before code of a language whose files are text without it.
         wrappers: What may stand before and behind a function that was cut out of its file.
         roles: What identifiers name.
+        calling: Kinds of nodes that call → the field with what they call.
     """
 
     grammar: ClassVar[tuple[str, str]]
@@ -105,8 +113,10 @@ class SyntaxTreeLanguage(Language):
     returns: ClassVar[frozenset[str]] = frozenset({"return_statement"})
     comments: ClassVar[frozenset[str]] = frozenset({"comment"})
     special: ClassVar[frozenset[str]] = frozenset()
+    opening: ClassVar[str] = ""
     wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
     roles: ClassVar[Roles] = Roles()
+    calling: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self) -> None:
         module, function = self.grammar
@@ -148,19 +158,56 @@ class SyntaxTreeLanguage(Language):
                 deeply, or the parser gives up.
         """
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        tree = self._parsed(text)
-        found = list(_Walk(self, tree).functions())
-        if not all(function.has_error for function in found):
+        walks = self._walks(text)
+        alone = next(walks)
+        found = list(alone.functions())
+        is_file = not (alone.before and alone.has_error)
+        is_found = not all(function.has_error for function in found)
+        if is_file and is_found:
             return found
-        for before, behind in self.wrappers:
-            wrapped = self._parsed(f"{before}{text}{behind}")
-            if not wrapped.root_node.has_error:
-                inside = list(_Walk(self, wrapped, len(before)).functions())
-                if inside:
-                    return inside
-        if tree.root_node.has_error:
+        for wrapped in walks:
+            inside = [] if wrapped.has_error else list(wrapped.functions())
+            if inside:
+                return inside
+        if is_found:
+            return found
+        if alone.has_error:
             raise SyntaxError("invalid syntax")
         return []
+
+    def _walks(self, text: str) -> Iterator["_Walk"]:
+        """Yield a walk over a text alone, and those over what it is with each of `wrappers`."""
+        opening = "" if self.opening[:2] in text else self.opening
+        for before, behind in (("", ""), *self.wrappers):
+            head = f"{opening}{before}"
+            yield _Walk(self, self._parsed(f"{head}{text}{behind}"), len(head))
+
+    def _whole(self, text: str) -> "_Walk":
+        """Return the first walk over a tree without an error, else that over the text alone."""
+        walks = self._walks(text)
+        alone = next(walks)
+        return next((walk for walk in (alone, *walks) if not walk.has_error), alone)
+
+    def normalised(self, code: str) -> str:
+        """Return code at the left margin, without blanks at the ends of lines.
+
+        Where it cannot be parsed, or a literal of several lines would change, all blanks stay.
+        """
+        text = plain_lines(code)
+        found = _FIRST.match(text)
+        margin = found[1] if found else ""
+        lines = (line.removeprefix(margin).rstrip(_BLANKS) for line in text.split("\n"))
+        bare = "\n".join(lines).strip("\n")
+        try:
+            has_error = bare != text and self._whole(text).has_error
+        except SyntaxError:
+            return text
+        is_same = bare == text or (not has_error and self.tokens(bare) == self.tokens(text))
+        return bare if is_same else text
+
+    def canonical(self, code: str) -> str:
+        """Return a code's tokens, of which comments are none; of one without any the code."""
+        return "\n".join(self.tokens(code)) or self.normalised(code)
 
     def root_of(self, text: str) -> Node:
         """Return the root of a text's syntax tree, which has a node for each error.
@@ -207,19 +254,35 @@ class SyntaxTreeLanguage(Language):
         named = ((node.type, text_of(node)) for node in self._leaves(code) if node.is_named)
         return [name for kind, name in named if kind != name and name.isidentifier()]
 
+    def calls(self, code: str) -> list[str]:
+        """Return the last parts of the names that code calls, inner calls first."""
+        found = []
+        for node in self._nodes(code):
+            called = node.child_by_field_name(self.calling.get(node.type, ""))
+            if called and (name := _LAST_NAME.search(text_of(called))):
+                found.append((node.end_byte, -node.start_byte, name[1]))
+        return [name for *_, name in sorted(found)]
+
     def _leaves(self, code: str) -> Iterator[Node]:
         """Yield the tokens of a code, none of one that the parser gives up."""
+        for node in self._nodes(code):
+            is_leaf = not node.child_count or node.type.startswith(_LITERALS)
+            if is_leaf and node.type not in self.comments:
+                yield node
+
+    def _nodes(self, code: str) -> Iterator[Node]:
+        """Yield a code's nodes in their order, those inside of literals and comments left out."""
         try:
-            cursor = self._parsed(code).walk()
+            walk = self._whole(code)
         except SyntaxError:
             return
-        goes_on = True
+        first = walk.before
+        last = first + len(code.encode(errors="replace"))
+        cursor, goes_on = walk.tree.walk(), True
         while goes_on and (node := cursor.node):
-            is_comment = node.type in self.comments
-            is_leaf = is_comment or not node.child_count or node.type.startswith(_LITERALS)
-            if is_leaf and not is_comment:
+            if first <= node.start_byte < last and node.end_byte <= last:
                 yield node
-            goes_on = _next(cursor, into=not is_leaf)
+            goes_on = _next(cursor, into=not node.type.startswith(_LITERALS))
 
     def _parsed(self, text: str) -> Tree:
         content = text.encode(errors="replace")
@@ -248,7 +311,7 @@ class _Walk:
     """
 
     def __init__(self, language: SyntaxTreeLanguage, tree: Tree, before: int = 0) -> None:
-        self._language, self._tree, self._before = language, tree, before
+        self._language, self.tree, self.before = language, tree, before
         self._lines = text_of(tree.root_node).split("\n")
         self._offset = tree.root_node.start_point.row
         self._comments: dict[int, Node] = {}  # by the row after their last one
@@ -256,13 +319,18 @@ class _Walk:
         self._scopes: list[_Open] = []
         self._functions: list[_Open] = []
 
+    @property
+    def has_error(self) -> bool:
+        """Whether a part could not be parsed."""
+        return self.tree.root_node.has_error
+
     def functions(self) -> Iterator[Function]:
         """Yield the functions in their order.
 
         Raises:
             SyntaxError: The tree is too deep.
         """
-        cursor = self._tree.walk()
+        cursor = self.tree.walk()
         goes_on = True
         while goes_on and (node := cursor.node):
             yield from self._closed(node.start_byte)
@@ -270,7 +338,7 @@ class _Walk:
             goes_on = _next(cursor)
             if cursor.depth > _DEEPEST:
                 raise SyntaxError("nested too deeply")
-        yield from self._closed(self._tree.root_node.end_byte)
+        yield from self._closed(self.tree.root_node.end_byte)
 
     def _enter(self, node: Node) -> None:
         kind, language = node.type, self._language
@@ -278,7 +346,7 @@ class _Walk:
             self._comments[node.end_point.row + 1] = node
         elif kind in language.scopes:
             name = node.child_by_field_name("name")
-            is_named = name is not None and node.start_byte >= self._before
+            is_named = name is not None and node.start_byte >= self.before
             self._scopes.append(_Open(node.end_byte, text_of(name) if name and is_named else ""))
         elif kind in language.functions or kind in language.anonymous:
             self._enter_function(node)

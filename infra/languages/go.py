@@ -1,6 +1,7 @@
 """Go by tree-sitter's grammar."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tree_sitter import Node
 
@@ -16,6 +17,7 @@ class Go(SyntaxTreeLanguage):
     title = "Go"
     suffixes = (".go",)
     grammar = ("tree_sitter_go", "language")
+    calling: ClassVar = {"call_expression": "function"}
     functions = frozenset({"function_declaration", "method_declaration"})
     anonymous = frozenset({"func_literal"})
 

@@ -1,6 +1,7 @@
 """Java by tree-sitter's grammar."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tree_sitter import Node
 
@@ -17,6 +18,7 @@ class Java(SyntaxTreeLanguage):
     title = "Java"
     suffixes = (".java",)
     grammar = ("tree_sitter_java", "language")
+    calling: ClassVar = {"method_invocation": "name", "object_creation_expression": "type"}
     functions = frozenset(
         {"method_declaration", "constructor_declaration", "compact_constructor_declaration"}
     )

@@ -48,6 +48,7 @@ class JavaScript(SyntaxTreeLanguage):
     is_executed = True
     suffixes = (".js", ".mjs", ".cjs", ".jsx")
     grammar = ("tree_sitter_javascript", "language")
+    calling: ClassVar = {"call_expression": "function", "new_expression": "constructor"}
     assigned: ClassVar = {  # kind → the fields with name and function
         "variable_declarator": ("name", "value"),
         "assignment_expression": ("left", "right"),

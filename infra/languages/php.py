@@ -1,6 +1,7 @@
 """PHP by tree-sitter's grammar."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tree_sitter import Node
 
@@ -21,7 +22,14 @@ class Php(SyntaxTreeLanguage):
         {"class_declaration", "interface_declaration", "trait_declaration", "enum_declaration"}
     )
     anonymous = frozenset({"anonymous_function", "arrow_function"})
-    wrappers = (("<?php ", ""), ("<?php class _ {", "\n}"))
+    opening = "<?php "
+    wrappers = (("class _ {", "\n}"),)
+    calling: ClassVar = {
+        "function_call_expression": "function",
+        "member_call_expression": "name",
+        "nullsafe_member_call_expression": "name",
+        "scoped_call_expression": "name",
+    }
 
     def is_special(self, name: str) -> bool:
         """Return whether it is a constructor or another magic method."""

@@ -1,5 +1,7 @@
 """Ruby by tree-sitter's grammar."""
 
+from typing import ClassVar
+
 from tree_sitter import Node
 
 from infra.languages import languages
@@ -14,6 +16,7 @@ class Ruby(SyntaxTreeLanguage):
     title = "Ruby"
     suffixes = (".rb",)
     grammar = ("tree_sitter_ruby", "language")
+    calling: ClassVar = {"call": "method"}
     functions = frozenset({"method", "singleton_method"})
     scopes = frozenset({"module", "class", "singleton_class"})
     anonymous = frozenset({"lambda"})

@@ -10,6 +10,8 @@ from collections import Counter
 from typing import NamedTuple, Self
 
 from infra.collected import Collected
+from infra.identity import mark
+from infra.languages import language_named
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters import CorpusFunction, filters
@@ -86,19 +88,27 @@ def documentation_pairs(
 def _distinct(
     functions: list[DocumentedFunction], dropped: Counter[str]
 ) -> list[DocumentedFunction]:
-    """Return functions that are no near duplicates; of such the first that can be a pair."""
-    by_id: dict[str, DocumentedFunction] = {}
+    """Return functions that are no near duplicates; of such the first that can be a pair.
+
+    Of functions with too few names to be compared, those of one canonical form are equal.
+    """
+    by_form: dict[str, DocumentedFunction] = {}
     for function in sorted(functions, key=lambda one: one.unpaired_reason is not None):
-        by_id.setdefault(function.code.code_id, function)
-    dropped[REPEATED_CODE] += len(functions) - len(by_id)
+        by_form.setdefault(_form(function.code), function)
+    dropped[REPEATED_CODE] += len(functions) - len(by_form)
     near_duplicates = filters.get("near-duplicates")()
     kept = []
-    for function in by_id.values():
+    for function in by_form.values():
         if reason := near_duplicates.reason_to_drop(CorpusFunction(function.code, None)):
             dropped[reason] += 1
         else:
             kept.append(function)
     return kept
+
+
+def _form(code: Code) -> str:
+    language = language_named(code.language)
+    return mark(language.name, language.canonical(code.text)) if language else code.code_id
 
 
 def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[DocumentedFunction]:

@@ -144,7 +144,9 @@ class BenchmarkVectors:
     @cached_property
     def _codes(self) -> tuple[Sequence[int], vectors.Ids]:
         """The codes' positions in the benchmark by ascending id, and the texts' identities."""
-        named = [(code.code_id, code_id_of(code.text)) for code in self._benchmark.codes]
+        named = [
+            (code.code_id, code_id_of(code.text, code.language)) for code in self._benchmark.codes
+        ]
         order = sorted(range(len(named)), key=named.__getitem__)
         return order, vectors.ids_of([named[row][1] for row in order])
 

@@ -12,6 +12,7 @@ from infra.languages.python import (
     control,
     emptying,
     functions,
+    layout,
     mutation,
     scaffolding,
     signature,
@@ -34,6 +35,7 @@ class Python(Language):
     left_out_folders = frozenset()
     receivers = frozenset({"self", "cls"})
     is_executed = True
+    normalised = staticmethod(layout.normalised)
     functions_of = staticmethod(functions.functions_of)
     translated = staticmethod(translation.translated)
     signature_of = staticmethod(signature.signature_of)

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from infra.languages import languages
+from infra.records import Code
 
 TREES = ("go", "java", "javascript", "php", "ruby")
 
@@ -175,6 +176,55 @@ def test_tokens_have_no_comments_and_identifiers_no_literals_or_keywords(name: s
     identifiers = language.identifiers(COMMENTED[name])
     assert {"f", "a"} <= set(identifiers)
     assert not {"c", "d", "return", "def", "function", "func"} & set(identifiers)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_function_cut_out_of_its_class_has_tokens_and_is_the_same_in_another_layout(
+    name: str,
+) -> None:
+    language, code = languages.get(name)(), CUT[name]
+    assert {"area", "a"} <= {token.strip("$") for token in language.tokens(code)}
+    odd = "\ufeff  \r\n" + "".join(f"\t{line} \t\r\n" for line in code.split("\n"))
+    assert language.normalised(odd) == code == language.normalised(code)
+    assert Code.of(odd, language=name) == Code.of(code, language=name)
+    comment = "#" if name == "ruby" else "//"
+    other = f"{code} {comment} why"
+    assert language.normalised(other) != code
+    assert language.canonical(other) == language.canonical(code) != language.canonical("x")
+    damaged = f"{code}  \n(("
+    assert language.normalised(damaged) == damaged
+
+
+LITERALS = {
+    "go": "func f() string {\n\treturn `a  \n\tb`\n}",
+    "java": 'String f() {\n\treturn """\n\ta  \n\tb""";\n}',
+    "javascript": "const f = () => `a  \n\t${b}  \n`",
+    "php": "function f() {\n  return <<<'T'\na  \n\tb\nT;\n}",
+    "ruby": "def f\n  <<T\na  \n\tb\nT\nend",
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_blanks_in_a_literal_stay(name: str) -> None:
+    code = LITERALS[name]
+    assert languages.get(name)().normalised(f"{code}\n") == code
+    bare = "\n".join(map(str.rstrip, code.split("\n")))
+    assert Code.of(code, language=name).code_id != Code.of(bare, language=name).code_id
+
+
+CALLS = {
+    "go": "func f(a int) { fmt.Println(g(a)); h(a) }",
+    "java": "void f(int a) { this.p.print(g(a)); new h(a); }",
+    "javascript": "function f(a) { this.print(g(a)); new h(a) }",
+    "php": "function f($a) { $this->print(g($a)); A::h($a); }",
+    "ruby": "def f(a)\n  self.print(g(a))\n  h a\nend",
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_calls_are_named_inner_ones_first(name: str) -> None:
+    found = [call.lower().removesuffix("ln") for call in languages.get(name)().calls(CALLS[name])]
+    assert found == ["g", "print", "h"]
 
 
 @pytest.mark.parametrize("name", TREES)
