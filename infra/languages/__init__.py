@@ -9,7 +9,7 @@ grammar's names. A conformance test checks it as soon as it exists.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar, Protocol
 
 from infra.executions import Record
@@ -246,3 +246,22 @@ def language_named(name: str) -> Language | None:
     """Return a code's language, None where it is unknown here; Python where nothing is said."""
     name = name.lower() or "python"
     return languages.get(name)() if name in languages.names() else None
+
+
+@lru_cache(maxsize=1 << 16)
+def language_of(code: str) -> Language | None:
+    """Return the language of code that comes without one: that which reads it, else None.
+
+    It is the first that finds functions and no error, Python before others, and PHP before
+    JavaScript, which takes its variables for names of its own. Otherwise two languages that read
+    one text read the same tokens in it.
+    """
+    for name in ("python", *sorted(languages.names(), reverse=True)):
+        language = languages.get(name)()
+        try:
+            found = language.functions_of(code)
+        except SyntaxError:
+            continue
+        if found and not any(function.has_error for function in found):
+            return language
+    return None

@@ -13,7 +13,7 @@ Every pair that can be near is compared, so that nothing is dropped or kept by a
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from infra.languages import language_named
+from infra.languages import language_named, language_of
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 from tasks.filters._kept_bags import KeptBags
 
@@ -52,7 +52,8 @@ class NearDuplicates:
 def clusters(texts: Sequence[str]) -> list[int]:
     """Return the cluster of each text: that of all it is equal or nearly equal to, and of theirs.
 
-    A cluster is called by the place of its first text.
+    A cluster is called by the place of its first text. Texts come without their languages, so that
+    each is read in the one that reads it (`language_of`), and as Python where none does.
     """
     bags, places = KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY), list[int]()
     parents, first = list(range(len(texts))), dict[str, int]()
@@ -64,7 +65,8 @@ def clusters(texts: Sequence[str]) -> list[int]:
 
     for place, text in enumerate(texts):
         alike = [first.setdefault(text, place)]
-        bag = identifiers(text)
+        language = language_of(text)
+        bag = identifiers(text, language.name if language else "")
         if alike[0] == place and bag.total() >= FEWEST_IDENTIFIERS:
             alike += [places[row] for row in bags.near(bag).tolist()]
             bags.add(bag)

@@ -36,13 +36,13 @@ def plain_layout(text: str) -> str:
     return moved
 
 
-def normalised(text: str) -> str:
+def normalised(code: str) -> str:
     """Return code in its plain layout, without empty lines around it.
 
     White space at the ends of lines goes where Python's syntax says that it means nothing; inside a
     text it is part of a value, and of what is no Python 3 nobody knows.
     """
-    text = plain_layout(text).strip("\n")
+    text = plain_layout(code).strip("\n")
     bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
     return bare if text == bare or not bare or _is_same_program(text, bare) else text
 

@@ -1,4 +1,4 @@
-"""Tokens of queries and of Python code, and vocabularies that turn them into ids."""
+"""Tokens of queries and of code, and vocabularies that turn them into ids."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, trainers
 from tokenizers.pre_tokenizers import ByteLevel
 
-from infra.languages import languages
+from infra.languages import language_of, languages
 from infra.words import words
 
 Split = Callable[[str], list[str]]  # text → its tokens
@@ -26,18 +26,24 @@ def query_tokens(query: str) -> list[str]:
 
 
 def code_tokens(code: str) -> list[str]:
-    """Return names, numbers and operators of Python code; those within literals and comments too.
+    """Return names, literals and operators of code as its language's grammar has them.
 
-    CodeSearchNet's lexer takes a literal for one token and leaves out comments; this one reads
-    code that is no valid Python, too.
+    A literal is one token, and comments are none, as in CodeSearchNet's lexer. Of Python, and of
+    code that no language reads, the words within literals and comments are tokens instead.
     """
-    return _CODE.findall(code)
+    language = language_of(code)
+    if language is None or language.name == "python":
+        return _CODE.findall(code)
+    return list(language.tokens(code))
 
 
 def defined_name(code: str) -> str:
-    """Return the name of the first function or class that Python code defines, else ""."""
-    found = _NAME.search(code)
-    return found[1] if found else ""
+    """Return the name of the first function, or of Python's classes, that code defines, else ""."""
+    language = language_of(code)
+    if language is None or language.name == "python":
+        found = _NAME.search(code)
+        return found[1] if found else ""
+    return language.functions_of(code)[0].name.rpartition(".")[2]
 
 
 def name_words(code: str) -> list[str]:
@@ -46,11 +52,20 @@ def name_words(code: str) -> list[str]:
 
 
 def calls(code: str) -> list[str]:
-    """Return the names that Python code calls, inner calls first, without what is before a dot.
+    """Return the names that code calls, inner calls first, without what is before a dot.
 
-    Code that is no valid Python calls nothing.
+    Code that no language reads calls nothing.
     """
-    return list(languages.get("python")().calls(code))
+    return list((language_of(code) or languages.get("python")()).calls(code))
+
+
+def bag(code: str) -> list[str]:
+    """Return each word of a code once, without keywords; of other languages those of names."""
+    language = language_of(code)
+    if language is None or language.name == "python":
+        keywords = languages.get("python")().keywords
+        return [word for word in dict.fromkeys(words(code)) if word not in keywords]
+    return list(dict.fromkeys(words(" ".join(language.identifiers(code)))))
 
 
 def vocabulary(

@@ -1,6 +1,6 @@
 """DeepCS: a code's name, calls and words, each encoded by itself and then fused (Gu et al. 2018).
 
-The paper reads Java and its API's methods; here it is Python and all names that are called.
+The paper reads Java and its API's methods; here it is any language and all names that are called.
 """
 
 from collections.abc import Mapping
@@ -11,21 +11,14 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from infra.languages import languages
 from infra.words import words
 from tasks.encoders import Kind
 from tasks.training.models import models
 from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, BidirectionalLstm, TokenModel, max_pooled
-from tasks.training.models._text import PADDING, calls, name_words
+from tasks.training.models._text import PADDING, bag, calls, name_words
 
 _SIZE, _HIDDEN, _FUSED, _DROPOUT = 100, 200, 400, 0.25
-
-
-def _bag(code: str) -> list[str]:
-    """Return each word of a code once, without Python's keywords."""
-    keywords = languages.get("python")().keywords
-    return [word for word in dict.fromkeys(words(code)) if word not in keywords]
 
 
 @models.register("deepcs")
@@ -39,7 +32,7 @@ class DeepCs(TokenModel):
     dimension = _FUSED
     fields: ClassVar = {
         "query": {"query": words},
-        "code": {"name": name_words, "calls": calls, "code": _bag},
+        "code": {"name": name_words, "calls": calls, "code": bag},
     }
     lengths: ClassVar = {"name": 6, "calls": 30}
 

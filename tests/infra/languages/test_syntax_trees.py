@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from infra.languages import languages
+from infra.languages import language_of, languages
 from infra.records import Code
 
 TREES = ("go", "java", "javascript", "php", "ruby")
@@ -193,6 +193,18 @@ def test_a_function_cut_out_of_its_class_has_tokens_and_is_the_same_in_another_l
     assert language.canonical(other) == language.canonical(code) != language.canonical("x")
     damaged = f"{code}  \n(("
     assert language.normalised(damaged) == damaged
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_code_without_a_language_is_of_that_which_reads_it(name: str) -> None:
+    for code in (CUT[name], COMMENTED[name], LITERALS[name]):
+        found = language_of(code)
+        assert found
+        assert found.tokens(code) == languages.get(name)().tokens(code)
+    python = language_of("def f(x):\n    return x")
+    assert python
+    assert python.name == "python"
+    assert language_of("SELECT x FROM y") is None
 
 
 LITERALS = {

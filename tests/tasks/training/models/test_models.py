@@ -27,6 +27,7 @@ from tasks.training.models._layers import (
 )
 from tasks.training.models._text import (
     PADDING,
+    bag,
     calls,
     code_tokens,
     ids,
@@ -90,6 +91,15 @@ def test_a_code_is_its_name_its_calls_and_its_words_without_keywords() -> None:
         "calls": ["open", "load"],
         "code": ["read", "json", "path", "open", "file", "load"],
     }
+
+
+def test_a_code_of_another_language_is_read_by_its_grammar() -> None:
+    code = 'String readText(File f) { // why\n  return trim(new Reader("a b", f).read());\n}'
+    assert {'"a b"', "return"} <= set(code_tokens(code))
+    assert "why" not in code_tokens(code)
+    assert name_words(code) == ["read", "text"]
+    assert calls(code) == ["Reader", "read", "trim"]
+    assert bag(code) == ["string", "read", "text", "file", "f", "trim", "reader"]
 
 
 def test_the_bag_is_the_maximum_over_words_and_the_fusion_lies_within_tanh() -> None:
