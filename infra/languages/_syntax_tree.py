@@ -180,7 +180,7 @@ class SyntaxTreeLanguage(Language):
         opening = "" if self.opening[:2] in text else self.opening
         for before, behind in (("", ""), *self.wrappers):
             head = f"{opening}{before}"
-            yield _Walk(self, self._parsed(f"{head}{text}{behind}"), len(head))
+            yield _Walk(self, f"{head}{text}{behind}".encode(errors="replace"), len(head))
 
     def _whole(self, text: str) -> "_Walk":
         """Return the first walk over a tree without an error, else that over the text alone."""
@@ -215,7 +215,7 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        return self._parsed(text).root_node
+        return self.parsed(text.encode(errors="replace")).root_node
 
     def leaves_of(self, code: str) -> list[Leaf]:
         """Return the leaves of a code's simplified parse tree, damaged parts too.
@@ -225,16 +225,10 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        plain, before = self.root_of(code), ""
-        root = plain
-        for before, behind in self.wrappers if plain.has_error else ():
-            root = self.root_of(f"{before}{code}{behind}")
-            if not root.has_error:
-                break
-        if root.has_error:
-            root, before = plain, ""
-        content = f"{before}{code}".encode(errors="replace")
-        return simplified(root, content, len(before.encode()), self.roles, self.comments, _LITERALS)
+        walk = self._whole(code)
+        content = walk.content[: walk.before + len(code.encode(errors="replace"))]
+        root = walk.tree.root_node
+        return simplified(root, content, walk.before, self.roles, self.comments, _LITERALS)
 
     def signature_of(self, code: str) -> str:
         """Return the first lines of a code's functions."""
@@ -247,31 +241,36 @@ class SyntaxTreeLanguage(Language):
 
     def tokens(self, code: str) -> list[str]:
         """Return names, literals and operators; a literal is one token, and comments are none."""
-        return [text_of(node) for node in self._leaves(code)]
+        return [text for _, text in self._leaves(code)]
 
     def identifiers(self, code: str) -> list[str]:
         """Return names as often as they occur; the grammar tells them from words of its own."""
-        named = ((node.type, text_of(node)) for node in self._leaves(code) if node.is_named)
-        return [name for kind, name in named if kind != name and name.isidentifier()]
+        return [
+            text
+            for node, text in self._leaves(code)
+            if text.isidentifier() and node.is_named and node.type != text
+        ]
 
     def calls(self, code: str) -> list[str]:
         """Return the last parts of the names that code calls, inner calls first."""
         found = []
-        for node in self._nodes(code):
-            called = node.child_by_field_name(self.calling.get(node.type, ""))
+        for node, kind, _ in self._nodes(code):
+            called = node.child_by_field_name(self.calling.get(kind, ""))
             if called and (name := _LAST_NAME.search(text_of(called))):
                 found.append((node.end_byte, -node.start_byte, name[1]))
         return [name for *_, name in sorted(found)]
 
-    def _leaves(self, code: str) -> Iterator[Node]:
-        """Yield the tokens of a code, none of one that the parser gives up."""
-        for node in self._nodes(code):
-            is_leaf = not node.child_count or node.type.startswith(_LITERALS)
-            if is_leaf and node.type not in self.comments:
-                yield node
+    def _leaves(self, code: str) -> Iterator[tuple[Node, str]]:
+        """Yield the tokens of a code with their text, none of one that the parser gives up."""
+        for node, kind, content in self._nodes(code):
+            if (not node.child_count or kind.startswith(_LITERALS)) and kind not in self.comments:
+                yield node, content[node.start_byte : node.end_byte].decode()
 
-    def _nodes(self, code: str) -> Iterator[Node]:
-        """Yield a code's nodes in their order, those inside of literals and comments left out."""
+    def _nodes(self, code: str) -> Iterator[tuple[Node, str, bytes]]:
+        """Yield a code's nodes in their order, with their kinds and what their places count in.
+
+        What is inside of literals is left out.
+        """
         try:
             walk = self._whole(code)
         except SyntaxError:
@@ -280,12 +279,17 @@ class SyntaxTreeLanguage(Language):
         last = first + len(code.encode(errors="replace"))
         cursor, goes_on = walk.tree.walk(), True
         while goes_on and (node := cursor.node):
+            kind = node.type
             if first <= node.start_byte < last and node.end_byte <= last:
-                yield node
-            goes_on = _next(cursor, into=not node.type.startswith(_LITERALS))
+                yield node, kind, walk.content
+            goes_on = _next(cursor, into=not kind.startswith(_LITERALS))
 
-    def _parsed(self, text: str) -> Tree:
-        content = text.encode(errors="replace")
+    def parsed(self, content: bytes) -> Tree:
+        """Return the syntax tree of a text.
+
+        Raises:
+            SyntaxError: The parser gives up.
+        """
         steps = 0
 
         def is_too_long(*_: object) -> bool:
@@ -302,22 +306,25 @@ class SyntaxTreeLanguage(Language):
 
 
 class _Walk:
-    """One walk over a file's tree.
+    """A file's tree, and one walk over it.
 
     Args:
         language: The language.
-        tree: The tree.
+        content: The text.
         before: Number of bytes before the text itself; a class that is opened there has no name.
     """
 
-    def __init__(self, language: SyntaxTreeLanguage, tree: Tree, before: int = 0) -> None:
-        self._language, self.tree, self.before = language, tree, before
-        self._lines = text_of(tree.root_node).split("\n")
-        self._offset = tree.root_node.start_point.row
+    def __init__(self, language: SyntaxTreeLanguage, content: bytes, before: int = 0) -> None:
+        self._language, self.content, self.before = language, content, before
+        self.tree = language.parsed(content)
         self._comments: dict[int, Node] = {}  # by the row after their last one
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
         self._scopes: list[_Open] = []
         self._functions: list[_Open] = []
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.content.decode().split("\n")
 
     @property
     def has_error(self) -> bool:
@@ -381,7 +388,7 @@ class _Walk:
     def _function(self, node: Node, definition: Definition, *, has_return: bool) -> Function:
         language, scopes = self._language, [scope.name for scope in self._scopes if scope.name]
         first, last = node.start_point.row, node.end_point.row
-        lines = self._lines[first - self._offset : last - self._offset + 1]
+        lines = self._lines[first : last + 1]
         lines[-1] = cut(lines[-1], None, node.end_point.column)
         start = node.start_point.column
         if cut(lines[0], None, start).strip():
@@ -404,7 +411,7 @@ class _Walk:
         """Return the block comment, or the line comments, that end right before a row."""
         found: list[str] = []
         while (comment := self._comments.pop(row, None)) is not None:
-            line = self._lines[comment.start_point.row - self._offset]
+            line = self._lines[comment.start_point.row]
             is_block = comment.end_point.row > comment.start_point.row or _is_block(comment)
             if (found and is_block) or cut(line, None, comment.start_point.column).strip():
                 break
