@@ -10,6 +10,7 @@ import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
+from itertools import compress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,7 +19,7 @@ from tasks.files.text import printable
 from tasks.files.xml_rows import XmlRow, read_xml_rows
 
 Popularity = Literal["views", "score"]
-Matches = Callable[[str], bool]
+Matches = Callable[[Sequence[str]], Sequence[bool]]
 
 READ, TAGGED, POPULAR = "questions read", "with the tags", "most popular of them"
 ANSWERED = "with an up-voted answer with code"
@@ -95,7 +96,7 @@ def mine_questions(
         tags: All of which a question must have; none keeps all questions.
         most: How many of the most popular ones are looked at.
         popularity: By what: number of views, or score.
-        matches: Whether a code has a match in a corpus; without it that step is left out.
+        matches: Which of some codes have a match in a corpus; without it that step is left out.
 
     Raises:
         SourceError: See `read_xml_rows`; or a row lacks a cell, or has text for a number.
@@ -111,7 +112,7 @@ def mine_questions(
     ]
     steps[ANSWERED] = len(mined)
     if matches is not None:
-        mined = [each for each in mined if matches(each.code)]
+        mined = [*compress(mined, matches([each.code for each in mined]))]
         steps[MATCHED] = len(mined)
     mined = [each for each in mined if not is_discussion(each.title)]
     steps[KEPT] = len(mined)

@@ -6,7 +6,8 @@ a label joins the two, so that what is published trains encoders (``cosqa train`
 ``--queries stack-exchange=Posts.xml`` it gives queries over other code.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,9 +18,12 @@ from infra.errors import SourceError
 from infra.identity import mark, mark_of
 from infra.languages import languages
 from infra.records import Label, Query, SourceInfo
+from tasks.corpus.aroma_matches import have_matches
+from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.source_files import folder, languages_of
 from tasks.files.text import inside, printable, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
@@ -47,6 +51,11 @@ class StackExchangeOptions(SourceOptions):
         17_000, ge=1, description="How many of the most popular questions are looked at."
     )
     popularity: Popularity = Field("views", description="What makes a question popular.")
+    corpus: Path | None = Field(
+        None,
+        description="A folder of Java files; questions whose code has no match in their methods, "
+        "by Aroma's similarity above .25, are left out.",
+    )
     site: str = Field(
         "stackoverflow.com", pattern=r"^[\w.-]+$", description="The site, for links to answers."
     )
@@ -78,6 +87,8 @@ class StackExchangeSource:
         self._file = options.path / "Posts.xml" if is_folder else options.path
         if is_folder:
             inside(options.path, [self._file])
+        java = languages_of(("java",))
+        self._corpus = folder(options.corpus, java) if options.corpus else None
         if not self._file.is_file():
             lacking = "no Posts.xml in it" if is_folder else "no such folder or file"
             raise SourceError(
@@ -92,13 +103,14 @@ class StackExchangeSource:
         return {"path": folder, "tags": ["python"]}
 
     def inputs(self) -> list[Path]:
-        """Return the file."""
-        return [self._file]
+        """Return the file, and those of the corpus."""
+        return [self._file, *(self._corpus.files if self._corpus else ())]
 
     def fingerprint(self) -> str:
-        """Return a digest of the file's name, size and time, and of the options."""
-        chosen = self._options.model_dump(mode="json", exclude={"path"})
-        return mark("stack-exchange", _VERSION, self._name, state_of([self._file]), mark_of(chosen))
+        """Return a digest of the files' names, sizes and times, and of the options."""
+        chosen = mark_of(self._options.model_dump(mode="json", exclude={"path", "corpus"}))
+        states = state_of([self._file]), state_of(self.inputs())
+        return mark("stack-exchange", _VERSION, self._name, *states, chosen)
 
     def read(self) -> dict[str, Collected]:
         """Return the titles as queries, their answers' code, and that the one answers the other.
@@ -107,7 +119,10 @@ class StackExchangeSource:
             SourceError: The file is no Posts.xml, or is damaged; or no question is left.
         """
         options = self._options
-        mined, steps = mine_questions(self._file, options.tags, options.most, options.popularity)
+        matches = self._have_matches if self._corpus else None
+        mined, steps = mine_questions(
+            self._file, options.tags, options.most, options.popularity, matches
+        )
         told = ", ".join(f"{number:,} {step}" for step, number in steps.items())
         if not mined:
             raise SourceError(f"{printable(self._file)}: no question is left of {told}")
@@ -138,3 +153,8 @@ class StackExchangeSource:
         )
         collected = merged.collected(info)
         return {self._name: collected.model_copy(update={"notes": (*collected.notes, told)})}
+
+    def _have_matches(self, codes: Sequence[str]) -> list[bool]:
+        assert self._corpus  # noqa: S101 - asked of one alone
+        functions = find_functions(self._corpus, Counter())
+        return have_matches(codes, (function.code.text for function in functions))

@@ -69,3 +69,20 @@ def test_a_dump_without_such_questions_says_what_each_step_left(tmp_path: Path) 
 def test_a_folder_without_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no Posts\.xml in it: unpack"):
         read(tmp_path)
+
+
+def test_questions_whose_code_has_no_match_in_a_corpus_are_left_out(tmp_path: Path) -> None:
+    posts = [question(1, "How to double"), answer(2, 1, 1, JAVA)]
+    posts += [question(3, "How to read"), answer(4, 3, 1, "for (String s : in.lines()) print(s);")]
+    file = dump(tmp_path / "Posts.xml", posts)
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    body = "int two(int a) { int b = 2 * a; return b; }"
+    (corpus / "A.java").write_text(f"class A {{ {body} }}")
+    collected = read(file, tags="java", corpus=corpus)
+    assert [query.text for query in collected.queries] == ["How to double"]
+    assert "1 whose code has a match in the corpus" in collected.notes[0]
+    settings = SourceSettings(name="stack-exchange", path=file, corpus=corpus)
+    before = open_source(settings).fingerprint()
+    (corpus / "A.java").write_text("class A {}")
+    assert open_source(settings).fingerprint() != before
