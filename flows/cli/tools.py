@@ -6,10 +6,12 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 import inspect
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from flows import options as o
 from flows.cli.output import command, examples, print_table, say
@@ -28,7 +30,6 @@ def _group(about: str) -> typer.Typer:
 label_app = _group("Let people label samples of pairs on sheets, and read them back.")
 store_app = _group("Check the store, back it up and restore it.")
 sandbox_app = _group("Check and try out the sandbox that untrusted code runs in.")
-suite_app = _group("Score other people's evaluation suites from their own files.")
 
 Kind = Literal[
     "sources", "filters", "encoders", "methods", "metrics", "suites", "studies", "estimators",
@@ -441,7 +442,7 @@ def list_names(
     show.names(kind)
 
 
-def _add_suite(name: str, kind: type[Suite]) -> None:
+def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
     """Add the command of a suite, whose options are the fields of the suite's model."""
 
     def run(**values: object) -> None:
@@ -469,8 +470,33 @@ def _add_suite(name: str, kind: type[Suite]) -> None:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     summary = (kind.__doc__ or "").partition("\n")[0]
-    suite_app.command(name, help=summary, epilog=examples(" ".join(words)))(run)
+    app.command(name, help=summary, epilog=examples(" ".join(words)))(run)
 
 
-for _name in suites:
-    _add_suite(_name, suites.get(_name))
+class _Suites(TyperGroup):
+    """Makes the suites' commands when they are asked for: their modules load Arrow and NumPy."""
+
+    @property
+    def commands(self) -> Any:  # noqa: ANN401 - the library's
+        """Name of a suite → its command."""
+        return _suite_commands()
+
+    @commands.setter
+    def commands(self, _: object) -> None:
+        """Keep none of those that are there when the group is made: there is none."""
+
+
+@cache
+def _suite_commands() -> Any:  # noqa: ANN401
+    made = _group("")
+    for name in suites:
+        _add_suite(made, name, suites.get(name))
+    return typer.main.get_group(made).commands
+
+
+suite_app = typer.Typer(
+    cls=_Suites,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    help="Score other people's evaluation suites from their own files.",
+)

@@ -14,9 +14,10 @@ from infra.identity import mark
 from infra.records import Code, Query
 from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, SearchSettings
+from tasks.benchmarks.runs import Rankings
 from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
-from tasks.retrievers import Rankings, retrievers
+from tasks.retrievers import retrievers
 from tasks.search.exact import queries_at_once, search
 from tasks.search.scores import Block, Codes, Positions, Singles
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from infra.records import Record
+from tasks.benchmarks.runs import Rankings
 from tasks.metrics import Qrels, evaluate
 from tasks.reports.document import Paragraph, Section, Table, Text
-from tasks.retrievers import Rankings
 from tasks.statistics import Values
 from tasks.statistics.label_errors import CorrectedMean, corrected_mean, rogan_gladen
 from tasks.statistics.sampling import DIFFERENCES

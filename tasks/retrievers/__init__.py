@@ -7,13 +7,13 @@ by `tasks.ranking.methods`.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from infra.records import Code, Query
 from infra.registry import Registry
-from tasks.benchmarks.runs import Rankings
 
-__all__ = ["Rankings", "Retriever", "retrievers"]
+if TYPE_CHECKING:  # the names of the methods are asked for by `--help`, which needs no pyarrow
+    from tasks.benchmarks.runs import Rankings
 
 
 class Retriever(Protocol):
@@ -23,7 +23,7 @@ class Retriever(Protocol):
     scores that are stored for another revision are computed again.
     """
 
-    def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
+    def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> "Rankings":
         """Return the ``depth`` best codes for each query, ties by code id in ascending order.
 
         A code stands once, with a finite score; scores fall, and mean what the method means. Where

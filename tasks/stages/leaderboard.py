@@ -18,6 +18,7 @@ from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
+from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
@@ -33,7 +34,6 @@ from tasks.reports.leaderboard import (
     unjudged_results,
 )
 from tasks.reports.text import counted
-from tasks.retrievers import Rankings
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
