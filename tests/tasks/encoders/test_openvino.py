@@ -93,6 +93,22 @@ def test_what_openvino_cannot_convert_is_computed_by_torch_and_the_log_says_so(
     assert len(caplog.records) == 1
 
 
+def test_texts_too_long_for_openvino_are_computed_by_torch_and_the_log_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder = made("jina-embeddings-v3", tmp_path)
+    many = [*texts(12), *("sort " * number for number in (1_050, 1_060))]
+    assert max(map(len, encoder._tokenizer.tokenise(many, "code"))) > 1024
+    by_torch = encoder.encode(many, "code", 2)
+    encoder._computed = 1_000
+    with caplog.at_level(logging.WARNING):
+        found = encoder.encode(many, "code", 2)
+    assert encoder._compiled[encoder.spec.code_adapter] is not None
+    assert "v3' is computed by torch for texts of more than 1,024 tokens: there" in caplog.text
+    assert len(caplog.records) == 1
+    assert cosines(found, by_torch).min() >= 0.9999
+
+
 def test_what_openvino_computes_otherwise_is_computed_by_torch(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
