@@ -56,6 +56,20 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
         rest=page,
         note=_NOTE,
     )
+    for metric in board.metrics[:2] if board.languages else ():
+        print_table(
+            f"{metric} by language: each method over the queries that code of the language answers",
+            ["language", "queries", *(row.method for row in board.rows)],
+            [
+                [
+                    row.language,
+                    f"{row.queries:,}",
+                    *(f"{row.means[metric][each.method]:.3f}" for each in board.rows),
+                ]
+                for row in board.languages
+            ],
+            rest=page,
+        )
 
 
 def print_corrected(corrected: CorrectedScores, page: str) -> None:

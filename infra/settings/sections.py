@@ -187,7 +187,7 @@ class PublishSettings(Section):
         None,
         pattern=r"^[1-9][0-9]{0,2}(:[0-9]{1,3}){2}$",
         description="Split the queries into train, dev and test in this ratio, such as 8:1:1, "
-        "alike for each number of matches; none given splits nothing.",
+        "alike for each number of matches; none given keeps the split of a source that has one.",
     )
     split_by: Literal["query", "repository"] = Field(
         "query",

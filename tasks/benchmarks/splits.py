@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from infra.identity import mark
-from infra.records import Code
+from infra.records import Code, Query
 
 SPLITS = ("train", "dev", "test")
+_NAMES = {"valid": "dev", "validation": "dev"}
 
 
 def count_matches(queries: Iterable[str], answered: Iterable[str]) -> dict[str, int]:
@@ -52,7 +53,8 @@ def split_repositories(homes: Mapping[str, str], ratio: str, seed: int) -> dict[
     """Return query → train, dev or test, all queries of a repository in one part.
 
     As CodeSearchNet splits (arXiv 1909.09436): so a model meets no project of the test in
-    training. Repositories go, the largest first, where most queries are lacking.
+    training. Repositories go, the largest first, where most queries are lacking; a part that is
+    left empty takes the smallest of the part that has most of them.
 
     Args:
         homes: Query → the repository of the code that answers it.
@@ -66,7 +68,18 @@ def split_repositories(homes: Mapping[str, str], ratio: str, seed: int) -> dict[
     for name in sorted(sizes, key=lambda name: (-sizes[name], mark("split", str(seed), name))):
         placed[name] = max(SPLITS, key=lambda part: lacking[part])
         lacking[placed[name]] -= sizes[name]
+    for part in (part for part in reversed(SPLITS) if shares[part]):
+        counts = Counter(placed.values())
+        most = max(counts, key=counts.__getitem__, default="")
+        if part not in counts and counts[most] > 1:
+            placed[[name for name in placed if placed[name] == most][-1]] = part
     return {query: placed[name] for query, name in homes.items()}
+
+
+def published_split(queries: Iterable[Query]) -> dict[str, str]:
+    """Return query → part as the source has it, where each has one and all parts are met."""
+    split = {str(each.query_id): _NAMES.get(each.split, each.split) for each in queries}
+    return split if set(split.values()) == set(SPLITS) else {}
 
 
 def repository_of(code: Code) -> str:

@@ -13,6 +13,7 @@ from infra.collected import Collected
 from infra.identity import mark
 from infra.languages import language_named
 from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.splits import repository_of, split_repositories
 from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters import CorpusFunction, filters
 from tasks.filters.documentation import first_paragraph, unpaired_reason
@@ -20,6 +21,8 @@ from tasks.filters.documentation import first_paragraph, unpaired_reason
 ORIGIN = "documentation"
 AMBIGUOUS = "paragraph that documents several functions"
 NOT_DRAWN = "pair that was not drawn"
+
+_RATIO = "8:1:1"  # of training, dev and test queries
 
 
 class DocumentedFunction(NamedTuple):
@@ -54,8 +57,9 @@ def documentation_pairs(
     info: SourceInfo,
     *,
     queries: int,
-    seed: int,
+    seed: int | None,
     dropped: Counter[str],
+    by_repository: bool = False,
 ) -> Collected:
     """Return paragraphs of documentation as queries over functions without documentation.
 
@@ -66,13 +70,20 @@ def documentation_pairs(
         functions: The functions of a corpus.
         info: Where they come from.
         queries: How many pairs to draw of each language; all where there are fewer.
-        seed: Decides which.
+        seed: Decides which; None takes the first.
         dropped: Reason → number of items of the corpus that were dropped before.
+        by_repository: Whether the functions' repositories are split, as CodeSearchNet's are.
     """
     dropped = Counter(dropped)
     distinct = _distinct(functions, dropped)
-    drawn = _draw(_pairs(distinct, dropped), queries, seed, dropped)
-    labelled = [(Query.of(pair.paragraph, pair.code.origin), pair.code) for pair in drawn]
+    pairs = _pairs(distinct, dropped)
+    drawn = _chosen(pairs, queries, seed)
+    dropped[NOT_DRAWN] += len(pairs) - len(drawn)
+    parts = _parts(drawn, seed or 0) if by_repository else {}
+    labelled = [
+        (Query.of(pair.paragraph, pair.code.origin, parts.get(pair.documented_id, "")), pair.code)
+        for pair in drawn
+    ]
     return Collected(
         info=info,
         queries=tuple(query for query, _ in labelled),
@@ -125,17 +136,25 @@ def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[D
     return kept
 
 
-def _draw(
-    pairs: list[DocumentedFunction], number: int, seed: int, dropped: Counter[str]
+def _parts(pairs: list[DocumentedFunction], seed: int) -> dict[str, str]:
+    homes = {pair.documented_id: repository_of(pair.code) for pair in pairs}
+    return split_repositories(homes, _RATIO, seed)
+
+
+def _chosen(
+    pairs: list[DocumentedFunction], number: int, seed: int | None
 ) -> list[DocumentedFunction]:
-    """Draw pairs of each language, and name the others dropped."""
+    """Return pairs of each language: the first, or with a seed a sample."""
     by_language: dict[str, list[DocumentedFunction]] = {}
-    for pair in sorted(pairs, key=lambda pair: pair.documented_id):
+    ordered = pairs if seed is None else sorted(pairs, key=lambda pair: pair.documented_id)
+    for pair in ordered:
         by_language.setdefault(pair.code.language, []).append(pair)
-    drawn = [
+    return [
         pair
         for _, some in sorted(by_language.items())
-        for pair in random.Random(seed).sample(some, min(number, len(some)))  # noqa: S311
+        for pair in (
+            some[:number]
+            if seed is None
+            else random.Random(seed).sample(some, min(number, len(some)))  # noqa: S311
+        )
     ]
-    dropped[NOT_DRAWN] += len(pairs) - len(drawn)
-    return drawn

@@ -13,6 +13,7 @@ from infra.languages import Language, languages
 from infra.links import leads_outside
 from infra.records import SourceInfo
 from tasks.benchmarks import licences
+from tasks.benchmarks.splits import SPLITS
 
 _TESTS = frozenset({"test", "tests", "idle_test"})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -39,6 +40,12 @@ class SourceFiles:
     location: str
     languages: Mapping[str, Language]
     outside: tuple[Path, ...] = ()
+
+    @property
+    def holds_repositories(self) -> bool:
+        """Whether all files lie in folders of the root, and these are enough for three parts."""
+        tops = {file.relative_to(self.root).parts[:-1][:1] for file in self.files}
+        return () not in tops and len(tops) >= len(SPLITS)
 
     def info(self, name: str) -> SourceInfo:
         """Return where the files come from as a record."""

@@ -18,13 +18,14 @@ from infra.identity import mark, mark_of
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
+from tasks.corpus.popularity import most_popular_first
 from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
 from tasks.files.json_lines import read_queries
 from tasks.files.text import printable, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources, split_names
 
-_VERSION = "5"  # to be raised when the same files are to give other records
+_VERSION = "6"  # to be raised when the same files are to give other records
 
 
 class SourceCodeOptions(SourceOptions):
@@ -36,6 +37,12 @@ class SourceCodeOptions(SourceOptions):
     )
     distribution: str | tuple[str, ...] | None = Field(
         None, description="Installed distribution to read instead of a folder, or a list of them."
+    )
+    popularity: Path | None = Field(
+        None,
+        description="CSV of libraries.io's columns: repositories that it lists, that are no forks "
+        "and that others use are read, the most popular first, and these give the documentation "
+        "queries in place of a sample.",
     )
     queries: Path | None = Field(
         None,
@@ -98,11 +105,11 @@ class SourceCode:
 
     def inputs(self) -> list[Path]:
         """Return the files, those of a distribution as they are installed, and queries."""
-        return [*self._files.files, *([self._queries] if self._queries else [])]
+        return [*self._files.files, *filter(None, (self._queries, self._options.popularity))]
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        chosen = [self._name, self._documented, self._options.seed]
+        chosen = [self._name, self._documented, self._options.seed, bool(self._options.popularity)]
         origin = [self._files.licence, self._files.revision, self._files.location]
         state = state_of(self.inputs())
         return mark(
@@ -127,7 +134,10 @@ class SourceCode:
             merged.add_queries(query for _, query in read_queries(self._queries))
         unread: Counter[str] = Counter()
         documented = []
-        for function in find_functions(self._files, unread):
+        files, popularity = self._files, self._options.popularity
+        if popularity:
+            files = most_popular_first(files, popularity, unread)
+        for function in find_functions(files, unread):
             merged.add_function(function)
             documented.append(DocumentedFunction.of(function))
         info = self._files.info(self.name)
@@ -137,8 +147,9 @@ class SourceCode:
                 documented,
                 info,
                 queries=self._documented,
-                seed=self._options.seed,
+                seed=None if popularity else self._options.seed,
                 dropped=unread,
+                by_repository=self._files.holds_repositories,
             )
         return collections
 

@@ -20,7 +20,13 @@ from tasks.benchmarks import (
     Undecided,
     columns_of,
 )
-from tasks.benchmarks.splits import count_matches, repository_of, split_queries, split_repositories
+from tasks.benchmarks.splits import (
+    count_matches,
+    published_split,
+    repository_of,
+    split_queries,
+    split_repositories,
+)
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
@@ -121,12 +127,15 @@ def labelled_benchmark(
 def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
     """Return a benchmark whose queries are split as the settings ask, by the labels that it holds.
 
+    Where they ask for none and all queries are published with their part, that split stays.
+
     Args:
         benchmark: A benchmark from which nothing is left out afterwards.
         settings: The ratio, none for no split, what is kept together, and the seed.
     """
     if settings.split is None:
-        return benchmark
+        published = published_split(benchmark.queries)
+        return benchmark.model_copy(update={"splits": published}) if published else benchmark
     if settings.split_by == "repository":
         repositories = {code.code_id: repository_of(code) for code in benchmark.codes}
         homes: dict[str, str] = {

@@ -20,12 +20,17 @@ from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
 from tasks.benchmarks.pairs import Pairs, benchmark_at, pairs_of, read_pairs
-from tasks.benchmarks.splits import SPLITS, count_matches, repository_of, split_queries
+from tasks.benchmarks.splits import (
+    SPLITS,
+    count_matches,
+    published_split,
+    repository_of,
+    split_queries,
+)
 from tasks.files.text import printable
 from tasks.filters.near_duplicates import clusters
 
 _FEWEST = 2  # pairs: with one there is no other code to be told from
-_NAMES = {"valid": "dev", "validation": "dev"}
 _DEV_OF_TRAINING = "9:0:1"  # where a folder of parts has no dev part: the last tenth
 _MOST_MATCHES = 5  # by which a split tells queries apart; one with more is like one with so many
 
@@ -168,15 +173,9 @@ def _parts_of(
     benchmark: Benchmark, settings: TrainingSettings
 ) -> tuple[Benchmark, Benchmark, Benchmark]:
     """Return a benchmark's training, dev and test queries with their labels, over all its codes."""
-    split = benchmark.splits or _published(benchmark) or _split(benchmark, settings)
+    split = benchmark.splits or published_split(benchmark.queries) or _split(benchmark, settings)
     train, dev, test = (_of_queries(benchmark, split, part) for part in SPLITS)
     return train, dev, test
-
-
-def _published(benchmark: Benchmark) -> dict[str, str]:
-    """Return query → part as the source is published, where each query has one and all are met."""
-    split = {str(each.query_id): _NAMES.get(each.split, each.split) for each in benchmark.queries}
-    return split if set(split.values()) == set(SPLITS) else {}
 
 
 def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
-from infra.errors import SettingsError
+from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings
 from tasks.corpus.functions import (
     FILE_GENERATED,
@@ -14,6 +14,7 @@ from tasks.corpus.functions import (
     FILE_MINIFIED,
     FILE_NOT_PARSED,
 )
+from tasks.corpus.popularity import FORK, UNLISTED, UNUSED
 from tasks.filters import SPECIAL
 from tasks.filters.testable import NO_RESULT
 from tasks.sources import open_source
@@ -136,6 +137,67 @@ def test_what_is_no_source_by_hand_is_left_out_by_a_named_rule(tmp_path: Path) -
         {FILE_LARGE: 1, FILE_MINIFIED: 2, FILE_GENERATED: 1, FILE_NOT_PARSED: 2}
     )  # deep.js has a line of 20,000 characters
     assert {rule: main.dropped[rule] for rule in rules} == rules
+
+
+REPOSITORIES = {
+    f"repo{n}/a.rb": f"# Reverses the text number {n}.\ndef turned{n}(text)\n  text.reverse\nend\n"
+    for n in range(12)
+} | {"owner/big/a.rb": "# Gives all of it.\ndef all(text)\n  text\nend\n"}
+HEADER = "ID,Repository Name with Owner,Repository Fork?,Repository Stars Count,"
+HEADER += "Repository Forks Count,Dependent Projects Count,Dependent Repositories Count\n"
+TABLE = (
+    HEADER
+    + """\
+1,someone/repo1,false,5,1,1,0,
+2,someone/repo2,false,50,,0,2,
+3,Owner/Big,false,900,10,3,3,
+4,fork/repo3,true,999,9,3,3,
+5,someone/repo4,false,999,9,0,0,
+6,,,,,7,7,
+7,someone/repo4,false,999,9,0,0,
+8,someone/repo1,false,5,1,0,0,
+"""
+)
+
+
+def test_documentation_of_several_repositories_is_split_by_them(tmp_path: Path) -> None:
+    pairs = read(write(tmp_path, REPOSITORIES))["source-code-documentation"]
+    assert Counter(query.split for query in pairs.queries) == {"train": 11, "dev": 1, "test": 1}
+    for files in (SIX, {"a.go": SIX["one/a.go"], **REPOSITORIES}):
+        folder = write(tmp_path / str(len(files)), files)
+        pairs = read(folder)["source-code-documentation"]
+        assert {query.split for query in pairs.queries} == {""}
+
+
+def test_popular_repositories_come_first_and_those_that_nobody_uses_not(tmp_path: Path) -> None:
+    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv"
+    table.write_text(TABLE)
+    found = read(folder, popularity=table, documentation_queries=2)
+    main = found["source-code"]
+    assert [code.name for code in main.codes] == ["all", "turned2", "turned1"]
+    assert main.dropped == {UNLISTED: 8, FORK: 1, UNUSED: 1}
+    documented = found["source-code-documentation"]
+    assert [query.text for query in documented.queries] == [
+        "Gives all of it.",
+        "Reverses the text number 2.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Name,Stars\n", "projects.csv:1: the header lacks Name with Owner, Stars Count"),
+        (HEADER + "1,a/repo1,false,many,1,1,1\n", "projects.csv:2: Stars Count is 'many'"),
+        ("", "the header lacks"),
+    ],
+)
+def test_a_file_of_popularity_is_checked(tmp_path: Path, text: str, problem: str) -> None:
+    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv"
+    table.write_text(text)
+    with pytest.raises(SourceError, match=problem):
+        read(folder, popularity=table)
+    with pytest.raises(SourceError, match="no such file"):
+        read(folder, popularity=tmp_path / "missing.csv")
 
 
 def test_files_are_to_be_named(tmp_path: Path) -> None:
