@@ -11,7 +11,7 @@ from tasks.reports.diff import counted as counted_changes
 from tasks.reports.estimation import EstimationReport, estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
-from tasks.reports.leaderboard import MethodRow
+from tasks.reports.leaderboard import MethodRow, language_tables
 from tasks.reports.study import StudyReport
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
@@ -56,20 +56,9 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
         rest=page,
         note=_NOTE,
     )
-    for metric in board.metrics[:2] if board.languages else ():
-        print_table(
-            f"{metric} by language: each method over the queries that code of the language answers",
-            ["language", "queries", *(row.method for row in board.rows)],
-            [
-                [
-                    row.language,
-                    f"{row.queries:,}",
-                    *(f"{row.means[metric][each.method]:.3f}" for each in board.rows),
-                ]
-                for row in board.languages
-            ],
-            rest=page,
-        )
+    methods = [row.method for row in board.rows]
+    for table in language_tables(board.languages, methods, board.metrics[:2]):
+        print_block(table, rest=page)
 
 
 def print_corrected(corrected: CorrectedScores, page: str) -> None:

@@ -11,7 +11,7 @@ from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
-from tasks.reports.run import BenchmarkScores, scores_table
+from tasks.reports.run import BenchmarkScores, scores_table, tables_by_language
 from tasks.reports.text import counted
 from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
@@ -122,6 +122,8 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
         f"{counted(benchmark.codes, 'codes')}, rankings of {benchmark.depth:,}"
     )
     print_block(scores_table(benchmark), title=about, rest=report)
+    for table in tables_by_language(benchmark):
+        print_block(table, rest=report)
 
 
 def _summary(result: Replay) -> str:

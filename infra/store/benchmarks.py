@@ -254,6 +254,33 @@ def mean_scores(
     return means
 
 
+def mean_scores_by_language(
+    database: Database, benchmark_id: BenchmarkId, method_keys: Sequence[str], answered: pa.Table
+) -> dict[str, tuple[int, dict[str, dict[str, float]]]]:
+    """Return language → number of its queries, and metric → method → mean over them.
+
+    Args:
+        database: The store.
+        benchmark_id: The benchmark.
+        method_keys: The methods.
+        answered: (query_id, language) of the queries, in each language that code answers them in.
+    """
+    means: dict[str, tuple[int, dict[str, dict[str, float]]]] = {}
+    with database.transaction() as tx, tx.stream("answered", answered):
+        rows = tx.rows(
+            "SELECT language, count(*), metric, method, avg(value) FROM scores "
+            "JOIN evaluations USING (benchmark_id, method_key) "
+            "JOIN (SELECT DISTINCT query_id, language FROM answered) USING (query_id) "
+            "WHERE benchmark_id = ? AND list_contains(?, method_key) "
+            "GROUP BY language, metric, method, method_key "
+            "ORDER BY language, metric, list_position(?, method_key)",
+            [benchmark_id, list(method_keys), list(method_keys)],
+        )
+    for language, queries, metric, method, value in rows:
+        means.setdefault(language, (queries, {}))[1].setdefault(metric, {})[method] = value
+    return means
+
+
 def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return the number of a benchmark's scored queries: those with a relevant code."""
     query = "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?"

@@ -189,29 +189,57 @@ def _by_language(
     for label in benchmark.labels:
         if label.relevance > 0 and label.code_id in languages:
             asked.setdefault(languages[label.code_id] or "python", set()).add(label.query_id)
+    return language_rows(
+        {
+            language: (
+                len(queries),
+                {
+                    metric: {
+                        entry.method: mean(_array(_of(entry.values[metric], queries)))
+                        for entry in scores
+                    }
+                    for metric in metrics
+                },
+            )
+            for language, queries in asked.items()
+        }
+    )
+
+
+def language_rows(
+    scores: Mapping[str, tuple[int, dict[str, dict[str, float]]]],
+) -> tuple[LanguageRow, ...]:
+    """Return a row for each language and their mean; none for a single language.
+
+    Args:
+        scores: Language → number of its queries, and metric → method → mean.
+    """
     rows = [
-        LanguageRow(
-            language=language,
-            queries=len(queries),
-            means={
-                metric: {
-                    entry.method: mean(_array(_of(entry.values[metric], queries)))
-                    for entry in scores
-                }
-                for metric in metrics
-            },
-        )
-        for language, queries in sorted(asked.items())
+        LanguageRow(language=language, queries=queries, means=means)
+        for language, (queries, means) in sorted(scores.items())
     ]
     if len(rows) < 2:
         return ()
     means = {
-        metric: {
-            entry.method: mean(row.means[metric][entry.method] for row in rows) for entry in scores
-        }
-        for metric in metrics
+        metric: {method: mean(row.means[metric][method] for row in rows) for method in of}
+        for metric, of in rows[0].means.items()
     }
     return *rows, LanguageRow(language="mean", queries=sum(r.queries for r in rows), means=means)
+
+
+def language_tables(
+    rows: Sequence[LanguageRow], methods: Sequence[str], metrics: Sequence[str]
+) -> list[Table]:
+    """Return a table of each metric with a row for each language; none without rows."""
+    tables = []
+    for metric in metrics if rows else ():
+        cells = []
+        for row in rows:
+            means = (f"{row.means[metric][method]:.3f}" for method in methods)
+            cells.append((row.language, f"{row.queries:,}", *means))
+        header = ("language", "queries", *methods)
+        tables.append(Table(header, cells, caption=f"{metric} by language"))
+    return tables
 
 
 def _of(values: Mapping[str, float], queries: Collection[str]) -> dict[str, float]:
@@ -373,22 +401,12 @@ def _of_languages(board: Leaderboard) -> Iterator[Section]:
     if not board.languages:
         return
     methods = [row.method for row in board.rows]
-    blocks: list[Block] = []
-    for metric in board.metrics[:2]:
-        rows = [
-            (
-                row.language,
-                f"{row.queries:,}",
-                *(f"{row.means[metric][each]:.3f}" for each in methods),
-            )
-            for row in board.languages
-        ]
-        blocks += [Paragraph(metric, "h3"), Table(("language", "queries", *methods), rows)]
+    tables = language_tables(board.languages, methods, board.metrics[:2])
     told = (
         "Means over the queries whose relevant code is in the language; codes of all languages are "
         "searched. In the mean of the languages each counts alike."
     )
-    yield Section("languages", "Languages", [*blocks, Paragraph(told, "remark")])
+    yield Section("languages", "Languages", [*tables, Paragraph(told, "remark")])
 
 
 def _legend(board: Leaderboard) -> str:

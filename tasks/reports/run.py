@@ -19,6 +19,7 @@ from tasks.reports.document import (
     Table,
     Text,
 )
+from tasks.reports.leaderboard import LanguageRow, language_tables
 from tasks.reports.text import NONE, cost, count, counted, duration, rate, share, words
 from tasks.statistics.rounds import RoundsAgreement
 
@@ -33,6 +34,7 @@ class BenchmarkScores(Record):
         queries: Queries with a relevant code, over which means are taken.
         depth: Length of the rankings.
         methods: Method → metric's printed name → mean over the queries.
+        languages: The same by language of the relevant code, and their mean; none for a single one.
     """
 
     name: str
@@ -41,6 +43,7 @@ class BenchmarkScores(Record):
     codes: int
     depth: int
     methods: dict[str, dict[str, float]]
+    languages: tuple[LanguageRow, ...] = ()
 
     @property
     def metrics(self) -> list[str]:
@@ -137,6 +140,14 @@ def scores_table(benchmark: BenchmarkScores) -> Table:
     return Table(("method", *best), rows, empty="No method was scored on it.")
 
 
+def tables_by_language(benchmark: BenchmarkScores) -> list[Table]:
+    """Return the means by language in the first two metrics; none for a single language."""
+    scored = benchmark.languages[0].means if benchmark.languages else {}
+    metrics = [metric for metric in benchmark.metrics if metric in scored][:2]
+    methods = list(scored[metrics[0]]) if metrics else []
+    return language_tables(benchmark.languages, methods, metrics)
+
+
 def _score(value: float | None, best: float) -> Text:
     if value is None:
         return NONE
@@ -151,6 +162,7 @@ def _all_scores(data: ReportData) -> Iterator[Block]:
         origin = f"Labels by {benchmark.label_origin}"
         yield f"{origin} · {size} · rankings of {benchmark.depth:,}"
         yield scores_table(benchmark)
+        yield from tables_by_language(benchmark)
     if not data.benchmarks:
         yield "No benchmark was scored."
         return

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
@@ -20,8 +22,10 @@ from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
 from infra.store.snapshot import browse_line
 from tasks.benchmarks import read_manifest
+from tasks.benchmarks.parquet import read_table
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
+from tasks.reports.leaderboard import language_rows
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import (
     AgentsPart,
@@ -121,7 +125,22 @@ def _scores(database: Database, published: Published, settings: Settings) -> Ben
         codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=depth,
         methods=means,
+        languages=language_rows(
+            benchmarks.mean_scores_by_language(
+                database, published.benchmark_id, keys, _answered(Path(published.folder))
+            )
+        ),
     )
+
+
+def _answered(folder: Path) -> pa.Table:
+    """Return (query_id, language) of an export's queries by the code that answers them."""
+    labels = read_table(folder / "labels.parquet", ("query_id", "code_id", "relevance"))
+    codes = read_table(folder / "codes.parquet", ("code_id", "language"))
+    relevant = labels.filter(pc.greater(labels["relevance"], 0))
+    found = relevant.join(codes, "code_id").select(["query_id", "language"])
+    named = pc.if_else(pc.equal(found["language"], ""), "python", found["language"])
+    return found.set_column(1, "language", named)
 
 
 def _counts(database: Database, collection: StoredCollection) -> CollectionCounts:

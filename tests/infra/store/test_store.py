@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from infra.collected import Collected
@@ -240,6 +241,16 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
         benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
     means = benchmarks.mean_scores(database, BENCHMARK, ["key-b", "key-a"], ["MRR"])
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
+    answered = pa.table(
+        {"query_id": ["q1", "q1", "q1", "q2"], "language": ["go", "go", "ruby", "ruby"]}
+    )
+    by_language = benchmarks.mean_scores_by_language(
+        database, BENCHMARK, ["key-b", "key-a"], answered
+    )
+    assert by_language == {
+        "go": (1, {"MRR": {"b": 1.0, "a": 0.25}}),
+        "ruby": (2, {"MRR": {"b": 0.5, "a": 0.125}}),
+    }
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-a")
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-c") is None
 

@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
+from tasks.reports.leaderboard import language_rows
 from tasks.reports.render import html_page, markdown_page
-from tasks.reports.run import ReportData, report_document
+from tasks.reports.run import ReportData, report_document, tables_by_language
 from tasks.reports.text import NONE
 from tests.fakes.reports import METRICS, MODEL, hostile_report, realistic_report
 
@@ -42,6 +43,25 @@ def page_of(report: ReportData) -> str:
 
 def text_of(report: ReportData) -> str:
     return markdown_page(report_document(report))
+
+
+def test_a_benchmark_in_several_languages_has_a_row_for_each_and_their_mean() -> None:
+    report = realistic_report()
+    first = report.benchmarks[0]
+    means = {metric: dict.fromkeys(first.methods, 0.25) for metric in first.metrics}
+    rows = language_rows({"go": (3, means), "ruby": (4, means)})
+    changed = first.model_copy(update={"languages": rows})
+    tables = tables_by_language(changed)
+    assert [table.caption for table in tables] == [f"{m} by language" for m in first.metrics[:2]]
+    assert [row[:3] for row in tables[0].rows] == [
+        ("go", "3", "0.250"),
+        ("ruby", "4", "0.250"),
+        ("mean", "7", "0.250"),
+    ]
+    assert f"{first.metrics[0]} by language" in text_of(
+        report.model_copy(update={"benchmarks": (changed,)})
+    )
+    assert tables_by_language(first) == []
 
 
 class _Structure(HTMLParser):
