@@ -73,7 +73,8 @@ def study_figures(
     if not len(test):
         raise EstimationError("there are no test pairs: the study compares estimates with them")
     data = EstimationData.of_pairs(training, test)
-    nearest = data.nearest(MOST_NEIGHBOURS).similarities
+    neighbours = data.nearest(MOST_NEIGHBOURS)
+    nearest = neighbours.similarities
     ranks = data.label(np.arange(len(test)))
     done(1)
     parts = [_part("all", data, ranks, nearest[:, 0], done)]
@@ -94,7 +95,11 @@ def study_figures(
         used_as_printed=_used(kept_as_printed(nearest)),
         nearest=tuple(
             NearestPair(
-                rank=int(ranks[row]), nearest_rank=int(of_nearest[row]), similarity=nearest[row, 0]
+                row=row,
+                nearest_row=int(neighbours.rows[row, 0]),
+                rank=int(ranks[row]),
+                nearest_rank=int(of_nearest[row]),
+                similarity=nearest[row, 0],
             )
             for row in range(0, len(test), -(-len(test) // 10))
         ),

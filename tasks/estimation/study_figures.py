@@ -83,11 +83,15 @@ class NearestPair(Record):
     """A test query beside its nearest training query (Table 1).
 
     Attributes:
+        row: Position of the test query.
+        nearest_row: Position of the training query.
         rank: Of the test query's code among all test codes.
         nearest_rank: Of the training query's code among those of all the nearest.
         similarity: Cosine of both queries.
     """
 
+    row: int
+    nearest_row: int
     rank: int
     nearest_rank: int
     similarity: float
@@ -143,6 +147,7 @@ class StudiedMethod(Record):
         overlap: What training and test pairs have in common.
         left_out: Reason → number of items of both files that are no pair.
         figures: All figures.
+        nearest: The texts of each of ``figures.nearest``: test query, training query.
     """
 
     name: str
@@ -150,3 +155,4 @@ class StudiedMethod(Record):
     overlap: Overlap
     left_out: dict[str, int]
     figures: StudyFigures
+    nearest: tuple[tuple[str, str], ...]

@@ -17,6 +17,7 @@ from tasks.reports.text import NONE
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
 K_HEADER = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
+NEAREST = ("reciprocal rank", "of the nearest", "cosine")
 PAIRS = ("training pairs", "validation pairs", "test pairs")
 _FILE = Path(__file__).with_suffix(".toml")
 
@@ -52,6 +53,10 @@ class PublishedTables(Record):
     Attributes:
         title: Of the paper.
         budgets: Of Table 4, in per cent of the test queries.
+        table1: Data set → model → test queries' reciprocal ranks, those of their nearest training
+            queries, and the cosines.
+        judged: Model → right answers of 23 Java questions, on average over five developers, and
+            KAPE's estimate.
         sizes: Data set → training, validation and test pairs.
         table2: Model → data set → MRR on its validation and on its test set.
         table3: Estimator → facts.
@@ -64,6 +69,8 @@ class PublishedTables(Record):
 
     title: str
     budgets: tuple[int, ...]
+    table1: dict[str, dict[str, tuple[tuple[float, float, float], ...]]]
+    judged: dict[str, tuple[float, float]]
     sizes: dict[str, tuple[int, int, int]]
     table2: dict[str, dict[str, tuple[float, float]]]
     table3: dict[str, PublishedFacts]
@@ -105,7 +112,7 @@ def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]])
 
 
 def published() -> list[Table]:
-    """Return the paper's Tables 2 and 4 to 7, the sizes of its data before them."""
+    """Return the paper's tables: 1, sizes of its data, 2, 4 to 7, and people's judgements."""
     paper = published_tables()
     truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
 
@@ -136,7 +143,18 @@ def published() -> list[Table]:
         )
         for name, model, estimates in cells_of(paper.table7)
     ]
+    nearest = [
+        Table(
+            ("test query", *NEAREST),
+            [(f"{number}", *map(score, row)) for number, row in enumerate(rows, 1)],
+            caption=f"KAPE, Table 1: {name}, {model}",
+        )
+        for name, model, rows in cells_of(paper.table1)
+    ]  # fmt: skip
+    judged = [(model, f"{right:g}", score(right / 23), score(estimate))
+              for model, (right, estimate) in paper.judged.items()]  # fmt: skip
     return [
+        *nearest,
         Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
         Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
         *(budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)),
@@ -146,4 +164,8 @@ def published() -> list[Table]:
             caption="KAPE, Table 6: neighbours used, fewest / mean, by k",
         ),
         *weightings,
+        Table(
+            ("model", "right of 23", "share", "KAPE"), judged,
+            caption="KAPE, human evaluation: 23 Java questions, mean of five developers",
+        ),
     ]  # fmt: skip

@@ -26,12 +26,17 @@ def _figures(noise: float) -> StudyFigures:
 
 def studied_method(name: str, method: str, noise: float = 1.0) -> StudiedMethod:
     """Return the study of a method that is the worse the more noise its vectors have."""
+    figures = _figures(noise)
     return StudiedMethod(
         name=name,
         method=method,
         overlap=Overlap(queries=2, pairs=1, of=81),
         left_out={"x": 3},
-        figures=_figures(noise),
+        figures=figures,
+        nearest=tuple(
+            (f"test query {pair.row}", f"training query {pair.nearest_row} {'of words ' * 50}")
+            for pair in figures.nearest
+        ),
     )
 
 

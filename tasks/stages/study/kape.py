@@ -31,7 +31,7 @@ from tasks.stages.vectors import TextVectors
 PAGE, REPORT = "kape.html", "kape.json"
 KIND = "study kape"
 _LONGEST = 120  # of a folder's name
-_VERSION = "5"  # raised when the same pairs and vectors would give other figures
+_VERSION = "6"  # raised when the same pairs and vectors would give other figures
 
 
 class StudyData:
@@ -141,6 +141,7 @@ def load_studied(
     left_out = {
         each.name: Counter(each.training.left_out) + Counter(each.test.left_out) for each in data
     }
+    by_name = {each.name: each for each in data}
     studied = []
     for each in references:
         figures = benchmarks.load_as(database, each.estimation_id, StudyFigures)
@@ -149,6 +150,11 @@ def load_studied(
             StudiedMethod(
                 name=each.name, method=each.method, overlap=overlaps[each.name],
                 left_out=left_out[each.name], figures=figures,
+                nearest=tuple(
+                    (by_name[each.name].test.queries[pair.row],
+                     by_name[each.name].training.queries[pair.nearest_row])
+                    for pair in figures.nearest
+                ),
             )
         )  # fmt: skip
     return studied

@@ -128,8 +128,12 @@ def test_ten_queries_stand_beside_their_nearest_training_queries() -> None:
     near, ranks = data.nearest(1), ranks_among(test)
     of_nearest = ranks_among(training, near.rows[:, 0])
     rows = range(0, TESTED, 9)
-    assert [(each.rank, each.nearest_rank, each.similarity) for each in figures.nearest] == [
-        (ranks[row], of_nearest[row], near.similarities[row, 0]) for row in rows
+    assert [
+        (each.row, each.nearest_row, each.rank, each.nearest_rank, each.similarity)
+        for each in figures.nearest
+    ] == [
+        (row, near.rows[row, 0], ranks[row], of_nearest[row], near.similarities[row, 0])
+        for row in rows
     ]
     assert figures.equal_ranks == (ranks == of_nearest).mean()
 

@@ -40,6 +40,17 @@ def test_tables_4_and_7_have_the_figures_of_table_5() -> None:
         assert len({values[:2] for values in weightings.values()}) == 1, "both of two are kept"
 
 
+def test_table_1_has_ten_queries_of_which_seven_have_one_rank_with_their_nearest() -> None:
+    rows = PAPER.table1["Ruby"]["GraphCodeBERT"]
+    assert (len(rows), sum(first == second for first, second, _ in rows)) == (10, 7)
+
+
+def test_people_order_the_models_as_kape_does() -> None:
+    roberta, codebert = PAPER.judged["RoBERTa"], PAPER.judged["CodeBERT"]
+    assert all(first < second for first, second in zip(roberta, codebert, strict=True))
+    assert [round(estimate * 23, 1) for _, estimate in PAPER.judged.values()] == [22.0, 22.5]
+
+
 def test_table_4_has_every_estimator_at_every_budget() -> None:
     assert PAPER.budgets == BUDGETS
     for estimates in PAPER.table4["PHP"].values():
@@ -95,7 +106,7 @@ def test_the_page_of_all_studies_has_the_same_truth_and_estimates() -> None:
 
 def test_the_published_tables_are_whole() -> None:
     tables = published()
-    assert len(tables) == 9
+    assert len(tables) == 11
     for table in tables:
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.header)}
