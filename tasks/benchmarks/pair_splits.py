@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Literal
 
 from infra.errors import SourceError
+from tasks.benchmarks.deepcs import ENDING
 from tasks.files.text import printable
 
 PairSplit = Literal["train", "dev", "valid", "test"]
 
-_ENDINGS = ("", ".jsonl", ".jsonl.gz", ".json")
+_ENDINGS = ("", ".jsonl", ".jsonl.gz", ".json", ENDING)
 _QRELS_ENDINGS = (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 
 
@@ -16,7 +17,7 @@ def split_path(folder: Path, split: PairSplit) -> Path:
     """Return where a folder has the pairs of a split.
 
     They are in a folder or a file of the split's name (``train``, ``train.jsonl``,
-    ``train.jsonl.gz``, ``train.json``), or in a BEIR folder's ``qrels``
+    ``train.jsonl.gz``, ``train.json``, DeepCS's ``train.desc.h5``), or in a BEIR folder's ``qrels``
     (``train.tsv``, ``train.jsonl``, each maybe compressed).
 
     Raises:

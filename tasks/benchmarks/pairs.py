@@ -15,6 +15,7 @@ from infra.identity import digest
 from infra.records import Record, caseless, normalise_code, normalise_query
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.deepcs import ENDING, read_deepcs_pairs
 from tasks.benchmarks.pair_lines import PAIR_FORMS, PairLine, read_pair_lines
 from tasks.benchmarks.reader import is_export, read_benchmark
 from tasks.files.text import printable
@@ -76,6 +77,7 @@ def read_pairs(path: Path) -> Pairs:
               paragraph of the documentation, and the code without its documentation.
             - JSON Lines or a JSON array with ``query`` or ``doc``, ``code`` and maybe ``label``, as
               CoSQA is published: a label 0 is no pair, no label is a label 1.
+            - ``PART.desc.h5`` of DeepCS's published data (`tasks.benchmarks.deepcs`).
 
     Raises:
         SourceError: There is no such path, a file is malformed or cut short, a query has no code,
@@ -83,7 +85,10 @@ def read_pairs(path: Path) -> Pairs:
         PublishError: A file of an export is missing or changed.
     """
     benchmark = benchmark_at(path)
-    pairs = pairs_of(benchmark) if benchmark else _of_files(path)
+    if path.name.endswith(ENDING):
+        pairs = Pairs.of(name_of(path), read_deepcs_pairs(path), Counter())
+    else:
+        pairs = pairs_of(benchmark) if benchmark else _of_files(path)
     if not len(pairs):
         reasons = ", ".join(f"{number:,} x {reason}" for reason, number in pairs.left_out.items())
         raise SourceError(
