@@ -8,7 +8,7 @@ from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.preflight import Ready, check_ready, collected_source
-from tasks.stages.publish import publish_benchmark, why_nothing
+from tasks.stages.publish import publish_benchmark
 
 Exported = list[tuple[Published | None, Steps]]
 
@@ -23,15 +23,14 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
     ready = check_ready(settings)
     source = collected_source(ready)
     exported = publish_labels(ready, source)
-    told = f"{ready.settings.source.title}: {export_sentence(ready, source, exported)}"
+    told = f"{ready.settings.source.title}: {export_sentence(exported)}"
     return Completed(data=[published for published, _ in exported if published], message=told)
 
 
-def export_sentence(ready: Ready, source: CollectedSource, exported: Exported) -> str:
-    """Return which benchmarks were exported, or why none was."""
-    if names := ", ".join(published.name for published, _ in exported if published):
-        return f"exported as {names}"
-    return f"nothing exported: {why_nothing(ready.database, source, ready.settings.publish)}"
+def export_sentence(exported: Exported) -> str:
+    """Return which benchmarks were exported."""
+    names = ", ".join(published.name for published, _ in exported if published)
+    return f"exported as {names}" if names else "nothing exported: the log says why"
 
 
 def publish_labels(ready: Ready, source: CollectedSource, after: Steps = ()) -> Exported:

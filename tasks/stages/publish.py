@@ -22,11 +22,9 @@ from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import counted, tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
-from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.labels import (
     LabelSet,
-    label_sets,
     labelled_benchmark,
     with_split,
 )
@@ -126,15 +124,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
             {"collection": published.collection, "folder": published.folder}, "benchmark",
         )  # fmt: skip
     return published
-
-
-def why_nothing(database: Database, source: CollectedSource, settings: PublishSettings) -> str:
-    """Return why no label of a source is exported, such as "116 codes without a licence"."""
-    for labels in label_sets(database, source):
-        left_out = without_unlicensed(labelled_benchmark(database, labels, settings)).dropped
-        if number := left_out.get(UNLICENSED):
-            return f"{counted(number, 'codes')} without a licence that permits redistribution"
-    return "no labels"
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:

@@ -30,12 +30,8 @@ from tests.tasks.stages.generate.world import (
 )
 
 
-def test_what_is_left_to_judge_and_why_nothing_is_exported_is_known(tmp_path: Path) -> None:
-    database, source = judged_store(tmp_path)
-    with database.transaction() as tx:
-        tx.execute("UPDATE collections SET licence = 'unknown'")
-    said = "2 codes without a licence that permits redistribution"
-    assert publish.why_nothing(database, source, PublishSettings()) == said
+def test_what_is_left_to_judge_is_known(tmp_path: Path) -> None:
+    database, _ = judged_store(tmp_path)
     assert count_unjudged(database, SEARCH, "c") == (0, 0)
     queries = (*QUERIES[:1], Query.of("new"))
     other = also_collected(database, "d", queries=queries, search=SearchId("other"))
