@@ -54,7 +54,10 @@ def find_functions(source: SourceFiles, dropped: Counter[str]) -> Iterator[Corpu
         try:
             found = language.functions_of(read_source(file, language))
             whole = [function for function in found if not function.has_error]
-            functions = [_corpus_function(function, relative, language) for function in whole]
+            licence = source.licence_of(file)
+            functions = [
+                _corpus_function(function, relative, language, licence) for function in whole
+            ]
         except _LeftOut as rule:
             dropped[str(rule)] += 1
             _logger.warning("%s is left out: %s", file, rule)
@@ -88,7 +91,9 @@ def read_source(file: Path, language: Language) -> str:
     return text
 
 
-def _corpus_function(function: Function, file: Path, language: Language) -> CorpusFunction:
+def _corpus_function(
+    function: Function, file: Path, language: Language, licence: str
+) -> CorpusFunction:
     code = Code.of(
         function.text,
         name=function.name,
@@ -99,6 +104,7 @@ def _corpus_function(function: Function, file: Path, language: Language) -> Corp
         parameters=function.parameters,
         origin=f"{file.as_posix()}:{function.first_line}",
         language=language.name,
+        licence=licence,
     )
     return CorpusFunction(code, function)
 

@@ -5,7 +5,7 @@ import os
 import platform
 import sysconfig
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
@@ -31,6 +31,7 @@ class SourceFiles:
         location: Where they come from, for reports.
         languages: How the names of the files end → their language.
         outside: Links that are left out: they lead outside of the folder, or nowhere.
+        own_licences: Folders with a licence text of their own below the root → their licence.
     """
 
     root: Path
@@ -40,6 +41,11 @@ class SourceFiles:
     location: str
     languages: Mapping[str, Language]
     outside: tuple[Path, ...] = ()
+    own_licences: Mapping[Path, str] = field(default_factory=dict)
+
+    def licence_of(self, file: Path) -> str:
+        """Return the licence of a folder around a file, "" where that of all files covers it."""
+        return next((self.own_licences[at] for at in file.parents if at in self.own_licences), "")
 
     @property
     def holds_repositories(self) -> bool:
@@ -112,8 +118,9 @@ def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
 def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
     """Return the files below a folder, without hidden folders and installed packages.
 
-    Links inside the folder are followed, each real folder once. Each language leaves out the files
-    in folders of certain names, too.
+    Links inside the folder are followed, each real folder once. A licence text in a folder below is
+    that of the folder's files, so that repositories beside each other have their own. Each language
+    leaves out the files in folders of certain names, too.
 
     Args:
         path: The folder.
@@ -131,7 +138,14 @@ def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
             f"{path} holds no {_named(chosen)}{links}: give --path with a folder of them"
         )
     licence = licences.licence_of_folder(path)
-    return SourceFiles(path, files, licence, "unknown", path.resolve().name, chosen, outside)
+    below = {at for file in files for at in file.parents if path in at.parents}
+    texts = {at: [*licences.licence_texts(_inside(at, path))] for at in sorted(below)}
+    own = {at: licences.licence_of(found) for at, found in texts.items() if found}
+    return SourceFiles(path, files, licence, "unknown", path.resolve().name, chosen, outside, own)
+
+
+def _inside(at: Path, root: Path) -> list[Path]:
+    return [file for file in at.iterdir() if not leads_outside(file, root)]
 
 
 def languages_of(names: Sequence[str]) -> dict[str, Language]:

@@ -111,6 +111,7 @@ class SourceCode:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         chosen = [self._name, self._documented, self._options.seed, bool(self._options.popularity)]
         origin = [self._files.licence, self._files.revision, self._files.location]
+        origin += map(str, self._files.own_licences.items())
         state = state_of(self.inputs())
         return mark(
             self.name,

@@ -112,6 +112,19 @@ def test_documentation_gives_pairs_in_each_language(tmp_path: Path) -> None:
     }
 
 
+def test_repositories_beside_each_other_have_their_own_licences(tmp_path: Path) -> None:
+    texts = {"LICENSE": "Apache License, Version 2.0", "two/LICENSE": "The MIT License (MIT)"}
+    main = read(write(tmp_path, SIX | texts))["source-code"]
+    found = {code.language: code.licence for code in main.codes}
+    assert found == {"go": "", "java": ""} | dict.fromkeys(
+        ("javascript", "php", "python", "ruby"), "MIT"
+    )
+    outside = write(tmp_path / "outside", {"LICENSE": "The MIT License (MIT)"})
+    folder = write(tmp_path / "code", {"one/a.go": SIX["one/a.go"]})
+    (folder / "one" / "LICENSE").symlink_to(outside / "LICENSE")
+    assert [code.licence for code in read(folder)["source-code"].codes] == [""]
+
+
 def test_languages_are_chosen(tmp_path: Path) -> None:
     main = read(write(tmp_path, SIX), languages="go,ruby")["source-code"]
     assert [code.language for code in main.codes] == ["go", "ruby"]
