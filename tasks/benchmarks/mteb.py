@@ -20,12 +20,16 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
     """Return a benchmark as a retrieval task.
 
     Queries without a relevant code are left out, as everywhere here; mteb would count them as 0.
+    Languages that mteb does not list are not named.
 
     Raises:
         PublishError: A relevance has a fraction, which mteb cannot take.
     """
     from mteb.abstasks.retrieval import AbsTaskRetrieval  # noqa: PLC0415 - an optional extra
     from mteb.abstasks.task_metadata import TaskMetadata  # noqa: PLC0415
+    from mteb.languages import PROGRAMMING_LANGS  # noqa: PLC0415
+
+    listed = {f"{name}-Code" for name in PROGRAMMING_LANGS}
 
     class LocalBenchmark(AbsTaskRetrieval):  # type: ignore[misc]
         """A benchmark in memory rather than on a hub."""
@@ -38,7 +42,7 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
             category="t2t",
             modalities=["text"],
             eval_splits=[_SPLIT],
-            eval_langs=["eng-Latn", *code_languages(benchmark)],
+            eval_langs=["eng-Latn", *sorted(listed.intersection(code_languages(benchmark)))],
             main_score="ndcg_at_10",
             reference=None,
             bibtex_citation=None,

@@ -155,6 +155,24 @@ def test_a_task_of_mteb_names_the_languages_of_the_benchmarks_own_codes() -> Non
     assert code_languages(of) == ["go-Code", "java-Code"]
 
 
+def test_mteb_loads_and_scores_code_of_all_languages_that_are_read() -> None:
+    of = benchmark()
+    names = ("go", "java", "javascript", "php", "", "ruby", "rust", "of-no-list")
+    codes = [
+        code.model_copy(update={"language": name})
+        for code, name in zip(of.codes, names, strict=True)
+    ]
+    of = of.model_copy(update={"codes": tuple(codes)})
+    check_mteb(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of)
+    task = mteb_task(of)
+    six = {f"{name}-Code" for name in ("go", "java", "javascript", "php", "python", "ruby")}
+    assert set(task.metadata.eval_langs) == {"eng-Latn", "rust-Code", *six}
+    task.load_data()
+    part = task.dataset["default"]["test"]
+    assert set(part["corpus"]["id"]) == {code.code_id for code in of.codes}
+    assert set(part["relevant_docs"]) == set(part["queries"]["id"])
+
+
 def test_a_grade_with_a_fraction_is_refused_as_a_task_of_mteb() -> None:
     pytest.importorskip("mteb", reason="the extra 'interchange' is not installed")
     of = benchmark()
