@@ -44,14 +44,30 @@ class Words:
     numbers: dict[str, int]
 
     @classmethod
-    def of(cls, queries: Sequence[Query], codes: Sequence[Code], find: Find = words) -> Self:
-        """Return the words that ``find`` finds; the texts are read once, and not kept."""
+    def of(
+        cls,
+        queries: Sequence[Query],
+        codes: Sequence[Code],
+        find: Find = words,
+        *,
+        ask: Find | None = None,
+        field: str = "text",
+    ) -> Self:
+        """Return the words of texts, which are read once, and not kept.
+
+        Args:
+            queries: The queries.
+            codes: The codes.
+            find: Finds the words of a text.
+            ask: Finds those of a query, where another way.
+            field: Of the codes, whose words are found: ``text`` or ``name``.
+        """
         numbers = defaultdict[str, int]()
         numbers.default_factory = numbers.__len__
-        code_ids, texts = _ids_and_texts(codes)
+        code_ids, texts = _ids_and_texts(codes, field)
         said = _ones(texts, find, numbers)
         said.sum_duplicates()
-        asked = _ones((query.text for query in queries), find, numbers)
+        asked = _ones((query.text for query in queries), ask or find, numbers)
         said.resize(said.shape[0], asked.shape[1])  # type: ignore[call-arg, arg-type]
         return cls([query.query_id for query in queries], code_ids, asked, said, numbers)
 
@@ -144,16 +160,16 @@ class _Columns(Protocol):
     def column(self, name: str) -> pa.ChunkedArray: ...
 
 
-def _ids_and_texts(codes: Sequence[Code]) -> tuple[list[str], Iterable[str]]:
-    """Return the codes' ids in ascending order, and their texts in that order.
+def _ids_and_texts(codes: Sequence[Code], field: str) -> tuple[list[str], Iterable[str]]:
+    """Return the codes' ids in ascending order, and their texts or names in that order.
 
     Of codes that are kept in columns only these two are read, the texts some at a time.
     """
     if isinstance(codes, _Columns):
         codes = codes.ordered()
-        return codes.column("code_id").to_pylist(), _some_at_a_time(codes.column("text"))
+        return codes.column("code_id").to_pylist(), _some_at_a_time(codes.column(field))
     ordered = sorted(codes, key=lambda code: code.code_id)
-    return [code.code_id for code in ordered], (code.text for code in ordered)
+    return [code.code_id for code in ordered], (getattr(code, field) for code in ordered)
 
 
 def _some_at_a_time(column: pa.ChunkedArray) -> Iterator[str]:

@@ -117,7 +117,9 @@ def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
 
 
 FUSED = "bm25+tf-idf"
-METHODS = ("bag-of-words", "bm25", "bow-sklearn", "lucene", "tf-idf", "minilm")
+METHODS = (
+    "bag-of-words", "bm25", "bow-sklearn", "elasticsearch", "lucene", "tf-idf", "minilm",
+)  # fmt: skip
 READ, EMBED = "read jsonl", "embed the texts of jsonl by minilm"
 FIND = "find the top {} codes for each query of jsonl"
 PLAN = "plan what to judge of jsonl by openai/scripted"

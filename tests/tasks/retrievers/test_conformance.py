@@ -17,7 +17,7 @@ from tasks.ranking.fusion import fuse
 from tasks.retrievers import Retriever, retrievers
 
 RANK_ALL = {"bow-sklearn"}  # as its authors' code does
-BY_WORDS = ["bag-of-words", "bm25", "lucene", "tf-idf"]
+BY_WORDS = ["bag-of-words", "bm25", "elasticsearch", "lucene", "tf-idf"]
 
 
 class ByMeaning:

@@ -1,6 +1,7 @@
 """The lexical baselines as published, against plain computations.
 
-Covers `tasks.retrievers.lucene` and `tasks.retrievers.bow_sklearn`.
+Covers `tasks.retrievers.lucene`, `tasks.retrievers._lucene`, `tasks.retrievers.elasticsearch` and
+`tasks.retrievers.bow_sklearn`.
 """
 
 from collections import Counter
@@ -10,8 +11,11 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
+from infra.words import words
+from tasks.retrievers._lucene import kept_length, standard_words
 from tasks.retrievers.bow_sklearn import BowSklearn
-from tasks.retrievers.lucene import Lucene, kept_length, standard_words
+from tasks.retrievers.elasticsearch import Elasticsearch
+from tasks.retrievers.lucene import Lucene
 
 TEXTS = [
     "def read_json(path):\n    # Read a JSON file, read it whole\n    return json.load(path)",
@@ -87,6 +91,43 @@ def test_scores_are_those_of_a_plain_computation(method: type[Lucene], plain: ob
             if expected or plain is plain_bow:  # Lucene returns no other documents
                 assert found.pop(code.code_id) == pytest.approx(expected, rel=1e-6, abs=1e-9)
         assert not found
+
+
+NAMES = ["readJson", "", "sort_list.f", "Json.json", ""]
+
+
+def plain_field(question: list[str], documents: list[list[str]], which: int) -> float:
+    """Return Lucene's BM25 of one document in a field; documents without words do not count."""
+    holding = [each for each in documents if each]
+    mean = sum(map(len, holding)) / len(holding)
+    score = 0.0
+    for word in question:
+        has = sum(word in each for each in holding)
+        idf = log(1 + (len(holding) - has + 0.5) / (has + 0.5))
+        tf, size = documents[which].count(word), kept_length(len(documents[which]))
+        score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * size / mean)) if tf else 0
+    return score
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_elasticsearch_has_the_score_of_the_better_of_name_and_text(depth: int) -> None:
+    codes = [Code.of(text, name=name) for text, name in zip(TEXTS, NAMES, strict=True)]
+    names = [standard_words(" ".join(words(name))) for name in NAMES]
+    texts = [standard_words(text) for text in TEXTS]
+    for question in [*filter(None, QUESTIONS), "list", "readJson"]:
+        asked = standard_words(question)
+        scores = {
+            code.code_id: max(plain_field(asked, names, row), plain_field(asked, texts, row))
+            for row, code in enumerate(codes)
+        }
+        expected = sorted(
+            ((-score, code) for code, score in scores.items() if score), key=lambda it: it
+        )[:depth]
+        rankings = Elasticsearch().rank([Query.of(question)], codes, depth)
+        found = [(code, score) for _, code, score in rankings.rows()]
+        assert [code for code, _ in found] == [code for _, code in expected]
+        assert [score for _, score in found] == pytest.approx([-score for score, _ in expected])
+    assert not list(Elasticsearch().rank([Query.of("nothing")], codes, depth).rows())
 
 
 def test_only_the_most_frequent_words_of_the_codes_count() -> None:
