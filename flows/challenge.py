@@ -11,11 +11,13 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
 from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.benchmarks.challenge import challenge_queries
+from tasks.benchmarks.trec import run_file
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import SourceNeeds, whole_corpus
 from tasks.sources import open_source
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
+    draw_pool,
     predict,
     score_predictions,
     searched_languages,
@@ -23,6 +25,7 @@ from tasks.stages.challenge.codesearchnet import (
 from tasks.stages.challenge.rankings import Asked, Search, rank_codes
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import Ready, check_inputs
+from tasks.stages.scoring import Run
 
 
 def _run_name() -> str:
@@ -34,6 +37,7 @@ def challenge(
     queries: Path,
     annotations: Path | None = None,
     depth: int = 300,
+    pool: int | None = None,
     settings: FlowSettings = None,
 ) -> WrittenChallenge:
     """Rank all functions of each language for queries, write predictions and score them.
@@ -45,6 +49,7 @@ def challenge(
         queries: The challenge's queries.csv, or other queries.
         annotations: The challenge's annotationStore.csv, by which predictions are scored.
         depth: Results of a query in a language.
+        pool: How many of each method's first results are drawn into a sample for people.
         settings: The source, the methods and the folder; None reads them from file and environment.
     """
     chosen = whole_corpus(settings or load_settings())
@@ -72,10 +77,19 @@ def challenge(
     scores = {}
     if annotations and written:
         scores = score_predictions(collection.name, written, annotations, folder, wait_for=done)
+    sample = None
+    if pool and written:
+        runs = [
+            Run(method=one.method, file=run_file(folder / language, one.method))
+            for one in written
+            for language in functions
+        ]
+        seed = chosen.annotation.seed
+        sample = draw_pool(database, search, queries, runs, pool, seed, wait_for=done)
     for state in predicted:
         state.result()
     return WrittenChallenge(
-        folder=folder, functions=functions, predictions=tuple(written), scores=scores
+        folder=folder, functions=functions, predictions=tuple(written), scores=scores, pool=sample
     )
 
 

@@ -410,6 +410,12 @@ ChallengeDepth = Annotated[int, option(
     "--depth", "", "Results of a query in each language; the challenge reads 300.",
     title="Results of a query", unset="300", min=1, max=10_000, panel=_SCORING,
 )]  # fmt: skip
+ChallengePool = Annotated[int | None, option(
+    "--pool", "",
+    "Draw the first N results of each method, query and language into a sample that people grade "
+    "from 0 to 3; the paper's annotators were given 10 of an ensemble.",
+    title="First results to grade", unset="no sample", min=1, panel=_OUTPUT,
+)]  # fmt: skip
 Truth = Annotated[Path, option(
     "--truth", "",
     'Pairs with known labels: JSON Lines of {"query": ..., "code": ..., "label": 1 or 0}, or '

@@ -1,11 +1,15 @@
 """What the commands of challenges do: run a flow, print scores and where the files are."""
 
+from pathlib import Path
+
 from flows.cli.output import print_table, say
 from flows.runtime.prefect_server import flow_result
 from infra.settings import Settings
-from tasks.benchmarks.challenge import LANGUAGES
+from infra.store import open_database
+from tasks.benchmarks.challenge import LANGUAGES, read_grades
 from tasks.reports.text import counted, tally
-from tasks.stages.challenge.codesearchnet import SCORES, WrittenChallenge
+from tasks.stages.challenge.codesearchnet import SCORES, WrittenChallenge, write_annotations
+from tasks.studies.codesearchnet_annotations import annotation_figures
 
 
 def codesearchnet(settings: Settings, **arguments: object) -> None:
@@ -16,6 +20,25 @@ def codesearchnet(settings: Settings, **arguments: object) -> None:
     for one in written.predictions:
         repeated = f"; {counted(one.repeated, 'results')} of a URL that the query has are left out"
         say(f"{one.file}: {counted(one.predictions, 'predictions')}{repeated * bool(one.repeated)}")
+
+    if written.pool:
+        say(
+            f"sample {written.pool.sample_id}: {counted(written.pool.pairs, 'pairs')} to grade; "
+            f"a sheet: cosqa label sample --sample {written.pool.sample_id} --annotator NAME"
+        )
+
+
+def annotations(settings: Settings, sample: str, file: Path) -> None:
+    """Write people's grades of a sample, and print them by language and grade."""
+    rows = write_annotations(open_database(settings.store), sample, file)
+    table: dict[str, dict[str, str]] = {}
+    for figure in annotation_figures(read_grades(file)):
+        cell = "" if figure.value is None else f"{figure.value:.3f}".removesuffix(".000")
+        table.setdefault(figure.row, {})[figure.column] = cell
+    columns = list(dict.fromkeys(name for row in table.values() for name in row))
+    cells = [(name, *(row.get(column, "") for column in columns)) for name, row in table.items()]
+    print_table("", ("language", *columns), cells, rest="a wider terminal")
+    say(f"{file}: {counted(rows, 'grades')}")
 
 
 def print_scores(written: WrittenChallenge) -> None:

@@ -5,7 +5,8 @@ ones are the questions of its deployment's form. Checks come first, so that a mi
 before Prefect is imported; what a command does is imported when it runs, so ``--help`` is quick.
 """
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -591,6 +592,7 @@ def challenge(
     methods: o.Methods = None,
     checkpoint: o.Checkpoints = None,
     depth: o.ChallengeDepth = 300,
+    pool: o.ChallengePool = None,
     output: o.Output = None,
     store: o.Store = None,
     sets: o.Set = None,
@@ -602,6 +604,8 @@ def challenge(
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
     settings = settings_of(challenge, locals())
+    if pool and pool > depth:
+        raise SettingsError(f"--pool {pool} asks for more than --depth {depth}: raise that")
     from tasks.benchmarks.challenge import challenge_queries, read_grades
     from tasks.runtime.input_checks import SourceNeeds, whole_corpus
 
@@ -611,4 +615,27 @@ def challenge(
         read_grades(annotations)
     from flows.cli import challenges
 
-    challenges.codesearchnet(settings, queries=queries, annotations=annotations, depth=depth)
+    challenges.codesearchnet(
+        settings, queries=queries, annotations=annotations, depth=depth, pool=pool
+    )
+
+
+@command(
+    challenge_app,
+    "cosqa challenge annotations s1f0c9a --output mine.csv",
+    name="annotations",
+)
+def challenge_annotations(
+    sample: Annotated[str, typer.Argument(help="Sample of `cosqa challenge ... --pool N`.")],
+    output: Annotated[Path, typer.Option(help="File to write.")],
+    store: o.Store = None,
+) -> None:
+    """Write people's grades of a challenge's sample as its annotation file; print its tables.
+
+    The sheets are those of `cosqa label sample --sample`, and `cosqa label read` reads them. The
+    file is read by `cosqa challenge codesearchnet --annotations` and by the suite.
+    """
+    settings = settings_of(challenge_annotations, {"store": store})
+    from flows.cli import challenges
+
+    challenges.annotations(settings, sample, output)

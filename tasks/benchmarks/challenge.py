@@ -17,6 +17,7 @@ from tasks.files.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 _EXACT = 3
+_GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 
 
 class Grade(NamedTuple):
@@ -86,12 +87,31 @@ class Prediction(NamedTuple):
     url: str
 
 
+class GradeRow(NamedTuple):
+    """What an annotator says of a function, in the columns of ``annotationStore.csv``."""
+
+    language: str
+    query: str
+    url: str
+    relevance: int
+    notes: str
+
+
 def write_predictions(file: Path, predictions: Iterable[Prediction]) -> None:
     """Write predictions as CSV, whole or not at all; their order is the ranking."""
+    _write_rows(file, Prediction._fields, predictions)
+
+
+def write_grades(file: Path, grades: Iterable[GradeRow]) -> None:
+    """Write grades as ``annotationStore.csv`` has them, whole or not at all."""
+    _write_rows(file, _GRADE_COLUMNS, grades)
+
+
+def _write_rows(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(Prediction._fields)
-        writer.writerows(predictions)
+        writer.writerow(header)
+        writer.writerows(rows)
 
 
 def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:
@@ -106,7 +126,7 @@ def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:
             1, 2 or 3.
     """
     grades: dict[str, dict[str, dict[str, list[Grade]]]] = {}
-    for row in read_rows(file, ["Language", "Query", "GitHubUrl", "Relevance"], ["Notes"]):
+    for row in read_rows(file, _GRADE_COLUMNS[:-1], _GRADE_COLUMNS[-1:]):
         query = query_in(row, "Query", queries)
         by_url = grades.setdefault(language_in(row, "Language"), {}).setdefault(query, {})
         grade = Grade(_relevance(row), row.cells.get("Notes", ""))

@@ -43,8 +43,9 @@ class Elasticsearch:
             Words.of(queries, codes, of_name, ask=pieces.words, field="name"),
             Words.of(queries, codes, pieces.words),
         )
-        found = [_results(words, depth) for words in fields]
-        return _best_of(fields[0], *map(np.concatenate, zip(*found, strict=True)), depth)
+        found = zip(*(_results(words, depth) for words in fields), strict=True)
+        rows, columns, scores = map(np.concatenate, found)
+        return _best_of(fields[0], rows, columns, scores, depth)
 
 
 def _results(words: Words, depth: int) -> tuple[Rows, Rows, Doubles]:
@@ -52,7 +53,7 @@ def _results(words: Words, depth: int) -> tuple[Rows, Rows, Doubles]:
     kept = np.flatnonzero(np.diff(words.said.indptr))  # Lucene counts the codes that have the field
     if not len(kept):
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    ids = [words.code_ids[row] for row in kept]
+    ids = [words.code_ids[row] for row in kept.tolist()]
     ranked = rank_by_bm25(replace(words, code_ids=ids, said=words.said[kept]), depth)
     which, places = np.nonzero(ranked.codes != NOTHING)
     return which, kept[ranked.codes[which, places]], ranked.scores[which, places]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
-from tasks.benchmarks.challenge import Grade, is_right, read_grades
+from tasks.benchmarks.challenge import Grade, Grades, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
 from tasks.studies import Evidence, Figure, Study, have, studies
 
@@ -26,29 +26,33 @@ class CodeSearchNetAnnotations(Study):
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the counts of each language and of all."""
-        grades = read_grades(have(evidence.annotation_store))
-        doubles = []
-        figures = []
-        everything: Counter[str] = Counter()
-        for language, by_query in sorted(grades.items()):
-            given = [each for by_url in by_query.values() for each in by_url.values()]
-            doubles += [each[:2] for each in given if len(each) > 1]
-            counts = _counts(given, by_query)
-            everything.update(counts)
-            figures += list(_row(_NAMES.get(language, language.capitalize()), counts))
-        first, second = ([pair[place].relevance for pair in doubles] for place in (0, 1))
-        kappa = cohen_kappa(first, second, range(4))
-        return [
-            *figures,
-            *_row("all", {name: everything[name] for name in ("all", "with a note")}),
-            Figure(row="all", column="graded twice or more", value=len(doubles)),
-            Figure(
-                row="all",
-                column="Cohen's kappa, squared weights",
-                value=None if isnan(kappa) else kappa,
-                n=len(doubles),
-            ),
-        ]
+        return annotation_figures(read_grades(have(evidence.annotation_store)))
+
+
+def annotation_figures(grades: Grades) -> list[Figure]:
+    """Return the counts of each language and of all, and how far two graders agree."""
+    doubles = []
+    figures = []
+    everything: Counter[str] = Counter()
+    for language, by_query in sorted(grades.items()):
+        given = [each for by_url in by_query.values() for each in by_url.values()]
+        doubles += [each[:2] for each in given if len(each) > 1]
+        counts = _counts(given, by_query)
+        everything.update(counts)
+        figures += list(_row(_NAMES.get(language, language.capitalize()), counts))
+    first, second = ([pair[place].relevance for pair in doubles] for place in (0, 1))
+    kappa = cohen_kappa(first, second, range(4))
+    return [
+        *figures,
+        *_row("all", {name: everything[name] for name in ("all", "with a note")}),
+        Figure(row="all", column="graded twice or more", value=len(doubles)),
+        Figure(
+            row="all",
+            column="Cohen's kappa, squared weights",
+            value=None if isnan(kappa) else kappa,
+            n=len(doubles),
+        ),
+    ]
 
 
 def _counts(

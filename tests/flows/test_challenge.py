@@ -6,12 +6,14 @@ Covers `flows.challenge`, `flows.cli.challenges`, `tasks.stages.challenge.codese
 
 import csv
 import pickle
+from collections import Counter
 from math import log2
 from pathlib import Path
 
 import pytest
 
 from flows.challenge import challenge
+from flows.cli.challenges import annotations as show_annotations
 from flows.cli.challenges import print_scores
 from infra.errors import SourceError
 from infra.settings import (
@@ -21,7 +23,11 @@ from infra.settings import (
     SourceSettings,
     StoreSettings,
 )
-from tasks.benchmarks.challenge import LANGUAGES, challenge_queries
+from infra.store import open_database
+from infra.store.samples import Sample, assign, load_sample
+from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, read_grades
+from tasks.stages.challenge.codesearchnet import write_annotations
+from tasks.stages.label.sheets import read_sheets, write_sheets
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -188,3 +194,56 @@ def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -
     with pytest.raises(SourceError, match="holds no queries"):
         challenge_queries(file)
     assert len(LANGUAGES) == 6
+
+
+def test_first_results_are_graded_on_sheets_and_read_back_as_an_annotation_file(
+    world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_in(world, "bm25", "tf-idf")
+    written = challenge(world / "queries.csv", pool=3, settings=settings)
+    assert written.pool
+    database = open_database(settings.store)
+    sample = load_sample(database, written.pool.sample_id)
+    assert len(sample.items) == written.pool.pairs
+    pooled = set()
+    for method in ("bm25", "tf-idf"):
+        for language in ("go", "python", "ruby"):
+            run = written.folder / language / "runs" / f"{method}.trec"
+            first = Counter[str]()
+            for query, _, code, *_ in map(str.split, run.read_text().splitlines()):
+                first[query] += 1
+                pooled |= {(query, code)} if first[query] <= 3 else set()
+    assert {(item.query_id, item.code_id) for item in sample.items} == pooled
+    assert [item.position for item in sample.items] == list(range(1, len(pooled) + 1))
+
+    with pytest.raises(SourceError, match="nobody has graded"):
+        write_annotations(database, sample.sample_id, world / "own.csv")
+    let_people_grade(settings, sample, world)
+    show_annotations(settings, sample.sample_id, world / "own.csv")
+    assert f"{2 * len(pooled) - 1} grades" in capsys.readouterr().out
+    grades = read_grades(world / "own.csv", frozenset(QUERIES))
+    assert grades.keys() == {"go", "python", "ruby"}
+    both = [each for by in grades.values() for urls in by.values() for each in urls.values()]
+    assert any(grade.note == "quality; too long, says bob" for each in both for grade in each)
+    again = challenge(world / "queries.csv", world / "own.csv", settings=settings)
+    scores = again.scores["bm25"]
+    assert not scores.missing
+    assert all(language.coverage > 0.5 for language in scores.languages.values())
+
+
+def let_people_grade(settings: Settings, sample: Sample, folder: Path) -> None:
+    """Let two people grade all of a sample; one is undecided once, the other writes a note."""
+    database = open_database(settings.store)
+    for name, people in (("ann", 1), ("bob", 2)):
+        assign(database, sample, name)
+        [sheet] = write_sheets(database, sample, [name], folder)
+        filled = [row | {"grade": str(int(row["item"]) % (3 + people) % 4)} for row in dicts(sheet)]
+        filled[0] |= {"notes": "quality", "comment": "too long, says bob"}
+        filled[1]["grade"] = "?" if name == "ann" else "3"
+        write_csv(sheet, list(filled[0]), [list(row.values()) for row in filled])
+        read_sheets(database, [sheet], settings.sandbox, run=False)
+
+
+def dicts(sheet: Path) -> list[dict[str, str]]:
+    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))

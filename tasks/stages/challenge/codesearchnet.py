@@ -11,20 +11,25 @@ from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.ids import QueryId
+from infra.ids import CodeId, PairKey, QueryId, SampleId
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
-from infra.store import Database, corpus
+from infra.store import Database, corpus, samples
 from infra.store.corpus import StoredCollection
+from infra.store.samples import Sample
+from infra.store.votes import load_votes
 from tasks.benchmarks.challenge import (
     LANGUAGES,
+    GradeRow,
     Prediction,
     challenge_queries,
+    write_grades,
     write_predictions,
 )
 from tasks.benchmarks.trec import read_run
 from tasks.runtime.caching import stage
 from tasks.stages.challenge.rankings import Search
+from tasks.stages.label.draw import Wanted, drawn_items, first_results
 from tasks.stages.scoring import Run
 from tasks.suites.codesearchnet import (
     ChallengeScores,
@@ -45,6 +50,13 @@ class WrittenPredictions(Record):
     repeated: int = 0
 
 
+class Pool(Record):
+    """A sample of the first results of all methods, for people to grade from 0 to 3."""
+
+    sample_id: SampleId
+    pairs: int
+
+
 class WrittenChallenge(Record):
     """What methods predicted, and their scores where functions are annotated.
 
@@ -53,12 +65,14 @@ class WrittenChallenge(Record):
         functions: Language → number of functions that were ranked.
         predictions: Each method's file.
         scores: Method → its scores.
+        pool: The sample that people may grade, if one was drawn.
     """
 
     folder: Path
     functions: dict[str, int]
     predictions: tuple[WrittenPredictions, ...]
     scores: dict[str, ChallengeScores]
+    pool: Pool | None = None
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:
@@ -92,9 +106,7 @@ def predict(
         method: The method, after which the file is named.
         runs: Language → the method's run.
     """
-    spelt = defaultdict(list)
-    for text in challenge_queries(queries):
-        spelt[query_id_of(text)].append(text)
+    spelt = _spelt(queries)
     counts: Counter[str] = Counter()
     file = search.folder / f"{method}.csv"
     with space_on(search.folder, OTHER_OUTPUT):
@@ -102,6 +114,14 @@ def predict(
     return WrittenPredictions(
         method=method, file=file, predictions=counts["written"], repeated=counts["repeated"]
     )
+
+
+def _spelt(queries: Path) -> dict[QueryId, list[str]]:
+    """Return query → its spellings: white space is part of a query in the challenge's files."""
+    found = defaultdict(list)
+    for text in challenge_queries(queries):
+        found[query_id_of(text)].append(text)
+    return found
 
 
 def _predictions(
@@ -149,3 +169,79 @@ def score_predictions(
     write_outputs(folder, {SCORES: "".join(f"{line}\n" for line in lines)})
     get_run_logger().info("%s: scored by %s", collection, annotations.name)
     return scores
+
+
+@stage("pool", "draw the first {first} results for {search.asked.name} into a sample")
+def draw_pool(
+    database: Database, search: Search, queries: Path, runs: Sequence[Run], first: int, seed: int
+) -> Pool:
+    """Store a sample of the first results of all methods in each language, in random order.
+
+    Husain et al. 2019, section 4: ten functions for each query and language, graded from 0 to 3.
+
+    Args:
+        database: The store.
+        search: The functions and the queries.
+        queries: The file of queries.
+        runs: Of all methods and languages.
+        first: Results of each query, language and method.
+        seed: Of the order.
+    """
+    pairs: dict[str, dict[PairKey, None]] = defaultdict(dict)
+    for run in runs:
+        for query, code in first_results(read_run(run.file), first):
+            pairs[query][PairKey(QueryId(query), CodeId(code))] = None
+    wanted = Wanted(strata={"pool": None}, scale="graded", seed=seed)
+    population = {query: list(found) for query, found in sorted(pairs.items())}
+    items, counts = drawn_items(wanted, {"pool": population})
+    asked = {query.query_id: query for query in search.asked.read()}
+    spelt = {
+        query: texts
+        for query, texts in _spelt(queries).items()
+        if query in pairs and texts != [asked[query].text]
+    }
+    sample = Sample(
+        collection=search.collection.name, scale=wanted.scale, seed=seed, items=items,
+        body={"drawn": "pool", "strata": counts, "spelt": spelt},
+    )  # fmt: skip
+    samples.add_sample(database, sample, list(asked.values()))
+    return Pool(sample_id=sample.sample_id, pairs=len(items))
+
+
+def write_annotations(database: Database, sample_id: str, file: Path) -> int:
+    """Write what people say of a sample as the challenge's annotation file; return its rows.
+
+    Of each person and pair it is the last grade; undecided ones are left out. The file names no
+    person, and grades of one pair stand below one another.
+
+    Raises:
+        SourceError: There is no such sample, it is none of a challenge, or nobody has graded it.
+    """
+    sample = samples.load_sample(database, sample_id)
+    spelt = sample.body.get("spelt")
+    if not isinstance(spelt, dict):
+        raise SourceError(f"sample {sample_id} is not of a challenge: draw one with --pool")
+    votes = sorted(load_votes(database, sample.origin), key=lambda vote: vote.phase)
+    last = {(vote.key, vote.annotator): vote for vote in votes}
+    given = {where: vote for where, vote in last.items() if vote.relevance is not None}
+    if not given:
+        raise SourceError(f"nobody has graded sample {sample_id}: `cosqa label read` reads sheets")
+    codes = {
+        code.code_id: code
+        for code in corpus.load_codes(
+            database, sample.collection, sorted({vote.code_id for vote in given.values()})
+        )
+    }
+    places = corpus.places_of(database, sample.collection, list(codes))
+    texts = corpus.texts_of(database, {vote.query_id for vote in given.values()})
+    rows = [
+        GradeRow(
+            codes[vote.code_id].language or "python", text, places[vote.code_id][1],
+            int(vote.relevance or 0), "; ".join(filter(None, (", ".join(vote.notes), vote.note))),
+        )
+        for _, vote in sorted(given.items(), key=lambda item: item[0])
+        for text in spelt.get(vote.query_id, [texts[vote.query_id]])
+    ]  # fmt: skip
+    with space_on(file.parent, OTHER_OUTPUT):
+        write_grades(file, sorted(rows, key=lambda row: (row.language, row.query)))
+    return len(rows)

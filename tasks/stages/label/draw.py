@@ -90,7 +90,7 @@ def draw_sample(database: Database, wanted: Wanted, settings: PublishSettings) -
     if len(of_store) < len(wanted.strata):
         sources.append(_from_runs(database, wanted, settings))
     populations = {name: it for source in sources for name, it in source.populations.items()}
-    items, counts = _drawn(wanted, populations)
+    items, counts = drawn_items(wanted, populations)
     drawn = "+".join(counts)
     queries = {item.query_id for item in items}
     body: dict[str, object] = {
@@ -109,7 +109,7 @@ def draw_sample(database: Database, wanted: Wanted, settings: PublishSettings) -
     return sample
 
 
-def _drawn(
+def drawn_items(
     wanted: Wanted, populations: Mapping[str, Population]
 ) -> tuple[tuple[SampleItem, ...], dict[str, dict[str, int]]]:
     """Return the items of all strata in a random order, and stratum → size and number drawn."""
@@ -207,11 +207,11 @@ def _results(
 ) -> dict[str, list[tuple[str, str]]]:
     """Return method → its results in a stratum, as ids of query and code in the benchmark."""
     if name == "top":
-        return {method: _first(ranked, _TOP) for method, ranked in rankings.items()}
+        return {method: first_results(ranked, _TOP) for method, ranked in rankings.items()}
     if name == "answers":
         answered = set.intersection(*(set(ranked.query_ids) for ranked in rankings.values()))
         return {
-            method: [pair for pair in _first(ranked, 1) if pair[0] in answered]
+            method: [pair for pair in first_results(ranked, 1) if pair[0] in answered]
             for method, ranked in rankings.items()
         }
     codes = columns_of(benchmark.content).codes
@@ -229,7 +229,8 @@ def _results(
     return {"pool": found}
 
 
-def _first(ranked: Rankings, number: int) -> list[tuple[str, str]]:
+def first_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
+    """Return (query, code) of the first results of each query."""
     seen: Counter[str] = Counter()
     found = []
     for query, code, _ in ranked.rows():

@@ -43,7 +43,7 @@ def strata(sample: Sample) -> dict[str, list[tuple[str, str]]]:
     return {name: sorted(keys) for name, keys in found.items()}
 
 
-def test_strata_are_disjoint_and_weigh_what_their_population_has_for_each_drawn(
+def test_strata_are_disjoint_and_weigh_what_their_population_has_for_eachdrawn_items(
     database: Database,
 ) -> None:
     sample = draw(database, {"undecided": 9, "disagreement": 5, "uniform": 2})
@@ -91,7 +91,7 @@ def _without_store(database: Database, seed: int) -> list[tuple[str, str]]:
 
     pairs = [PairKey(q.query_id, c.code_id) for q in QUERIES for c in CODES]
     wanted = Wanted(strata={"uniform": 2}, seed=seed)
-    items, _ = stage._drawn(wanted, {"uniform": stage._units("uniform", pairs)})
+    items, _ = stage.drawn_items(wanted, {"uniform": stage._units("uniform", pairs)})
     return [item.key for item in items]
 
 
