@@ -1,27 +1,34 @@
 """What CodeSearchNet's joint embeddings share.
 
-Husain et al. 2019, section 4, and the code published with it. Theirs has a code encoder for each of
-six languages and one query encoder for all; here code is Python. Their vocabulary is half of whole
-tokens and half of pieces of at most 8 characters; here byte-pair encoding learns both. Their texts
-are all filled to the full length, and convolutions see what fills them; here no filling is seen.
+Husain et al. 2019, section 4, and the code published with it: one query encoder, and a code encoder
+for each language of the training code, all trained together. Which language a text is in is told by
+its syntax here, so that code of several languages is embedded like any other; what has no encoder
+of its own is read by that of the most frequent language. Their vocabulary is half of whole tokens
+and half of pieces of at most 8 characters; here byte-pair encoding learns both. Their texts are all
+filled to the full length, and convolutions see what fills them; here no filling is seen.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Self
 
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import dropout, embedding, pad
 
+from infra.languages import language_of
 from tasks.encoders import Kind
 from tasks.training.models._joint import Features
 from tasks.training.models._layers import TokenModel, WeightedMean
-from tasks.training.models._text import PADDING
+from tasks.training.models._text import PADDING, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.recipes import Recipe
 
 SIZE = 128
 DROPOUT = 0.1
+_MAIN = "code"  # the field of the most frequent language; of others it has their name behind
+_LEAST_SHARE = 0.01
 RECIPE = Recipe(
     name="codesearchnet",
     source="Husain et al. 2019, CodeSearchNet, and its code",
@@ -49,6 +56,25 @@ class CodeSearchNetModel(TokenModel):
     pieces = True
     table_dropout: ClassVar[float] = DROPOUT  # share of a table's numbers left out in a step
 
+    @classmethod
+    def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
+        """Return a model with an encoder of queries and one for each language of the codes."""
+        length = recipe.code_length
+        vocabularies = {"query": cls._vocabulary(map(query_tokens, queries), recipe.query_length)}
+        for field, texts in _by_encoder(codes).items():
+            vocabularies[field] = cls._vocabulary(map(code_tokens, texts), length)
+        return cls._made(vocabularies, recipe.seed)
+
+    @classmethod
+    def _vocabulary(cls, texts: Iterable[list[str]], length: int) -> Tokenizer:
+        return vocabulary(texts, length, cls.min_count, pieces=cls.pieces)
+
+    @classmethod
+    def fields_in(cls, folder: Path, /) -> list[str]:
+        """Return the fields of the model in a folder, in the order of `of`."""
+        others = sorted(file.stem for file in folder.glob(f"{_MAIN}-*.json"))
+        return ["query", _MAIN, *others]
+
     def __init__(self, vocabularies: Mapping[str, Tokenizer]) -> None:
         super().__init__(vocabularies)
         self.tables, self.layers, self.pools = nn.ParameterDict(), nn.ModuleDict(), nn.ModuleDict()
@@ -63,15 +89,59 @@ class CodeSearchNetModel(TokenModel):
         """Return what each maps token vectors and their mask to others, for texts of a length."""
         return ()
 
+    def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
+        """Return ids of tokens, and of several code encoders the rows that each is to read."""
+        if kind == "query" or len(self.vocabularies) == len(self.fields):
+            return super().features(texts, kind)
+        rows: dict[str, list[int]] = {}
+        for row, text in enumerate(texts):
+            own = f"{_MAIN}-{_language(text)}"
+            rows.setdefault(own if own in self.vocabularies else _MAIN, []).append(row)
+        found = {}
+        for field, some in rows.items():
+            tokens = [code_tokens(texts[row]) for row in some]
+            found[field] = torch.tensor(ids(self.vocabularies[field], tokens))
+            found[f"{field} rows"] = torch.tensor(some)
+        return found
+
     def forward(self, features: Features, kind: Kind) -> Tensor:
         """Return (texts, 128) vectors."""
-        mask = features[kind] != PADDING
-        table = dropout(self.tables[kind], self.table_dropout, self.training)
-        vectors = embedding(features[kind], table)
-        for layer in self.layers[kind].children():
+        if kind in features and f"{kind} rows" not in features:
+            return self._encoded(features[kind], kind)
+        fields = [field for field in self.vocabularies if field in features]
+        rows = torch.cat([features[f"{field} rows"] for field in fields])
+        vectors = torch.cat([self._encoded(features[field], field) for field in fields])
+        return vectors[rows.argsort()]
+
+    def _encoded(self, tokens: Tensor, field: str) -> Tensor:
+        mask = tokens != PADDING
+        table = dropout(self.tables[field], self.table_dropout, self.training)
+        vectors = embedding(tokens, table)
+        for layer in self.layers[field].children():
             vectors = layer(vectors, mask)
-        found: Tensor = self.pools[kind](vectors, mask)
+        found: Tensor = self.pools[field](vectors, mask)
         return found
+
+
+def _language(code: str) -> str:
+    language = language_of(code)
+    return language.name if language else ""
+
+
+def _by_encoder(codes: Sequence[str]) -> dict[str, list[str]]:
+    """Return code encoder → its training code, the one of the most frequent language first.
+
+    A language with less than a hundredth of the code has none of its own: a few texts whose syntax
+    says little would make one that is trained on nothing.
+    """
+    languages = [*map(_language, codes)]
+    times = Counter(filter(None, languages))
+    main = min(times, key=lambda name: (-times[name], name), default="")
+    own = {name for name, number in times.items() if _LEAST_SHARE * len(codes) <= number} - {main}
+    found: dict[str, list[str]] = {_MAIN: [], **{f"{_MAIN}-{name}": [] for name in sorted(own)}}
+    for code, name in zip(codes, languages, strict=True):
+        found[f"{_MAIN}-{name}" if name in own else _MAIN].append(code)
+    return found
 
 
 class Convolutions(nn.Module):

@@ -81,6 +81,11 @@ class TokenModel(JointModel):
             torch.manual_seed(seed)
             return cls(vocabularies)
 
+    @classmethod
+    def fields_in(cls, _folder: Path, /) -> list[str]:
+        """Return the fields of the model in a folder."""
+        return [field for fields in cls.fields.values() for field in fields]
+
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
         """Return a (texts, tokens) tensor of ids for each field."""
         return {
@@ -98,7 +103,7 @@ class TokenModel(JointModel):
     def load(cls, folder: Path) -> Self:
         """Return the model that `save` wrote, or raise `EncoderError`."""
         with reading(folder):
-            fields = [field for fields in cls.fields.values() for field in fields]
+            fields = cls.fields_in(folder)
             read = [Tokenizer.from_file(str(folder / f"{field}.json")) for field in fields]
             model = cls._made(dict(zip(fields, read, strict=True)), 0)
             model.load_state_dict(load_file(folder / WEIGHTS))
