@@ -9,7 +9,7 @@ import base64
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,8 @@ from agents.llm.price_list import is_priced, price_of
 from agents.llm.probe import Probe
 from agents.llm.question import TokenLimits, believable
 from agents.llm.reply import RawReply
-from agents.llm.retry import RequestError, with_retries
-from infra.errors import (
-    LanguageModelError,
-    ModelRefusedError,
-    ModelUnavailableError,
-    TextsDeclinedError,
-)
+from agents.llm.retry import RequestError, raise_for, with_retries
+from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
 from infra.records import Record
 from infra.settings import EmbeddingModelSettings, StoreSettings
@@ -102,8 +97,10 @@ class EmbeddingModel:
                     failures.append(error)
 
         await asyncio.gather(*(work() for _ in range(self._limits.concurrency)))
+        if failures and isinstance(failures[0], RequestError):
+            raise_for(failures[0], self._settings)
         if failures:
-            _raise_for_texts(failures[0], self._settings)
+            raise failures[0]
         if declined:
             error = next(iter(declined.values()))
             raise TextsDeclinedError(
@@ -263,20 +260,6 @@ class EmbeddingModel:
             for text, kept in replies.items()
             if kept is not None
         }
-
-
-def _raise_for_texts(error: Exception, settings: EmbeddingModelSettings) -> NoReturn:
-    """Raise an error of the tree for a request without vectors after all retries."""
-    if not isinstance(error, RequestError):
-        raise error
-    model, cause = settings.model, f"({error.status}: {error.message})"
-    if error.kind == "transient":
-        tries = settings.max_retries + 1
-        raise ModelUnavailableError(f"{model} gave no vectors in {tries} tries {cause}") from None
-    raise ModelRefusedError(
-        f"{model} refused the request {cause}; check the model's name, the key in "
-        "COSQA_ENCODER__API_KEY and, for a server of your own, COSQA_ENCODER__BASE_URL"
-    ) from None
 
 
 def embedding_model(

@@ -91,8 +91,8 @@ def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
     if error.kind == "declined":
         raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
     raise ModelRefusedError(
-        f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
-        "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
+        f"{model} refused the request {cause}; check the model's name, the key in "
+        f"{settings.variables}API_KEY and, for a server of your own, {settings.variables}BASE_URL"
     ) from None
 
 

@@ -47,7 +47,7 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
     """
     model, _, revision = target.partition("@")
     try:
-        commit = commit_of(model, revision or "main")
+        commit = _commit_of(model, revision or "main")
         # One like another is described by that.
         folder = Path() if "like" in options else _description(model, commit)
     except (OSError, ValueError, httpx.HTTPError) as error:  # of cache, id, hub, connection
@@ -78,22 +78,23 @@ def _description(model: str, commit: str) -> Path:
         return Path(fetch(local_files_only=True))
 
 
-def commit_of(model: str, revision: str) -> str:
+def _commit_of(model: str, revision: str) -> str:
     """Return the commit of a revision: that in the hub's cache, so that it stays; else the hub's.
 
     Raises:
         OSError: The hub cannot be reached, or has no such model or revision.
     """
-    from huggingface_hub import constants, hf_hub_download  # noqa: PLC0415
-    from huggingface_hub.file_download import repo_folder_name  # noqa: PLC0415
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache  # noqa: PLC0415
 
     if _COMMIT.fullmatch(revision):
         return revision
-    folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=model, repo_type="model")
-    known = folder / "refs" / revision
-    if not known.is_file():
-        hf_hub_download(model, "config.json", revision=revision)  # which writes that file
-    return known.read_text("utf-8").strip()
+    known = try_to_load_from_cache(model, "config.json", revision=revision)
+    file = (
+        known
+        if isinstance(known, str)
+        else hf_hub_download(model, "config.json", revision=revision)
+    )
+    return Path(file).parent.name
 
 
 def published(fields: Mapping[str, Any]) -> EncoderClass:

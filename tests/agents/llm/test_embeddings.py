@@ -122,7 +122,7 @@ async def test_a_fault_that_may_pass_is_tried_again(
     assert np.array_equal(found, [embedding_of("a", 8), embedding_of("b", 8)])
     assert len(server.embedded) == 3
     server.embedding_steps = [step]
-    with pytest.raises(ModelUnavailableError, match="no vectors in 3 tries"):
+    with pytest.raises(ModelUnavailableError, match="no reply in 3 tries"):
         await embed(client(server, tmp_path), ["c", "d"])
 
 
