@@ -161,7 +161,7 @@ class TransformerEncoder:
         self._projections.to(self._device).eval()
         self._computed = 0
         self._had_long_text = False
-        self._compiled: dict[str, CompiledModule | None] = {}  # by the adapter
+        self._compiled: dict[str, CompiledModule | None] = {}  # by the last adapter
 
     @property
     def model(self) -> Any:  # noqa: ANN401 - a torch module
@@ -281,7 +281,8 @@ class TransformerEncoder:
             some = texts[:: max(1, len(texts) // _COMPARED)][:_COMPARED]
             features = self.features(some, kind)
             short = {name: rows[:, :_LONGEST_COMPILED] for name, rows in features.items()}
-            self._compiled[adapter] = self._compile(short)
+            # One at a time, since each holds all weights: queries come before codes.
+            self._compiled = {adapter: self._compile(short)}
         return self._compiled[adapter]
 
     def _compile(self, features: "Mapping[str, torch.Tensor]") -> CompiledModule | None:

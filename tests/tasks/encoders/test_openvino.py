@@ -104,8 +104,8 @@ def test_texts_too_long_for_openvino_are_computed_by_torch_and_the_log_says_so_o
     with caplog.at_level(logging.WARNING):
         found = encoder.encode(many, "code", 2)
     assert encoder._compiled[encoder.spec.code_adapter] is not None
-    assert "v3' is computed by torch for texts of more than 1,024 tokens: there" in caplog.text
-    assert len(caplog.records) == 1
+    said = "v3' is computed by torch for texts of more than 1,024 tokens: there"
+    assert caplog.text.count(said) == 1
     assert cosines(found, by_torch).min() >= 0.9999
 
 
