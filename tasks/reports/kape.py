@@ -1,4 +1,4 @@
-"""The report of the KAPE study in four tables, beside those of the paper."""
+"""The report of the KAPE study in five tables, beside those of the paper."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
