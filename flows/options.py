@@ -416,6 +416,16 @@ ChallengePool = Annotated[int | None, option(
     "from 0 to 3; the paper's annotators were given 10 of an ensemble.",
     title="First results to grade", unset="no sample", min=1, panel=_OUTPUT,
 )]  # fmt: skip
+AnsweredQuestions = Annotated[Path, option(
+    "--questions", "", "Neural Code Search's 287_android_questions.json, or your own like it.",
+    title="Questions with answers", examples=("data/287_android_questions.json",), panel=_INPUT,
+)]  # fmt: skip
+PostRank = Annotated[bool, option(
+    "--post-rank", "",
+    "Score each method also with a second pass over its first 50 results, more of the question's "
+    "words first: a stand-in for the paper's, which is not published.",
+    title="Second pass by words", panel=_SCORING,
+)]  # fmt: skip
 Truth = Annotated[Path, option(
     "--truth", "",
     'Pairs with known labels: JSON Lines of {"query": ..., "code": ..., "label": 1 or 0}, or '

@@ -9,6 +9,8 @@ from infra.store import open_database
 from tasks.benchmarks.challenge import LANGUAGES, read_grades
 from tasks.reports.text import counted, tally
 from tasks.stages.challenge.codesearchnet import SCORES, WrittenChallenge, write_annotations
+from tasks.stages.challenge.neural_code_search import WrittenSheet
+from tasks.studies import published_figures
 from tasks.studies.codesearchnet_annotations import annotation_figures
 
 
@@ -55,3 +57,36 @@ def print_scores(written: WrittenChallenge) -> None:
     for method, found in written.scores.items():
         if found.missing:
             say(f"{method}: no predictions, counted as 0: {', '.join(found.missing)}")
+
+
+def neural_code_search(settings: Settings, **arguments: object) -> None:
+    """Run the flow of Neural Code Search; print its table, the judge and where the sheet is."""
+    print_sheet(flow_result("neural_code_search", settings, **arguments))
+
+
+def print_sheet(written: WrittenSheet) -> None:
+    """Print each method's figures beside Table 1, and how the judge agrees with the examples."""
+    columns = ("Answered@1", "Answered@5", "Answered@10", "MRR")
+    rows = [
+        (method, *map(str, of.answered.values()), f"{of.reciprocal_rank:.3f}")
+        for method, of in written.scores.items()
+    ]
+    published: dict[str, dict[str, str]] = {}
+    for figure in published_figures():
+        if figure.study == "neural-code-search":
+            published.setdefault(figure.row, {})[figure.column] = f"{figure.value}"
+    rows += [
+        (f"{row} (published, its own corpus)", *map(of.__getitem__, columns))
+        for row, of in published.items()
+    ]
+    questions = next(iter(written.scores.values())).questions
+    title = f"first right result of {counted(questions, 'questions')}, judged by Aroma"
+    print_table(title, ("method", *columns), rows, rest=str(written.file))
+    say(
+        f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}, and "
+        f"{written.right:,} of {counted(written.ranked, 'results')}, of which {written.listed:,} "
+        "are examples"
+    )
+    if written.without_code:
+        say(f"answers without Java, so never found: {written.without_code:,}")
+    say(f"score sheet: {written.file}")

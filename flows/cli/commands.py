@@ -639,3 +639,40 @@ def challenge_annotations(
     from flows.cli import challenges
 
     challenges.annotations(settings, sample, output)
+
+
+@command(
+    challenge_app,
+    "cosqa challenge neural-code-search --questions data/287_android_questions.json "
+    "--source neural-code-search --path data --set source.repositories=D",
+    "cosqa challenge neural-code-search --questions Q --post-rank --method bm25 --method minilm",
+    name="neural-code-search",
+)
+@starting
+def neural_code_search(
+    questions: o.AnsweredQuestions,
+    source: o.Source = None,
+    path: o.SourcePath = None,
+    collection: o.Collection = None,
+    reread: o.Reread = None,
+    methods: o.Methods = None,
+    checkpoint: o.Checkpoints = None,
+    post_rank: o.PostRank = False,
+    output: o.Output = None,
+    store: o.Store = None,
+    sets: o.Set = None,
+) -> None:
+    """Rank Java methods for Neural Code Search's questions, and judge the first 50 by Aroma.
+
+    A result is right if it has more than .25 of the features of the question's answer. What comes
+    out is a score sheet as published, scored as by `cosqa suite neural-code-search`.
+    """
+    settings = settings_of(neural_code_search, locals())
+    from tasks.corpus.neural_code_search import read_questions
+    from tasks.runtime.input_checks import SourceNeeds
+
+    SourceNeeds().check(settings)
+    read_questions(questions)
+    from flows.cli import challenges
+
+    challenges.neural_code_search(settings, questions=questions, post_rank=post_rank)

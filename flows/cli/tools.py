@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from flows import options as o
+from flows.cli.commands import challenge_app
 from flows.cli.output import command, examples, print_table, say
 from flows.options import settings_of
 from infra.errors import SettingsError
@@ -500,3 +501,27 @@ suite_app = typer.Typer(
     no_args_is_help=True,
     help="Score other people's evaluation suites from their own files.",
 )
+
+
+@command(
+    challenge_app,
+    "cosqa challenge write-corpus repositories data",
+    name="write-corpus",
+)
+def write_corpus(
+    repositories: Annotated[Path, typer.Argument(help="Folder of unpacked repositories.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Folder that gets the corpus; its list of repositories, if it has one, names them."
+        ),
+    ],
+) -> None:
+    """Cut the Java files of repositories into methods, as Neural Code Search's corpus lists them.
+
+    The corpus holds places of methods and no text; `--source neural-code-search` reads both.
+    """
+    from tasks.corpus.neural_code_search import write_corpus as write
+    from tasks.reports.text import tally
+
+    say(f"{data}: {tally(write(repositories, data))}")

@@ -36,7 +36,7 @@ from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
 
 EXAMPLES = "people:neural-code-search"
-UNFOUND = "example that is not in the corpus"
+UNFOUND = "example whose method is not there"
 
 _VERSION = "1"  # to be raised when the same files are to give other records
 _INFO = SourceInfo(

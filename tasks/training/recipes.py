@@ -21,8 +21,9 @@ class Recipe(Record):
         loss: ``softmax``: cross-entropy of each query's own code among all codes of the batch;
             ``hardest-margin``: the own code must be nearer than the nearest other one of the batch,
             by ``margin``; ``random-margin``: a code's own query nearer than another one of the
-            batch, which is shuffled; ``none``: the model is made of the pairs at once. Codes that
-            are known to be right for a query, or nearly equal to one, are none of its others.
+            batch, which is shuffled; ``none``: the model is made at once, of the queries and the
+            whole code base. Codes that are known to be right for a query, or nearly equal to one,
+            are none of its others.
         similarity: By which the loss compares query and code, and later whoever ranks by the model.
         scale: What similarities are multiplied by in ``softmax``.
         margin: Of the two margin losses.

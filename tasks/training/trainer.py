@@ -402,7 +402,10 @@ def progress_of_training(job: TrainingJob, folder: Path) -> Iterator[TrainingPro
 
 def _model_of(job: TrainingJob) -> JointModel:
     if isinstance(job.base, str):
-        made: JointModel = models.get(job.base).of(job.pairs.queries, job.pairs.codes, job.recipe)
+        codes: Sequence[str] = job.pairs.codes
+        if job.recipe.loss == "none":  # what is made of texts alone is made of all that is searched
+            codes = [*dict.fromkeys([*codes, *(code.text for code in job.dev.codes)])]
+        made: JointModel = models.get(job.base).of(job.pairs.queries, codes, job.recipe)
         return made
     kind: Any = getattr(job.base, "kind", job.base)
     folder = getattr(job.base, "folder", None)

@@ -66,6 +66,8 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
         (world.source / "grades.csv").write_text(
             f"Language,Query,GitHubUrl,Relevance\nPython,{CASES[0].query},u,3\n"
         )
+        question = {"stackoverflow_id": 1, "question": CASES[0].query, "answer": "f(x);"}
+        (world.source / "questions.json").write_text(json.dumps([question]))
         commands = _commands(world)
         log = folder / "sizes.jsonl"
         words = [word for command in commands for word in ("--", *command)][1:]
@@ -99,6 +101,8 @@ def _commands(world: World) -> list[list[str]]:
         ["challenge", "codesearchnet", "--queries", str(world.source / "asked.jsonl"),
          "--annotations", str(world.source / "grades.csv"), "--source", "jsonl",
          "--path", str(world.source), "--method", "bm25", *places],
+        ["challenge", "neural-code-search", "--questions", str(world.source / "questions.json"),
+         "--source", "jsonl", "--path", str(world.source), "--method", "bm25", *places],
     ]  # fmt: skip
 
 
@@ -176,6 +180,9 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
         "rank jsonl in python for asked by bm25",
         "write the predictions of bm25 for asked",
         "score the predictions over jsonl",
+    ),
+    "neural-code-search": path(
+        READ, "rank jsonl for questions by bm25", "judge the rankings of jsonl by Aroma"
     ),
 }
 

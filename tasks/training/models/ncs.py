@@ -2,7 +2,8 @@
 
 Of code the paper takes words of names, calls, literals and comments; here it is all words. By which
 rule its second pass ("NCS_postrank") orders the first results is not published; this encoder fused
-with another method (``bm25+NAME``) is such a pass.
+with another method (``bm25+NAME``) is such a pass. Vectors are learned from the data's whole code
+base, which is what is searched, and from the training queries.
 """
 
 import json
@@ -40,7 +41,7 @@ class Ncs(JointModel):
 
     recipe = Recipe(
         name="ncs",
-        source="Sachdev et al. 2018, Neural Code Search; fastText's defaults",
+        source="Sachdev et al. 2018, Neural Code Search; fastText's defaults; the whole code base",
         loss="none",
         epochs=5,
         batch_size=2,

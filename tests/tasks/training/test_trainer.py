@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from infra.errors import DiskFullError, EncoderError, TrainingError
+from infra.records import Code
 from tasks.benchmarks.benchmark import qrels_of
 from tasks.benchmarks.pairs import Pairs
 from tasks.metrics import evaluate, mean
@@ -277,6 +278,19 @@ def test_a_disk_that_fills_up_keeps_the_checkpoint_before(
     (disk / "other").unlink()
     resumed, _ = train(full, ignore)
     assert_equal(weights(resumed), undisturbed[0])
+
+
+def test_what_is_made_of_texts_alone_is_made_of_the_whole_code_base(tmp_path: Path) -> None:
+    """A word that is in five searched codes has a vector, though no training pair has it."""
+    work = job_of(inputs_of(tmp_path, "ncs"), tmp_path / "work")
+    others = tuple(Code.of(f"searchedWord {number}") for number in range(5))
+    searched = work.dev.model_copy(update={"codes": (*work.dev.codes, *others)})
+
+    def known(job: TrainingJob) -> Any:
+        return trainer._model_of(job)._rows
+
+    assert "searched" not in known(work)
+    assert "searched" in known(replace(work, dev=searched))
 
 
 @pytest.mark.parametrize("recipe", ["codexglue", "cosqa-plus"])

@@ -1,0 +1,54 @@
+"""The flow of Neural Code Search: methods ranked for its questions, judged and scored."""
+
+from pathlib import Path
+
+from prefect import flow
+
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
+from flows.runtime.writing import writing
+from tasks.corpus.neural_code_search import read_questions
+from tasks.ranking.methods import chosen_methods
+from tasks.runtime.input_checks import SourceNeeds
+from tasks.sources import open_source
+from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
+from tasks.stages.challenge.rankings import Asked, Search, rank_codes
+from tasks.stages.collect import collect_source
+from tasks.stages.preflight import check_inputs
+from tasks.suites.neural_code_search import DEEPEST
+
+
+@flow(
+    name="neural-code-search",
+    flow_run_name="neural code search, {questions.name}",
+    task_runner=SIDE_BY_SIDE,
+)
+def neural_code_search(
+    questions: Path, settings: FlowSettings = None, *, post_rank: bool = False
+) -> WrittenSheet:
+    """Rank a source's methods for questions, judge the first 50, and write the score sheet.
+
+    Args:
+        questions: ``287_android_questions.json``, or others like it.
+        settings: The source, the methods and the folder; None reads them from file and environment.
+        post_rank: Score each method also with a second pass by the question's words.
+    """
+    ready = check_inputs(settings, SourceNeeds())
+    database, chosen = ready.database, ready.settings
+    texts = [question.question for question in read_questions(questions)]
+    fingerprint = open_source(chosen.source).fingerprint()
+    with writing(chosen.store):
+        read = collect_source(database, chosen.source, fingerprint, return_state=True)
+        collection = read.result()[0]
+    folder = chosen.publish.folder.resolve() / "challenges" / f"{collection.name}-{questions.stem}"
+    search = Search(
+        collection=collection,
+        asked=Asked.of(questions.stem, texts, folder),
+        depth=DEEPEST,
+        folder=folder,
+    )
+    ranked = [
+        rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
+        for method in chosen_methods(chosen.evaluation, chosen.search)
+    ]
+    runs = [state.result() for state in ranked]
+    return judge_rankings(database, search, questions, runs, post_rank=post_rank, wait_for=ranked)

@@ -1,0 +1,130 @@
+"""Neural Code Search's evaluation: rankings judged by Aroma's similarity with the answers.
+
+Li et al. 2019 (arXiv 1908.09804, section 4).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+from prefect.logging import get_run_logger
+
+from infra.outputs import write_outputs
+from infra.records import Record, query_id_of
+from infra.store import Database, corpus
+from infra.words import words
+from tasks.benchmarks.trec import read_run
+from tasks.corpus.aroma import THRESHOLD, features_of, similarity
+from tasks.corpus.neural_code_search import Question, read_questions
+from tasks.encoders import encoders
+from tasks.ranking.methods import renamed
+from tasks.runtime.caching import stage
+from tasks.sources.neural_code_search import EXAMPLES
+from tasks.stages.challenge.rankings import Search
+from tasks.stages.scoring import Run
+from tasks.suites.neural_code_search import DEEPEST, Ranks, SheetScores, score_sheet, sheet_text
+
+SHEET = "score_sheet.csv"
+POST_RANK = "_postrank (stand-in)"
+_KEPT_FEATURES = 2_000  # methods; those of one take some 50 KB
+
+
+class WrittenSheet(Record):
+    """A score sheet, and how the judge agrees with the examples, some of a question's right codes.
+
+    Attributes:
+        file: The sheet.
+        scores: Method → its figures.
+        without_code: Questions whose answer has no token of Java to compare.
+        examples: Pairs of a question and an example of it in the corpus.
+        accepted: Those that the judge holds to be right.
+        ranked: Pairs of a question and a result of any method.
+        right: Those that the judge holds to be right.
+        listed: Those of these that are examples.
+    """
+
+    file: Path
+    scores: dict[str, SheetScores]
+    without_code: int
+    examples: int
+    accepted: int
+    ranked: int
+    right: int
+    listed: int
+
+
+@stage("judge", "judge the rankings of {search.title} by Aroma")
+def judge_rankings(
+    database: Database, search: Search, questions: Path, runs: Sequence[Run], *, post_rank: bool
+) -> WrittenSheet:
+    """Find each method's first right result for each question, and write the score sheet.
+
+    Args:
+        database: The store, which knows the codes' texts.
+        search: The rankings' collection and folder.
+        questions: ``287_android_questions.json``.
+        runs: The methods' rankings.
+        post_rank: Whether each method has a second column, in whose first 50 results those with
+            more of the question's words come first. The paper's own pass is not published.
+
+    Raises:
+        SourceError: The questions cannot be read any more.
+    """
+    asked = read_questions(questions)
+    labels = corpus.label_columns(database, search.collection.name, EXAMPLES)
+    examples: defaultdict[str, set[str]] = defaultdict(set)
+    for row in labels.to_pylist():
+        examples[row["query_id"]].add(row["code_id"])
+    ranked = {_named(run.method): _first(run.file) for run in runs}
+    ids = {code for of in ranked.values() for codes in of.values() for code in codes}
+    texts = corpus.texts_of(database, ids.union(*examples.values()))
+    if post_rank:
+        passes = {f"{name}{POST_RANK}": _by_words(of, asked, texts) for name, of in ranked.items()}
+        ranked = dict(chain(*zip(ranked.items(), passes.items(), strict=True)))
+    features = lru_cache(_KEPT_FEATURES)(lambda code: features_of(texts[code]))
+    ranks: Ranks = {method: [] for method in ranked}
+    pairs: Counter[str] = Counter()
+    for question in asked:
+        query, answer = query_id_of(question.question), features_of(question.answer)
+        own = examples[query]
+        shown = {code for of in ranked.values() for code in of.get(query, ())}
+        right = {code for code in shown | own if similarity(answer, features(code)) > THRESHOLD}
+        for method, of in ranked.items():
+            codes = enumerate(of.get(query, ()), 1)
+            ranks[method].append(next((rank for rank, code in codes if code in right), None))
+        pairs.update(
+            without_code=not answer, examples=len(own), accepted=len(own & right),
+            ranked=len(shown), right=len(shown & right), listed=len(shown & right & own),
+        )  # fmt: skip
+    write_outputs(search.folder, {SHEET: sheet_text(ranks, asked)})
+    get_run_logger().info("%d questions of %s judged", len(asked), search.title)
+    return WrittenSheet(file=search.folder / SHEET, scores=score_sheet(ranks), **pairs)
+
+
+def _named(method: str) -> str:
+    """Return a method as a column calls it, its trained encoders by their names."""
+    return renamed(method, lambda name: encoders.get(name).spec.name)
+
+
+def _first(file: Path) -> dict[str, list[str]]:
+    """Return query → its first codes, best first."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for query, code, _ in read_run(file).rows():
+        if len(found[query]) < DEEPEST:
+            found[query].append(code)
+    return found
+
+
+def _by_words(
+    ranked: dict[str, list[str]], asked: Sequence[Question], texts: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return rankings in which results with more of the question's words come first."""
+    wanted: dict[str, set[str]] = {
+        query_id_of(each.question): set(words(each.question)) for each in asked
+    }
+    return {
+        query: sorted(codes, key=lambda code: -len(wanted[query].intersection(words(texts[code]))))
+        for query, codes in ranked.items()
+    }
