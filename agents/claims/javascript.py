@@ -106,19 +106,34 @@ def _tests(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def _call(claim: Claim) -> str:
+    kind, arguments, value = parts_of(claim)
+    given = ", ".join(map(said, arguments))
+    if kind == "raises":
+        return f"return claims.raises([{given}], {json.dumps(value)});"
+    if kind == "gives":
+        return f"return claims.gives([{given}], {said(value)});"
+    return f"return claims.prints([{given}], {said(value)}, '{_EFFECTS[kind]}');"
+
+
+def parts_of(claim: Claim) -> tuple[str, list[object], object]:
+    """Return a claim as values: whether it gives, raises or prints, the arguments, what it demands.
+
+    Raises:
+        UnknownValueError: It has settings, named arguments, or another effect.
+    """
     settings, arguments = settings_in(claim.arguments)
     call = expression(f"f({arguments}\n)")
     if settings or not isinstance(call, ast.Call) or call.keywords:
         raise UnknownValueError("settings and named arguments")
-    given = ", ".join(said(value_of(ast.unparse(one))) for one in call.args)
+    given = [value_of(ast.unparse(one)) for one in call.args]
     if claim.error_type:
-        return f"return claims.raises([{given}], {json.dumps(claim.error_type)});"
+        return "raises", given, claim.error_type
     if not claim.effect:
-        return f"return claims.gives([{given}], {said(value_of(claim.value))});"
+        return "gives", given, value_of(claim.value)
     kind = claim.value.removesuffix(claim.effect).strip()
     if kind not in _EFFECTS:
         raise UnknownValueError(kind)
-    return f"return claims.prints([{given}], {said(value_of(claim.effect))}, '{_EFFECTS[kind]}');"
+    return kind, given, value_of(claim.effect)
 
 
 class _Adapter:

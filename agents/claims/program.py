@@ -20,7 +20,7 @@ from infra.languages._programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, TEST = "adapted_answer", "test_claim_"
-_OF_JAVASCRIPT = "\nclaims.adapter = "
+_OF_OTHERS = ("\nclaims.adapter = ", "\nfunc claimsOutcome(")  # JavaScript, Go
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\A(gave|formed) (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
@@ -253,7 +253,7 @@ def _is_of_target(node: ast.stmt) -> bool:
 
 def is_claims_program(program: str) -> bool:
     """Return whether a program was made by `claims_program`."""
-    return f"def {_ADAPTED}(" in program or _OF_JAVASCRIPT in program
+    return f"def {_ADAPTED}(" in program or any(mark in program for mark in _OF_OTHERS)
 
 
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:

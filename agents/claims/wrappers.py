@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from agents.claims import adapter, javascript, program
+from agents.claims import adapter, go, javascript, program
 from agents.claims.claim import Claim
 
 
@@ -23,6 +23,7 @@ class Wrapper(NamedTuple):
 
 WRAPPERS = {
     "python": Wrapper(adapter.adapter_fault, adapter.works_on_arguments, program.claims_program),
+    "go": Wrapper(go.adapter_fault, javascript.works_on_arguments, go.claims_program),
     "javascript": Wrapper(
         javascript.adapter_fault, javascript.works_on_arguments, javascript.claims_program
     ),

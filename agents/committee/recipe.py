@@ -11,7 +11,7 @@ from agents.committee.configurations import (
     Criterion,
     configuration_of,
 )
-from agents.llm.prompt import RELEASES, system_text
+from agents.llm.prompt import IN_RECIPES, system_text
 from agents.llm.recorded import recipe_of_replies
 from agents.roles.read import Screener
 from agents.roles.write import Writer
@@ -33,11 +33,12 @@ _BOX = "box"
 def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
     """Return for each agent's role the digest of its system texts and of its reply's schema.
 
-    The texts are those for each language whose code runs in boxes.
+    The texts are those for Python and JavaScript. No recipe counts those for Go, which came later:
+    one more would make the labels of all languages stale.
     """
     return {
         agent.role: mark(
-            *(system_text(agent.text_name(), language) for language in RELEASES),
+            *(system_text(agent.text_name(), language) for language in IN_RECIPES),
             json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
         )
         for agent in agents

@@ -6,7 +6,7 @@ evidence; it never makes a program pass.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
@@ -55,15 +55,27 @@ def outcome_of(result: ExecutionResult, program: str, code: str, beside: str = "
         code: The code under test.
         beside: What an agent put beside it, of which an error is none of the code's.
     """
+    ends = outcomes_of_tests(result, program, code, beside).values()
+    return gravest(result, ends, lambda: _Blame(program, code, beside).of_run(result))
+
+
+def gravest(
+    result: ExecutionResult, ends: Collection[RunOutcome], of_run: Callable[[], RunOutcome]
+) -> RunOutcome:
+    """Return how a run ended, whatever its language.
+
+    Args:
+        result: The run.
+        ends: How its tests ended, of those that failed.
+        of_run: Gives the outcome of a run without such a test.
+    """
     if result.outcome == "passed":
         return RunOutcome.PASSED
     if result.outcome == "import_error":
         return RunOutcome.SURROUNDINGS_MISSING
     if result.outcome not in ("raised", "assertion_failed"):
         return RunOutcome.STOPPED
-    found = set(outcomes_of_tests(result, program, code, beside).values())
-    blame = _Blame(program, code, beside)
-    return min(found or {blame.of_run(result)}, key=_BY_WEIGHT.index)
+    return min(ends or {of_run()}, key=_BY_WEIGHT.index)
 
 
 def outcomes_of_tests(

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agents.evidence import RunOutcome
-from agents.gates import javascript, outcomes
+from agents.gates import outcomes
 from agents.gates.arguments import expects_by_arguments
+from agents.gates.dialects import GO, JAVASCRIPT, Dialect
 from agents.gates.gates import Gate
 from agents.gates.static_checks import demands_emptiness, faults_of, sets_on_target
 from infra.languages._programs import without_messages
@@ -37,6 +38,12 @@ class Rules:
     demands_emptiness: Callable[[str], bool] = lambda _: True
 
 
+def _rules_of(dialect: Dialect) -> Rules:
+    return Rules(
+        dialect.faults_of, dialect.outcome_of, dialect.outcomes_of_tests, dialect.raised_in_program
+    )
+
+
 RULES = {
     "python": Rules(
         faults_of,
@@ -48,10 +55,6 @@ RULES = {
         sets_on_target,
         demands_emptiness,
     ),
-    "javascript": Rules(
-        javascript.faults_of,
-        javascript.outcome_of,
-        javascript.outcomes_of_tests,
-        javascript.raised_in_program,
-    ),
+    "javascript": _rules_of(JAVASCRIPT),
+    "go": _rules_of(GO),
 }

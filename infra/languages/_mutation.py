@@ -3,7 +3,7 @@
 Texts of errors and of what is printed are left as they are: a query seldom demands their words.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ class Kinds(NamedTuple):
         texts: Literals of texts, and an empty one.
         words: Truth values and jumps.
         conditions: Statement or expression → the field with its condition.
-        returns: Statements that return, and what they return in place of a value.
+        returns: Statements that return → what gives their text without a value, "" for none.
         statements: Statements that can be left out.
         silent: Nodes whose texts stay as they are.
         silent_calls: Beginnings of the names of functions that print or log.
@@ -43,7 +43,7 @@ class Kinds(NamedTuple):
     texts: Mapping[str, str]
     words: frozenset[str]
     conditions: Mapping[str, str]
-    returns: Mapping[str, str]
+    returns: Mapping[str, Callable[[Node], str]]
     statements: frozenset[str]
     silent: frozenset[str]
     silent_calls: tuple[str, ...]
@@ -117,8 +117,9 @@ def _of_statement(node: Node, kinds: Kinds) -> Iterator[_Change]:
     condition = node.child_by_field_name(field) if field else None
     if condition is not None:
         yield _Change("condition", condition, f"(!({_source(condition)}))")
-    if node.type in kinds.returns and node.named_child_count:
-        yield _Change("return", node, kinds.returns[node.type])
+    returns = kinds.returns.get(node.type) if node.named_child_count else None
+    if returns and (text := returns(node)):
+        yield _Change("return", node, text)
     if node.type in kinds.statements and node.parent and node.parent.parent:  # in a function
         yield _Change("statement", node, ";")
 

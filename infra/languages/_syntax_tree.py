@@ -143,6 +143,14 @@ class SyntaxTreeLanguage(Language):
         """
         return has_return
 
+    def called_names(self, code: str) -> frozenset[str]:
+        """Return the names by which a box finds the code's functions."""
+        try:
+            functions = self.functions_of(code)
+        except SyntaxError:
+            return frozenset()
+        return frozenset(function.name.rpartition(".")[2] for function in functions)
+
     def is_special(self, name: str) -> bool:
         """Return whether a name is one of `special`, or that of its class."""
         *owners, last = name.split(".")

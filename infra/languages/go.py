@@ -1,12 +1,55 @@
-"""Go by tree-sitter's grammar."""
+"""Go by tree-sitter's grammar.
 
-from collections.abc import Iterator
+A box runs functions and methods; it adds the package and the standard imports that a piece of code
+lacks (`sandbox/inside/go`).
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import languages
+from infra.languages import Mutant, languages
+from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+
+_FUNCTIONS = {"function_declaration", "method_declaration", "func_literal"}
+_NOTHING = {"nil", "0", '""', "false"}
+
+
+def _zeros(statement: Node) -> str:
+    """Return a return statement with the zero values of its function's results."""
+    function = statement.parent
+    while function is not None and function.type not in _FUNCTIONS:
+        function = function.parent
+    result = function.child_by_field_name("result") if function else None
+    values = statement.named_children[0].named_children
+    if result is None or all(text_of(value) in _NOTHING for value in values):
+        return ""
+    types = [text_of(result)]
+    if result.type == "parameter_list":
+        types = [
+            text_of(kind)
+            for one in result.named_children
+            for _ in one.children_by_field_name("name") or [one]
+            if (kind := one.child_by_field_name("type"))
+        ]
+    return f"return {', '.join(f'*new({kind})' for kind in types)}"
+
+
+_KINDS = Kinds(
+    operations=frozenset(
+        {"binary_expression", "assignment_statement", "inc_statement", "dec_statement"}
+    ),
+    numbers=frozenset({"int_literal", "float_literal"}),
+    texts={"interpreted_string_literal": '""', "raw_string_literal": '""'},
+    words=frozenset({"true", "false", "break_statement", "continue_statement"}),
+    conditions={"if_statement": "condition"},
+    returns={"return_statement": _zeros},
+    statements=frozenset({"expression_statement", "assignment_statement", "inc_statement"}),
+    silent=frozenset({"comment", "import_declaration", "type_declaration"}),
+    silent_calls=("panic(", "fmt.Print", "fmt.Errorf(", "errors.New(", "log."),
+)
 
 
 @languages.register("go")
@@ -15,6 +58,7 @@ class Go(SyntaxTreeLanguage):
 
     name = "go"
     title = "Go"
+    is_executed = True
     suffixes = (".go",)
     grammar = ("tree_sitter_go", "language")
     calling: ClassVar = {"call_expression": "function"}
@@ -41,3 +85,10 @@ class Go(SyntaxTreeLanguage):
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
         """Return whether the header names a result."""
         return function.child_by_field_name("result") is not None
+
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return at most ``limit`` mutants, each with one small mistake."""
+        try:
+            return mutants_of(self.root_of(code), code, _KINDS, limit)
+        except SyntaxError:
+            return ()

@@ -31,7 +31,7 @@ _KINDS = Kinds(
         "while_statement": "condition",
         "ternary_expression": "condition",
     },
-    returns={"return_statement": "return undefined;"},
+    returns={"return_statement": lambda _: "return undefined;"},
     statements=frozenset({"expression_statement"}),
     silent=frozenset({"throw_statement", "comment", "regex"}),
     silent_calls=("console.",),

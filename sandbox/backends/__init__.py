@@ -12,8 +12,7 @@ from infra.errors import UnknownNameError
 from infra.registry import Registry
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.javascript import JAVASCRIPT
+from sandbox.contract.self_check import OF_ALL_LANGUAGES
 
 _LIMITS = ("memory", "swap", "processes", "cpus", "seccomp")  # that an engine tells of itself
 
@@ -29,7 +28,7 @@ def make_sandbox(settings: SandboxSettings) -> Sandbox:
         UnknownNameError: No backend has that name; the message lists those that exist. Or
             ``accept_without`` names what is neither a limit nor a behaviour.
     """
-    known = [*_LIMITS, *(behaviour.name for behaviour in (*BEHAVIOURS, *JAVASCRIPT))]
+    known = [*_LIMITS, *(behaviour.name for behaviour in OF_ALL_LANGUAGES)]
     for name in settings.accept_without:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)

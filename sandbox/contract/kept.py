@@ -21,14 +21,13 @@ from sandbox.backends import make_sandbox
 from sandbox.base import Box, Identified, Sandbox
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.javascript import JAVASCRIPT
-from sandbox.contract.self_check import CheckResult, self_check
+from sandbox.contract.self_check import OF_ALL_LANGUAGES, CheckResult, self_check
 from sandbox.machine_slots import MachineSlots, own_folder
 
 _log = logging.getLogger(__name__)
 
 _SOURCES = Path(__file__).parents[1]
-_FORMS = ("*.py", "*.js", "*.Dockerfile")
+_FORMS = ("*.py", "*.js", "*.go", "*.Dockerfile")
 _FILE = "shown.json"
 _STEP = 20  # behaviours between two messages
 _AT_ONCE = 4
@@ -50,7 +49,7 @@ class CheckedSandbox:
         self,
         sandbox: Sandbox,
         settings: SandboxSettings,
-        behaviours: Collection[Behaviour] = (*BEHAVIOURS, *JAVASCRIPT),
+        behaviours: Collection[Behaviour] = OF_ALL_LANGUAGES,
     ) -> None:
         self._sandbox = sandbox
         self._settings = settings
@@ -125,9 +124,11 @@ async def require_behaviours(
 
 
 async def keep_findings(sandbox: Sandbox, findings: Iterable[CheckResult]) -> None:
-    """Keep what an engine has shown, and forget what it showed before."""
+    """Keep what an engine has shown, and forget what it showed of the same before."""
     if isinstance(sandbox, Identified):
-        _keep(await _key(sandbox), {finding.name for finding in findings if finding.ok})
+        key, found = await _key(sandbox), {finding.name: finding.ok for finding in findings}
+        former = _shown(key) - found.keys()
+        _keep(key, {*former, *(name for name, is_shown in found.items() if is_shown)})
 
 
 async def _findings(

@@ -8,7 +8,10 @@ from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, Sandbox
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract.go import GO
+from sandbox.contract.javascript import JAVASCRIPT
 
+OF_ALL_LANGUAGES = (*BEHAVIOURS, *JAVASCRIPT, *GO)
 _OTHER_CLOCK = CLOCK - 400 * 86_400
 _ENDLESS_S = 2.0  # of programs that run to their time limit, whatever it is
 

@@ -1,14 +1,16 @@
 """Languages beside Python that boxes run: an image for each, and the command line of its harness.
 
 An image is made where its first box is: from the sandbox's image and Debian's packages, by
-``sandbox/image/LANGUAGE.Dockerfile``. To add a language, write that file, a harness in
-``sandbox/inside``, and a line in `_COMMANDS`.
+``sandbox/image/LANGUAGE.Dockerfile``, which finds the folder ``sandbox/inside/LANGUAGE`` where
+there is one. To add a language, write that file, a harness in ``sandbox/inside``, and a line in
+`_COMMANDS`.
 """
 
 import io
 import logging
+import tarfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,10 +18,11 @@ from docker.client import DockerClient
 from docker.errors import BuildError, ImageNotFound
 
 from infra.errors import SandboxError
-from infra.identity import mark
+from infra.identity import digest
 
 _log = logging.getLogger(__name__)
 
+_TOLD = 1_000  # characters of what was told while an image was made
 _SANDBOX = Path(__file__).parents[2]
 _building = threading.Lock()
 
@@ -30,12 +33,10 @@ def _node(seed: int, memory_mb: int) -> list[str]:
     return ["node", *flags, f"--max-old-space-size={memory_mb}", "-e", _source("javascript.js")]
 
 
-_COMMANDS: dict[str, Callable[[int, int], list[str]]] = {"javascript": _node}
-
-
-def has_box(language: str) -> bool:
-    """Return whether boxes run programs of a language."""
-    return language == "python" or language in _COMMANDS
+_COMMANDS: dict[str, Callable[[int, int], list[str]]] = {
+    "go": lambda *_: ["/opt/go/harness"],  # which the image has: compiled, and nobody can read it
+    "javascript": _node,
+}
 
 
 def harness_of(language: str, seed: int, memory_mb: int) -> list[str]:
@@ -65,19 +66,40 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
         return base
     identifier = str(client.images.get(base).id)
     text = (_SANDBOX / "image" / f"{language}.Dockerfile").read_text("utf-8")
-    text = text.replace("${BASE}", identifier)
-    name = f"cosqa-sandbox-{language}:{mark(text)[:12]}"
+    files = {"Dockerfile": text.replace("${BASE}", identifier)}
+    folder = _SANDBOX / "inside" / language
+    for file in sorted(folder.rglob("*.*")):
+        files[file.relative_to(folder.parent).as_posix()] = file.read_text("utf-8")
+    name = f"cosqa-sandbox-{language}:{digest(*files.values())[:12]}"
     with _building:
         try:
             client.images.get(name)
         except ImageNotFound:
             _log.info("making the image of boxes for %s, once, from Debian's packages", language)
             try:
-                client.images.build(fileobj=io.BytesIO(text.encode()), tag=name, rm=True)
+                client.images.build(fileobj=_packed(files), custom_context=True, tag=name, rm=True)
             except BuildError as error:
-                message = f"the image of boxes for {language} could not be made: {error}"
+                told = "".join(str(line.get("stream", "")) for line in error.build_log)
+                message = (
+                    f"the image of boxes for {language} could not be made: {error}\n"
+                    f"{told[-_TOLD:]}\n"
+                    "It needs Debian's archive from within the engine, once: give the engine a way "
+                    "there (its proxy or mirror), or make the image where there is one and load it "
+                    f"here by `docker load`, as {name}. Code in {language} waits until then."
+                )
                 raise SandboxError(message) from error
     return name
+
+
+def _packed(files: Mapping[str, str]) -> io.BytesIO:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, text in files.items():
+            content, entry = text.encode(), tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    packed.seek(0)
+    return packed
 
 
 @cache

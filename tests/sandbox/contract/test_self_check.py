@@ -16,16 +16,18 @@ from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.javascript import JAVASCRIPT
-from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
+from sandbox.contract.self_check import (
+    OF_ALL_LANGUAGES,
+    CheckResult,
+    core_dump_handler,
+    self_check,
+)
 
 
 @pytest.mark.docker
 @pytest.mark.nightly
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize(
-    "behaviour", [*BEHAVIOURS, *JAVASCRIPT], ids=lambda behaviour: behaviour.name
-)
+@pytest.mark.parametrize("behaviour", OF_ALL_LANGUAGES, ids=lambda behaviour: behaviour.name)
 async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:
     (finding,) = [finding async for finding in self_check(sandbox, [behaviour])]
     assert finding.ok, finding.detail
@@ -107,7 +109,9 @@ async def test_an_engine_that_is_gone_is_no_finding() -> None:
 
 def test_there_are_at_least_forty_behaviours_of_different_names() -> None:
     assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) >= 40
-    assert len({behaviour.name for behaviour in JAVASCRIPT}) == len(JAVASCRIPT) >= 30
+    assert len({behaviour.name for behaviour in OF_ALL_LANGUAGES}) == len(OF_ALL_LANGUAGES)
+    for language in ("javascript", "go"):
+        assert sum(one.language == language for one in OF_ALL_LANGUAGES) >= 30
 
 
 class Printing(Credulous):

@@ -6,7 +6,7 @@ attacks.
 
 import pytest
 
-from sandbox.backends.docker.harnesses import harness_of, has_box
+from sandbox.backends.docker.harnesses import harness_of
 from sandbox.base import NOT_SEPARABLE, Sandbox
 
 CODE = """
@@ -68,8 +68,7 @@ function test_prints() {
 TESTS = 8
 
 
-def test_only_what_has_a_harness_has_a_box() -> None:
-    assert [has_box(name) for name in ("python", "javascript", "ruby")] == [True, True, False]
+def test_a_language_has_the_command_line_of_its_harness() -> None:
     assert harness_of("python", 0, 512) == []
     assert "--random-seed=1" in harness_of("javascript", 0, 512)
 

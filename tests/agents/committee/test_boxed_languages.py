@@ -1,10 +1,11 @@
-"""JavaScript is judged by claims and programs that run in boxes, as the known answers say.
+"""JavaScript and Go are judged by claims and programs that run in boxes, as the known answers say.
 
-Covers `agents.claims.javascript`, `agents.claims.wrappers`, `agents.gates.javascript` and
-`agents.gates.rules`.
+Covers `agents.claims.javascript`, `agents.claims.go`, `agents.claims.wrappers`,
+`agents.gates.dialects` and `agents.gates.rules`.
 """
 
 import asyncio
+import itertools
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -22,12 +23,18 @@ from tests.fakes.llm_server import ScriptedServer, fenced
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
 
-TABLE = tomllib.loads(Path(__file__).with_name("javascript_pairs.toml").read_text("utf-8"))
-ROWS: list[dict[str, str]] = TABLE["queries"]
+
+def rows_of(language: str) -> list[dict[str, str]]:
+    table = tomllib.loads(Path(__file__).with_name(f"{language}_pairs.toml").read_text("utf-8"))
+    rows: list[dict[str, str]] = table["queries"]
+    return rows
+
+
+ROWS = {language: rows_of(language) for language in ("javascript", "go")}
 LIMITS_HERE = LIMITS.model_copy(update={"memory_mb": 512, "timeout_s": 20.0, "ready": 0})
 DEMANDED = {
     (row["query"], claim.arguments): claim.value
-    for row in ROWS
+    for row in itertools.chain(*ROWS.values())
     for claim in claims_in(row["examples"], 8)
 }
 
@@ -43,8 +50,13 @@ class Reading(ScriptedServer):
 
 
 def adapter_of(row: dict[str, str], code: dict[str, str]) -> str:
-    body = row.get("answer", f"return {code['name']}({row['takes']});")
+    is_go = "gives" in row
+    taken = row["takes"].split(",")
+    names = ", ".join(part.split()[0] for part in taken) if is_go else row["takes"]
+    body = row.get("answer", f"return {code['name']}({names})")
     body = body.replace(row["name"], code["name"])
+    if is_go:
+        return f"func answer({row['takes']}) {row['gives']} {{\n\t{body}\n}}"
     start = "async " if "await" in body else ""
     return f"{start}function answer({row['takes']}) {{\n  {body}\n}}"
 
@@ -60,15 +72,15 @@ def specified(row: dict[str, str]) -> dict[str, Any]:
     return rule("specifier", {"reply": reply}, query=row["query"])
 
 
-async def judged(committee: Committee, row: dict[str, str], code: str) -> Annotation:
-    pair = Pair(query=Query.of(row["query"]), code=Code.of(code, language="javascript"))
+async def judged(committee: Committee, row: dict[str, str], code: str, language: str) -> Annotation:
+    pair = Pair(query=Query.of(row["query"]), code=Code.of(code, language=language))
     return await committee.judge(pair)
 
 
-def script() -> list[dict[str, Any]]:
+def script(rows: list[dict[str, str]]) -> list[dict[str, Any]]:
     rules = [rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})]
-    for place, row in enumerate(ROWS):
-        other = ROWS[(place + 1) % len(ROWS)]
+    for place, row in enumerate(rows):
+        other = rows[(place + 1) % len(rows)]
         rules += [
             specified(row),
             screened(row, row, "unclear_behaviour"),
@@ -82,23 +94,28 @@ def of_claims(annotation: Annotation) -> tuple[str, int | None, str | None, str]
 
 
 @pytest.mark.docker
-async def test_claims_are_run_on_right_code_and_on_a_mutant(bench: Bench) -> None:
-    row = ROWS[0]
-    bench.serve(script(), Reading)
+@pytest.mark.parametrize(
+    "language",
+    ["javascript", pytest.param("go", marks=pytest.mark.nightly)],  # it makes an image
+)
+async def test_claims_are_run_on_right_code_and_on_a_mutant(bench: Bench, language: str) -> None:
+    row = ROWS[language][0]
+    bench.serve(script(ROWS[language]), Reading)
     async with real_sandbox(LIMITS_HERE) as sandbox:
         committee = bench.committee(sandbox, configuration="spec", evidence="read")
-        right = await judged(committee, row, row["right"])
+        right = await judged(committee, row, row["right"], language)
         assert of_claims(right) == ("claims_hold", 1, "claims", "valid_oracle"), right.reason
         (run,) = right.executions
         assert run.oracle is not None
         assert run.oracle.protection == "separate"
         assert run.oracle.killed >= 2
         assert is_claims_program(run.program)
-        wrong = await judged(committee, row, row["wrong"])
+        wrong = await judged(committee, row, row["wrong"], language)
         assert of_claims(wrong) == ("claims_fail", 0, "claims", "valid_oracle"), wrong.reason
 
 
-PROGRAM = """const assert = require('assert');
+PROGRAMS = {
+    "javascript": """const assert = require('assert');
 const { rotate } = require('target');
 function test_within_the_length() {
   assert.deepStrictEqual(rotate([1, 2, 3], 1), [2, 3, 1]);
@@ -107,31 +124,53 @@ function test_beyond_it() {
   assert.deepStrictEqual(rotate([1, 2, 3], 4), [2, 3, 1]);
   assert.deepStrictEqual(rotate([], 1), []);
 }
-"""
-BLINDLY = (
-    PROGRAM.replace("1, 2, 3", "5, 6, 7, 8").replace("2, 3, 1", "6, 7, 8, 5").replace("4)", "5)")
-)
+""",
+    "go": """func check(t *testing.T, got, want []int) {
+	t.Helper()
+	if len(got) != len(want) || (len(got) > 0 && !reflect.DeepEqual(got, want)) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestRotate(t *testing.T) {
+	for _, n := range []int{1, 4} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			check(t, Rotate([]int{1, 2, 3}, n), []int{2, 3, 1})
+		})
+	}
+	check(t, Rotate(nil, 1), nil)
+}
+""",
+}
+
+
+def blindly(program: str) -> str:
+    other = program.replace("1, 2, 3", "5, 6, 7, 8").replace("2, 3, 1", "6, 7, 8, 5")
+    return other.replace("4)", "5)").replace("1, 4}", "1, 5}")
 
 
 @pytest.mark.docker
 @pytest.mark.nightly  # it runs for a minute
+@pytest.mark.parametrize("language", ROWS)
 @pytest.mark.parametrize(("kind", "verdict"), [("right", "answers"), ("wrong", "does_not_answer")])
-async def test_a_program_is_written_run_and_weighed(bench: Bench, kind: str, verdict: str) -> None:
-    row = ROWS[0]
+async def test_a_program_is_written_run_and_weighed(
+    bench: Bench, kind: str, verdict: str, language: str
+) -> None:
+    row, program = ROWS[language][0], PROGRAMS[language]
     undecided = {"reason": "r", "verdict": "unclear_behaviour", "adapter": "", "call": ""}
-    written = {"reading": "r", "beside": "", "program": PROGRAM}
+    written = {"reading": "r", "beside": "", "program": program}
     bench.serve(
         [
             specified(row),
             rule("screener", {"reply": undecided}),
             rule("writer", {"reply": written}),
-            rule("blind_writer", {"reply": {**written, "program": BLINDLY}}),
+            rule("blind_writer", {"reply": {**written, "program": blindly(program)}}),
             rule("arbiter", {"reply": {"reason": "r", "verdict": verdict}}),
         ]
     )
     async with real_sandbox(LIMITS_HERE) as sandbox:
         committee = bench.committee(sandbox, configuration="spec", evidence="read")
-        made = await judged(committee, row, row[kind])
+        made = await judged(committee, row, row[kind], language)
     assert (made.label, made.support) == (kind == "right", "valid_oracle"), made
     assert all(one.oracle and one.oracle.faults == {} for one in made.executions)
     assert len(made.executions) == (1 if kind == "right" else 2)
@@ -140,16 +179,19 @@ async def test_a_program_is_written_run_and_weighed(bench: Bench, kind: str, ver
 
 @pytest.mark.docker
 @pytest.mark.nightly  # 30 pairs take minutes
-async def test_thirty_pairs_are_judged_as_is_known(bench: Bench) -> None:
-    bench.serve(script(), Reading)
+@pytest.mark.parametrize("language", ROWS)
+async def test_thirty_pairs_are_judged_as_is_known(bench: Bench, language: str) -> None:
+    rows = ROWS[language]
+    bench.serve(script(rows), Reading)
     pairs = []
-    for place, row in enumerate(ROWS):
-        other = ROWS[(place + 1) % len(ROWS)]
+    for place, row in enumerate(rows):
+        other = rows[(place + 1) % len(rows)]
         codes = {"right": row["right"], "mutant": row["wrong"], "another": other["right"]}
         pairs += [(row, kind, code) for kind, code in codes.items()]
     async with real_sandbox(LIMITS_HERE) as sandbox:
         committee = bench.committee(sandbox, configuration="spec", evidence="read")
-        made = await asyncio.gather(*(judged(committee, row, code) for row, _, code in pairs))
+        judging = (judged(committee, row, code, language) for row, _, code in pairs)
+        made = await asyncio.gather(*judging)
     ends = {
         (row["query"], kind): (one.label, one.path, one.support, one.reason)
         for (row, kind, _), one in zip(pairs, made, strict=True)
@@ -158,4 +200,4 @@ async def test_thirty_pairs_are_judged_as_is_known(bench: Bench) -> None:
     print(*ends.items(), sep="\n")
     assert not wrong
     paths = Counter((kind, path) for (_, kind), (_, path, *_) in ends.items())
-    assert paths["right", "claims_hold"] == len(ROWS), ends
+    assert paths["right", "claims_hold"] == len(rows), ends

@@ -1,0 +1,418 @@
+// Claims on code in Go: arguments and demanded values are JSON, in which {"dict": pairs} and
+// {"set": items} are Python's; they become what the adapter's parameters are declared as.
+
+type claimsPair struct{ key, value any }
+type claimsDict []claimsPair
+type claimsSet []any
+
+func claimsFail(format string, all ...any) { panic(fmt.Sprintf("the adapter: "+format, all...)) }
+
+func claimsRead(text string) (value any) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		panic(err)
+	}
+	return claimsMade(value)
+}
+
+func claimsMade(value any) any {
+	switch part := value.(type) {
+	case []any:
+		made := []any{}
+		for _, item := range part {
+			made = append(made, claimsMade(item))
+		}
+		return made
+	case map[string]any:
+		if items, is := part["set"]; is {
+			return claimsSet(claimsMade(items).([]any))
+		}
+		made := claimsDict{}
+		for _, pair := range part["dict"].([]any) {
+			both := claimsMade(pair).([]any)
+			made = append(made, claimsPair{both[0], both[1]})
+		}
+		return made
+	}
+	return value
+}
+
+// claimsFill sets a variable to a value of a claim, in the form that its type asks for.
+func claimsFill(to reflect.Value, value any) {
+	if value == nil {
+		to.Set(reflect.Zero(to.Type()))
+		return
+	}
+	number, isNumber := value.(json.Number)
+	text, isText := value.(string)
+	letters := []rune(text)
+	if items, is := value.(claimsSet); is && to.Kind() != reflect.Map {
+		value = []any(items)
+	}
+	items, isList := value.([]any)
+	pairs, isDict := value.(claimsDict)
+	truth, isTruth := value.(bool)
+	whole, notWhole := strconv.ParseInt(string(number), 10, 64)
+	switch kind := to.Kind(); {
+	case kind == reflect.Interface && to.NumMethod() == 0:
+		to.Set(reflect.ValueOf(claimsNatural(value)))
+	case to.CanInt() && isNumber && notWhole == nil && !to.OverflowInt(whole):
+		to.SetInt(whole)
+	case to.CanUint() && isNumber && notWhole == nil && whole >= 0 && !to.OverflowUint(uint64(whole)):
+		to.SetUint(uint64(whole))
+	case kind == reflect.Int32 && isText && len(letters) == 1:
+		to.SetInt(int64(letters[0]))
+	case kind == reflect.Uint8 && isText && len(text) == 1:
+		to.SetUint(uint64(text[0]))
+	case to.CanFloat() && isNumber:
+		float, _ := number.Float64()
+		to.SetFloat(float)
+	case kind == reflect.String && isText:
+		to.SetString(text)
+	case kind == reflect.Bool && isTruth:
+		to.SetBool(truth)
+	case kind == reflect.Slice && isText && to.Type().ConvertibleTo(reflect.TypeOf("")):
+		to.Set(reflect.ValueOf(text).Convert(to.Type()))
+	case kind == reflect.Slice && isList:
+		to.Set(reflect.MakeSlice(to.Type(), len(items), len(items)))
+		fallthrough
+	case kind == reflect.Array && isList && to.Len() == len(items):
+		for place, item := range items {
+			claimsFill(to.Index(place), item)
+		}
+	case kind == reflect.Map:
+		if set, is := value.(claimsSet); is {
+			for _, item := range set {
+				pairs = append(pairs, claimsPair{item, true})
+			}
+		} else if !isDict {
+			claimsFail("%v is no %s", claimsText(value), to.Type())
+		}
+		to.Set(reflect.MakeMap(to.Type()))
+		for _, pair := range pairs {
+			key, item := reflect.New(to.Type().Key()).Elem(), reflect.New(to.Type().Elem()).Elem()
+			claimsFill(key, pair.key)
+			if pair.value != true || item.Kind() != reflect.Struct {
+				claimsFill(item, pair.value)
+			}
+			to.SetMapIndex(key, item)
+		}
+	case kind == reflect.Pointer:
+		to.Set(reflect.New(to.Type().Elem()))
+		claimsFill(to.Elem(), value)
+	default:
+		claimsFail("%v is no %s", claimsText(value), to.Type())
+	}
+}
+
+func claimsNatural(value any) any {
+	switch part := value.(type) {
+	case json.Number:
+		if whole, err := strconv.Atoi(string(part)); err == nil {
+			return whole
+		}
+		float, _ := part.Float64()
+		return float
+	case []any:
+		made := []any{}
+		for _, item := range part {
+			made = append(made, claimsNatural(item))
+		}
+		return made
+	case claimsDict:
+		made := map[string]any{}
+		for _, pair := range part {
+			made[fmt.Sprint(pair.key)] = claimsNatural(pair.value)
+		}
+		return made
+	}
+	return value
+}
+
+// claimsPlain returns a value as numbers, texts, letters, lists and dictionaries.
+func claimsPlain(value reflect.Value) any {
+	if !value.IsValid() {
+		return nil
+	}
+	switch kind := value.Kind(); {
+	case kind == reflect.Bool:
+		return value.Bool()
+	case kind == reflect.Int32:
+		return rune(value.Int())
+	case value.CanInt():
+		return json.Number(strconv.FormatInt(value.Int(), 10))
+	case value.CanUint():
+		return json.Number(strconv.FormatUint(value.Uint(), 10))
+	case value.CanFloat():
+		return json.Number(strconv.FormatFloat(value.Float(), 'g', -1, 64))
+	case kind == reflect.String:
+		return value.String()
+	case kind == reflect.Interface || kind == reflect.Pointer:
+		if value.CanInterface() {
+			if err, is := value.Interface().(error); is && !value.IsNil() {
+				return err.Error()
+			}
+		}
+		return claimsPlain(value.Elem())
+	case kind == reflect.Slice && value.Type().Elem().Kind() == reflect.Uint8 && utf8.Valid(value.Bytes()):
+		return []byte(value.Bytes())
+	case kind == reflect.Slice || kind == reflect.Array:
+		made := []any{}
+		for place := 0; place < value.Len(); place++ {
+			made = append(made, claimsPlain(value.Index(place)))
+		}
+		return made
+	case kind == reflect.Map:
+		made := claimsDict{}
+		for _, key := range value.MapKeys() {
+			made = append(made, claimsPair{claimsPlain(key), claimsPlain(value.MapIndex(key))})
+		}
+		sort.Slice(made, func(one, other int) bool { return claimsText(made[one].key) < claimsText(made[other].key) })
+		return made
+	case kind == reflect.Struct && value.CanInterface() && value.Type().PkgPath() != "target":
+		if value.NumField() > 0 {
+			return fmt.Sprint(value.Interface())
+		}
+		return true // what the values of sets are
+	case kind == reflect.Struct:
+		made := claimsDict{}
+		for place := 0; place < value.NumField(); place++ {
+			made = append(made, claimsPair{value.Type().Field(place).Name, claimsPlain(value.Field(place))})
+		}
+		return made
+	}
+	return "a " + value.Kind().String()
+}
+
+func claimsNumber(value any) (float64, bool) {
+	switch part := value.(type) {
+	case bool:
+		if part {
+			return 1, true
+		}
+		return 0, true
+	case rune:
+		return float64(part), true
+	case json.Number:
+		float, err := part.Float64()
+		return float, err == nil
+	}
+	return 0, false
+}
+
+func claimsList(value any) ([]any, bool) {
+	made := []any{}
+	switch part := value.(type) {
+	case nil:
+		return nil, true
+	case []any:
+		return part, true
+	case claimsSet:
+		return part, true
+	case []byte:
+		for _, one := range part {
+			made = append(made, json.Number(strconv.Itoa(int(one))))
+		}
+		return made, true
+	}
+	return nil, false
+}
+
+func claimsAlike(found, wanted any) bool {
+	one, isOne := claimsNumber(found)
+	other, isOther := claimsNumber(wanted)
+	if isOne && isOther {
+		most := math.Max(math.Abs(one), math.Abs(other))
+		return one == other || math.Abs(one-other) <= math.Max(1e-9, 1e-6*most)
+	}
+	if text, is := wanted.(string); is {
+		switch part := found.(type) {
+		case string:
+			return part == text
+		case []byte:
+			return string(part) == text
+		case rune:
+			return string(part) == text
+		case []any:
+			letters := []rune(text)
+			for place, one := range part {
+				if letter, is := one.(rune); !is || place >= len(letters) || letter != letters[place] {
+					return false
+				}
+			}
+			return len(part) == len(letters) && len(part) > 0
+		}
+		return false
+	}
+	if set, is := wanted.(claimsSet); is {
+		items, isList := claimsList(found)
+		if pairs, isDict := found.(claimsDict); isDict {
+			isList = true
+			for _, pair := range pairs {
+				if pair.value != false {
+					items = append(items, pair.key)
+				}
+			}
+		}
+		return isList && len(items) == len(set) && claimsWithin(items, set) && claimsWithin(set, items)
+	}
+	if pairs, is := wanted.(claimsDict); is {
+		all, isDict := found.(claimsDict)
+		for _, pair := range pairs {
+			isDict = isDict && claimsHas(all, pair)
+		}
+		return (isDict && len(all) == len(pairs)) || (found == nil && len(pairs) == 0)
+	}
+	if pairs, is := found.(claimsDict); is && wanted == nil {
+		return len(pairs) == 0
+	}
+	items, isList := claimsList(found)
+	others, isOthers := claimsList(wanted)
+	if !isList || !isOthers || len(items) != len(others) {
+		return false
+	}
+	for place := range items {
+		if !claimsAlike(items[place], others[place]) {
+			return false
+		}
+	}
+	return true
+}
+
+func claimsHas(all claimsDict, pair claimsPair) bool {
+	for _, one := range all {
+		name, isName := one.key.(string)
+		wanted, isWanted := pair.key.(string)
+		isKey := claimsAlike(one.key, pair.key) || isName && isWanted &&
+			strings.EqualFold(name, strings.ReplaceAll(wanted, "_", ""))
+		if isKey && claimsAlike(one.value, pair.value) {
+			return true
+		}
+	}
+	return false
+}
+
+func claimsWithin(items, others []any) bool {
+	for _, item := range items {
+		isIn := false
+		for _, other := range others {
+			isIn = isIn || claimsAlike(item, other) || claimsAlike(other, item)
+		}
+		if !isIn {
+			return false
+		}
+	}
+	return true
+}
+
+// claimsText returns a plain value as the second reader writes it, which is in Python.
+func claimsText(value any) string {
+	parts := []string{}
+	switch part := value.(type) {
+	case nil:
+		return "None"
+	case bool:
+		return map[bool]string{true: "True", false: "False"}[part]
+	case string:
+		return strconv.Quote(part)
+	case []byte:
+		return strconv.Quote(string(part))
+	case claimsDict:
+		for _, pair := range part {
+			parts = append(parts, claimsText(pair.key)+": "+claimsText(pair.value))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	items, isList := claimsList(value)
+	for _, item := range items {
+		parts = append(parts, claimsText(item))
+	}
+	if isList {
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(value)
+}
+
+// claimsOutcome returns what the adapter gives, what was printed, and what the code raised.
+func claimsOutcome(arguments string) (value any, printed, raised string) {
+	adapter := reflect.ValueOf(answer)
+	given := claimsRead(arguments).([]any)
+	if len(given) != adapter.Type().NumIn() {
+		claimsFail("it takes %d arguments, not %d", adapter.Type().NumIn(), len(given))
+	}
+	made := []reflect.Value{}
+	for place, one := range given {
+		argument := reflect.New(adapter.Type().In(place)).Elem()
+		claimsFill(argument, one)
+		made = append(made, argument)
+	}
+	file, _ := os.CreateTemp("", "")
+	real := os.Stdout
+	os.Stdout = file
+	var results []reflect.Value
+	func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				raised = "raises panic"
+				if strings.Contains(fmt.Sprint(fault), "nil pointer") {
+					raised = "raises panic in target"
+				}
+			}
+		}()
+		results = adapter.Call(made)
+	}()
+	os.Stdout = real
+	data, _ := os.ReadFile(file.Name())
+	if last := len(results) - 1; last >= 0 && adapter.Type().Out(last).String() == "error" {
+		if !results[last].IsNil() {
+			raised = "raises error"
+		}
+		results = results[:last]
+	}
+	all := []any{}
+	for _, result := range results {
+		all = append(all, claimsPlain(result))
+	}
+	value = all
+	if len(all) == 1 {
+		value = all[0]
+	}
+	return value, string(data), raised
+}
+
+func claimsGives(t *testing.T, arguments, demanded string) {
+	value, _, raised := claimsOutcome(arguments)
+	if raised != "" {
+		t.Fatal("gave " + raised)
+	}
+	if !claimsAlike(value, claimsRead(demanded)) {
+		t.Fatalf("gave %.300s", claimsText(value))
+	}
+}
+
+// Names of errors are Python's: any error is meant by them, and no use of nothing.
+func claimsRaises(t *testing.T, arguments string) {
+	value, _, raised := claimsOutcome(arguments)
+	if raised == "" {
+		raised = claimsText(value)
+	}
+	if !strings.HasPrefix(raised, "raises ") || strings.HasSuffix(raised, " in target") {
+		t.Fatalf("gave %.300s", raised)
+	}
+}
+
+func claimsPrints(t *testing.T, arguments, demanded string, byLines bool) {
+	_, printed, raised := claimsOutcome(arguments)
+	parts := strings.Fields
+	if byLines {
+		parts = func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+	}
+	wanted, _ := claimsRead(demanded).(string)
+	if raised != "" {
+		t.Fatal("gave " + raised)
+	}
+	if !reflect.DeepEqual(parts(printed), parts(wanted)) {
+		t.Fatalf("gave %.300s", strconv.Quote(printed))
+	}
+}

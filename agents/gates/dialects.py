@@ -1,0 +1,148 @@
+"""Gates for test programs in languages other than Python, and what is to blame for how a run ended.
+
+The code always has a process of its own there, so that no program reads its text, and none of it
+stands beside the asserts. A language is a row of patterns; nothing is parsed but for redefinitions.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from agents.evidence import RunOutcome
+from agents.gates.gates import Gate
+from agents.gates.outcomes import gravest
+from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+from infra.languages.go import Go
+from infra.languages.javascript import JavaScript
+from infra.records import ExecutionResult
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How test programs of a language look, and its errors.
+
+    Attributes:
+        language: The language.
+        suffix: How names of its files end.
+        asserts: Finds what can fail a test in a program's text.
+        outside: Finds what needs the network or the machine.
+        missing: Finds error type and message of what lacks something around the code.
+        tampers: Finds what leads a program into its own report.
+        functions: Kinds of nodes that define a function by its name.
+    """
+
+    language: type[SyntaxTreeLanguage]
+    suffix: str
+    asserts: re.Pattern[str]
+    outside: re.Pattern[str]
+    missing: re.Pattern[str]
+    tampers: re.Pattern[str] | None
+    functions: frozenset[str]
+
+    def faults_of(self, program: str, code: str) -> dict[Gate, str]:
+        """Return the gates that a program fails by its text alone, with what is wrong."""
+        language = self.language()
+        try:
+            root = language.root_of(program)
+        except SyntaxError:
+            return {Gate.READABLE: "the program cannot be read"}
+        if root.has_error:
+            return {Gate.READABLE: f"the program is no {language.title}"}
+        found = self.tampers.search(program) if self.tampers else None
+        tampering = f"it uses {found[0]}" if found else ""
+        faults = {
+            Gate.LEAVES_TARGET_ALONE: tampering or self._redefines(root, code),
+            Gate.DEMANDS_VALUES: "" if self.asserts.search(program) else "it asserts nothing",
+            Gate.NEEDS_NOTHING_OUTSIDE: "it needs the machine"
+            if self.outside.search(program)
+            else "",
+        }
+        return {gate: fault for gate, fault in faults.items() if fault}
+
+    def outcome_of(
+        self, result: ExecutionResult, _program: str, _code: str, _beside: str = ""
+    ) -> RunOutcome:
+        """Return how a run ended; of several failures the one that decides what is done next."""
+        ends = self.outcomes_of_tests(result, "", "").values()
+        return gravest(result, ends, lambda: self._outcome(result, result.stderr))
+
+    def outcomes_of_tests(
+        self, result: ExecutionResult, _program: str, _code: str, _beside: str = ""
+    ) -> Mapping[str, RunOutcome]:
+        """Return test → how it ended, of the tests that failed."""
+        return {
+            case.name: self._outcome(
+                ExecutionResult.model_validate(case.model_dump(exclude={"name", "traceback"})),
+                case.traceback,
+            )
+            for case in result.tests
+            if case.outcome != "passed"
+        }
+
+    def raised_in_program(self, result: ExecutionResult) -> bool:
+        """Return whether an exception of a run came out of a line of the program itself."""
+        failed = [case for case in result.tests if case.outcome != "passed"]
+        texts = [case.traceback for case in failed] or [result.stderr]
+        ours = [text for text in texts if not self._is_in("target", text)]
+        return any(self._is_in("program", text) for text in ours)
+
+    def _outcome(self, end: ExecutionResult, stack: str) -> RunOutcome:
+        error_type = end.error_type
+        is_missing = end.outcome == "import_error" or self.missing.search(
+            f"{error_type}: {end.message}"
+        )
+        if end.outcome == "assertion_failed":
+            is_found = is_missing and not error_type
+            return RunOutcome.SURROUNDINGS_MISSING if is_found else RunOutcome.FAILED_ASSERTION
+        if self._is_in("target", stack) or error_type == "NotSeparableError":
+            return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.CODE_RAISED
+        return RunOutcome.TEST_AT_FAULT
+
+    def _is_in(self, file: str, stack: str) -> bool:
+        return re.search(rf"\b{file}{re.escape(self.suffix)}:\d+", stack) is not None
+
+    def _redefines(self, root: Node, code: str) -> str:
+        names = self.language().called_names(code)
+        nodes = [root]
+        while nodes:
+            node = nodes.pop()
+            nodes += node.children
+            name = node.child_by_field_name("name")
+            text = text_of(name) if name else ""
+            if node.type in self.functions and text in names:
+                return f"line {node.start_point.row + 1} defines {text}, which is the code's"
+        return ""
+
+
+JAVASCRIPT = Dialect(
+    language=JavaScript,
+    suffix=".js",
+    asserts=re.compile(r"\bassert\b|\bclaims\.(?:gives|raises|prints)\b"),
+    outside=re.compile(
+        r"""\brequire\(\s*['"](?:node:)?(?:http|https|http2|net|dgram|dns|tls|os)['"]|\bfetch\("""
+    ),
+    missing=re.compile(r"\A(?:ReferenceError|SyntaxError|NotSeparableError):"),
+    tampers=None,
+    functions=frozenset({"function_declaration"}),
+)
+# Where a test fails with the code's error as its message, the message tells what the code lacked.
+GO = Dialect(
+    language=Go,
+    suffix=".go",
+    asserts=re.compile(r"\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\("),
+    outside=re.compile(
+        r"\b(?:http\.(?:Get|Post|Head|DefaultClient|ListenAndServe)|net\.(?:Dial|Listen|Lookup)\w*|"
+        r"exec\.Command|rand\.Reader|os\.(?:Getpid|Hostname))\b"
+    ),
+    missing=re.compile(
+        r"\A(?:CompileError|NotSeparableError):|\bdial (?:tcp|udp|unix)\b|\bno such host\b|"
+        r"\bnetwork is unreachable\b|\bexecutable file not found\b|\bread-only file system\b|"
+        r"\bpermission denied\b"
+    ),
+    tampers=re.compile(
+        r'"(?:unsafe|syscall|plugin|runtime/debug|cosqa/\w+)"|//go:\w+|\bwire_|\btesting_'
+    ),
+    functions=frozenset({"function_declaration"}),
+)
