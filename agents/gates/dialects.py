@@ -142,7 +142,7 @@ GO = Dialect(
         r"\bpermission denied\b"
     ),
     tampers=re.compile(
-        r'"(?:unsafe|syscall|plugin|runtime/debug|cosqa/\w+)"|//go:\w+|\bwire_|\btesting_'
+        r"""["`](?:unsafe|syscall|plugin|runtime/debug|cosqa/\w+)["`]|//go:\w+|\bwire_|\btesting_"""
     ),
     functions=frozenset({"function_declaration"}),
 )

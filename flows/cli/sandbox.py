@@ -18,19 +18,19 @@ from tasks.stages import sandbox as stage
 _LONGEST_CELL = 2_000
 
 
-def check(settings: SandboxSettings) -> None:
-    """Check the Docker engine, the image and all behaviours that a sandbox must have."""
-    if not asyncio.run(_check(settings)):
+def check(settings: SandboxSettings, language: str) -> None:
+    """Check the Docker engine, the image and all behaviours that a language's boxes must have."""
+    if not asyncio.run(_check(settings, language)):
         raise typer.Exit(1)
 
 
-async def _check(settings: SandboxSettings) -> bool:
+async def _check(settings: SandboxSettings, language: str) -> bool:
     say(await stage.description(settings))
     console.print(_limits(settings))
     table = Table("behaviour", "", "problem", title_justify="left")
     failed = total = 0
     with console.status("checking behaviours"):
-        async for finding in stage.check_behaviours(settings):
+        async for finding in stage.check_behaviours(settings, language):
             total += 1
             failed += not finding.ok
             table.add_row(

@@ -351,12 +351,17 @@ def store_restore(folder: Backup, store: o.Store = None) -> None:
     restore(_of(store).store, folder)
 
 
-@command(sandbox_app, "cosqa sandbox check", name="check")
-def sandbox_check() -> None:
+@command(sandbox_app, "cosqa sandbox check", "cosqa sandbox check --language go", name="check")
+def sandbox_check(
+    language: Annotated[
+        Literal["python", "javascript", "go"],
+        typer.Option(help="The language whose boxes are checked; its image is made if need be."),
+    ] = "python",
+) -> None:  # fmt: skip
     """Check the Docker engine, the image and all behaviours that a sandbox must have."""
     from flows.cli.sandbox import check
 
-    check(load_settings().sandbox)
+    check(load_settings().sandbox, language)
 
 
 @command(

@@ -13,7 +13,12 @@ from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Cleanable, Sandbox
 from sandbox.contract.kept import keep_findings
-from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
+from sandbox.contract.self_check import (
+    OF_ALL_LANGUAGES,
+    CheckResult,
+    core_dump_handler,
+    self_check,
+)
 from tasks.files.text import read_text
 
 _AT_ONCE = 8  # boxes of people's programs; the machine's slots bound them too
@@ -36,15 +41,16 @@ async def description(settings: SandboxSettings) -> str:
         return await sandbox.check()
 
 
-async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[CheckResult]:
-    """Check each behaviour that a sandbox must have; yield the findings, and keep them for runs.
+async def check_behaviours(settings: SandboxSettings, language: str) -> AsyncIterator[CheckResult]:
+    """Check each behaviour of a language's boxes; yield the findings, and keep them for runs.
 
     Raises:
         SandboxError: The sandbox failed, so that a behaviour could not be checked.
     """
     async with _opened(settings) as sandbox:
         findings = []
-        async for finding in self_check(sandbox):
+        wanted = [one for one in OF_ALL_LANGUAGES if one.language == language]
+        async for finding in self_check(sandbox, wanted):
             findings.append(finding)
             yield finding
         await keep_findings(sandbox, findings)

@@ -15,6 +15,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"os"
 	"os/exec"
 	"path"
@@ -187,6 +188,12 @@ func read(name, text string) (*source, error) {
 		return nil, err
 	}
 	made.tree = tree
+	for name, one := range tree.Scope.Objects { // in a program's package `len` shall be Go's
+		if types.Universe.Lookup(name) != nil {
+			place := made.files.Position(one.Pos())
+			return nil, fmt.Errorf("%s: %s is given another meaning", place, name)
+		}
+	}
 	imports := `package target; import wire_ "cosqa/wire"; import testing_ "testing"`
 	known := map[string]bool{}
 	for _, one := range tree.Imports {
@@ -202,7 +209,8 @@ func read(name, text string) (*source, error) {
 	}
 	made.edit(tree.Package, tree.Name.End(), imports)
 	for _, one := range tree.Imports { // what is tested is in the same package
-		if value, _ := strconv.Unquote(one.Path.Value); value == "target" || value == "C" {
+		value, _ := strconv.Unquote(one.Path.Value)
+		if value == "target" || value == "C" || strings.HasPrefix(value, "cosqa") {
 			return nil, fmt.Errorf("%s:%d: import %s: there is none", name, made.line(one.Pos()), one.Path.Value)
 		}
 	}

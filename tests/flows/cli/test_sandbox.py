@@ -91,7 +91,7 @@ def test_a_program_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> Non
 
 
 def test_what_a_box_says_of_a_behaviour_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def findings(_: SandboxSettings) -> AsyncIterator[CheckResult]:
+    async def findings(*_: object) -> AsyncIterator[CheckResult]:
         yield CheckResult("a law", False, "printed '[bold]x[/]' [/] \x9b31m \u202e")
 
     async def description(_: SandboxSettings) -> str:
