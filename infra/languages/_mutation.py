@@ -67,7 +67,7 @@ def mutants_of(
         limit: How many.
         before: Bytes of the tree's text before the code, on its first line.
     """
-    source = code.encode()
+    source = code.encode(errors="replace")
     found: dict[str, list[Mutant]] = {}
     seen = {source}
     for change in _changes(root, kinds):
