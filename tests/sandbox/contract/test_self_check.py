@@ -2,7 +2,7 @@
 
 The gate has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each is
 a test of its own.
-Covers ``self_check``, ``behaviour`` and ``behaviours``.
+Covers ``self_check``, ``behaviour``, ``behaviours`` and `sandbox.contract.go`.
 """
 
 from collections.abc import AsyncIterator
