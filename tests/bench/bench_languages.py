@@ -7,20 +7,26 @@ inside of anonymous ones for others. A function is equal where its name and its 
 Compared are functions that are not inside of others and have a body, which is decided by what the
 reader says of their lines alone. Annotations belong to a function here and not in ctags, whose
 lines are moved up over them in Java. Decorators of Python may take several lines, so there the line
-of ``def`` is compared.
+of ``def`` is compared. First it says how many functions a source collects there a second of the
+processor's time, and in how much memory.
 """
 
 import json
+import logging
 import re
+import resource
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from infra.languages import Language, languages
+from tasks.corpus.functions import find_functions
+from tasks.corpus.source_files import folder, languages_of
 
 KINDS = {"func", "method", "function", "generator", "getter", "setter", "singletonMethod"}
 _ANONYMOUS = ("anonymousFunction", "AnonymousFunction", "__anon")
@@ -80,8 +86,8 @@ def lines_of(path: str) -> list[str]:
     return Path(path).read_text("utf-8", errors="replace").split("\n")
 
 
-def by_us(language: Language, files: list[Path]) -> Iterator[tuple[Place, str]]:
-    """Yield our functions with their text."""
+def by_us(language: Language, files: list[Path]) -> Iterator[Place]:
+    """Yield our functions."""
     for file in files:
         try:
             functions = language.functions_of(language.decoded(file.read_bytes()))
@@ -91,13 +97,13 @@ def by_us(language: Language, files: list[Path]) -> Iterator[tuple[Place, str]]:
             name, line = function.name.rpartition(".")[2], function.first_line
             if language.name == "python" and function.text.startswith("@"):
                 line += _DEFINITION.search(function.text)[0].count("\n")  # type: ignore[index]
-            yield Place(str(file), name, line), function.text
+            yield Place(str(file), name, line)
 
 
 def compare(language: Language, files: list[Path]) -> None:
     """Print the share of functions that both find, the rates, and the first differences."""
     started = time.process_time()
-    ours = dict(by_us(language, files))
+    ours = set(by_us(language, files))
     took = time.process_time() - started
     started = time.perf_counter()
     is_javascript = language.name == "javascript"
@@ -109,14 +115,27 @@ def compare(language: Language, files: list[Path]) -> None:
         f"{language.name:<12}{len(files):>7,}{len(tags):>9,}{len(ours):>9,}"
         f"{equal:>9.2%}{len(ours) / took:>11,.0f}{len(tags) / other_took:>11,.0f}"
     )
-    for title, some in (("theirs alone", missing), ("ours alone", ours.keys() - tags)):
+    for title, some in (("theirs alone", missing), ("ours alone", ours - tags)):
         for place in sorted(some)[:_SHOWN]:
             print(f"    {title}: {place.file}:{place.line}: {place.name}")
 
 
+def collect(root: Path) -> None:
+    """Print how many functions a source reads a second, what it leaves out, and its memory."""
+    started, dropped = time.process_time(), Counter[str]()
+    functions = sum(1 for _ in find_functions(folder(root, languages_of(())), dropped))
+    took = time.process_time() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(
+        f"collected {functions:,}, {functions / took:,.0f}/s, at most {peak:,} MB; {dict(dropped)}"
+    )
+
+
 def main() -> None:
-    """Print the table."""
+    """Print what collecting takes, and the table."""
     root = Path(sys.argv[1])
+    logging.disable(logging.WARNING)
+    collect(root)
     print(
         f"{'language':<12}{'files':>7}{'theirs':>9}{'ours':>9}{'equal':>9}{'ours/s':>11}{'theirs/s':>11}"
     )
