@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.loading import loaded_litellm
-from agents.llm.prompt import fence, pair_section, shorten, system_text
+from agents.llm.prompt import RELEASES, fence, pair_section, shorten, system_text
 from agents.roles.write import CodeWriter
 from infra.languages import languages
 from infra.records import Code, Pair, Query
@@ -101,11 +101,13 @@ def test_a_text_for_one_language_stands_in_for_an_agents_or_a_shared_one(name: s
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if "fixer" not in name])
-def test_agents_for_javascript_are_not_told_of_python(name: str) -> None:
-    text = system_text(name, "JavaScript")
-    assert "$" not in text.replace("$data_rule", "")
-    if name not in ("specifier", "value_reader", "code_writer"):  # whose values are Python's
-        assert not re.search(r"DummySelf|pytest|unittest|from target|def answer|Python 3", text)
+def test_agents_for_other_languages_are_not_told_of_python(name: str) -> None:
+    for language in RELEASES.keys() - {"Python"}:
+        text = system_text(name, language)
+        assert "$" not in text.replace("$data_rule", "")
+        if name not in ("specifier", "value_reader", "code_writer"):  # whose values are Python's
+            assert not re.search(r"DummySelf|pytest|unittest|from target|def answer|Python 3", text)
+            assert language == "JavaScript" or "node" not in text
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -378,6 +378,13 @@ func decoded(parts []any, values []reflect.Value) {
 	}
 }
 
+// A file's number is another file in another process.
+func refuseFile(kind reflect.Type) {
+	if kind.PkgPath() == "internal/poll" || kind.PkgPath() == "reflect" || kind.String() == "os.File" {
+		panic(notPlain("of the type " + kind.String()))
+	}
+}
+
 // addressable returns a value whose hidden fields can be read and set.
 func addressable(value reflect.Value) reflect.Value {
 	if !value.CanAddr() {
@@ -434,6 +441,7 @@ func (all *graph) encode(value reflect.Value, deep int) any {
 		if moment, is := value.Interface().(time.Time); is {
 			return moment.Format(time.RFC3339Nano)
 		}
+		refuseFile(value.Type())
 		for place := 0; place < value.NumField(); place++ {
 			parts = append(parts, all.encode(value.Field(place), deep+1))
 		}
@@ -546,6 +554,7 @@ func decode(part any, value reflect.Value) {
 			value.Set(reflect.ValueOf(moment))
 			return
 		}
+		refuseFile(value.Type())
 		for place, field := range part.([]any) {
 			decode(field, value.Field(place))
 		}

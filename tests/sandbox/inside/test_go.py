@@ -1,0 +1,215 @@
+"""Values go between a Go program and its code as they are.
+
+Covers the harness of Go; `sandbox.contract.go` has the attacks.
+"""
+
+import io
+import tarfile
+from typing import Any
+
+import pytest
+from docker.errors import BuildError, ImageNotFound
+
+from infra.errors import SandboxError
+from sandbox.backends.docker.harnesses import image_of
+from sandbox.base import NOT_SEPARABLE, Sandbox
+
+CODE = r"""
+// Stack is one.
+type Stack struct {
+	items []int
+	mu	sync.Mutex
+}
+type Shape interface{ Area() float64 }
+type Square struct{ Side float64 }
+
+func (s Square) Area() float64 { return s.Side * s.Side }
+
+var ErrEmpty = errors.New("empty")
+
+func NewStack() *Stack	  { return &Stack{} }
+func (s *Stack) Push(n int) { s.items = append(s.items, n) }
+func (s *Stack) Pop() (int, error) {
+	if len(s.items) == 0 {
+		return 0, ErrEmpty
+	}
+	last := s.items[len(s.items)-1]
+	s.items = s.items[:len(s.items)-1]
+	return last, nil
+}
+func double(n int) int			   { return 2 * n }
+func sortInts(a []int)			   { sort.Ints(a) }
+func count(r io.Reader) (int, error) { b, err := ioutil.ReadAll(r); return len(b), err }
+func apply(xs []string, f func(string) string) []string {
+	out := []string{}
+	for _, x := range xs {
+		out = append(out, f(x))
+	}
+	return out
+}
+func adder(n int) func(int) int   { return func(m int) int { return n + m } }
+func parse(s string) (int, error) { return strconv.Atoi(s) }
+func hello(w io.Writer)		   { fmt.Fprint(w, "hello"); fmt.Println("printed") }
+func boom()					   { panic("bad " + fmt.Sprint(1)) }
+func index(a []int, i int) int	{ return a[i] }
+func words(m map[string][]int) (n int) {
+	for k := range m {
+		m[k] = append(m[k], 1)
+		n++
+	}
+	return
+}
+func any2(x interface{}) interface{}			 { return x }
+func shape(n float64) Shape					  { return Square{n} }
+func variadic(a ...int) int					  { return len(a) }
+func year() int								  { return time.Now().Year() }
+func nan() (float64, string, []byte, complex128) { return math.NaN(), "\xff", []byte{1, 2}, 1i }
+"""
+PROGRAM = r"""
+func TestStack(t *testing.T) {
+	s := NewStack()
+	s.Push(1)
+	s.Push(2)
+	if n, err := s.Pop(); n != 2 || err != nil {
+		t.Fatalf("got %d", n)
+	}
+	s.Pop()
+	if _, err := s.Pop(); !errors.Is(err, ErrEmpty) {
+		t.Errorf("err %v", err)
+	}
+	if len(s.items) != 0 {
+		t.Error("items")
+	}
+}
+func TestValues(t *testing.T) {
+	a := []int{3, 1, 2}
+	sortInts(a)
+	if !reflect.DeepEqual(a, []int{1, 2, 3}) {
+		t.Error(a)
+	}
+	if n, _ := count(strings.NewReader("abc")); n != 3 {
+		t.Error(n)
+	}
+	if got := apply([]string{"a"}, strings.ToUpper); got[0] != "A" {
+		t.Error(got)
+	}
+	calls := func(s string) string { return fmt.Sprint(double(2)) }
+	if got := apply([]string{"a"}, calls); got[0] != "4" {
+		t.Error(got)
+	}
+	if adder(2)(3) != 5 {
+		t.Error("adder")
+	}
+	_, err := parse("x")
+	if !errors.Is(err, strconv.ErrSyntax) {
+		t.Error(err)
+	}
+	if err.Error() != `strconv.Atoi: parsing "x": invalid syntax` {
+		t.Error(err)
+	}
+	var b bytes.Buffer
+	hello(&b)
+	if b.String() != "hello" {
+		t.Error(b.String())
+	}
+	m := map[string][]int{"a": nil}
+	if words(m) != 1 || len(m["a"]) != 1 {
+		t.Error(m)
+	}
+	for _, x := range []interface{}{
+		nil, 1, "a", []string{"x"}, map[string]interface{}{"k": 1.5}, Square{2}, true,
+		'x', int64(3), time.Second,
+	} {
+		if !reflect.DeepEqual(any2(x), x) {
+			t.Errorf("%T %v %v", x, x, any2(x))
+		}
+	}
+	if shape(2).Area() != 4 {
+		t.Error("area")
+	}
+	if variadic() != 0 || variadic(1, 2) != 2 || variadic([]int{1}...) != 1 {
+		t.Error("variadic")
+	}
+	if year() != 2026 || time.Now().Year() != 2026 {
+		t.Error(year())
+	}
+	f, s, bs, c := nan()
+	if f == f || s != "\xff" || len(bs) != 2 || c != 1i {
+		t.Error(f, s, bs, c)
+	}
+}
+func TestPanic(t *testing.T) {
+	defer func() {
+		if r := recover(); r != "bad 1" {
+			t.Error(r)
+		}
+	}()
+	boom()
+}
+func TestRaised(t *testing.T) {
+	index(nil, 3)
+}
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.nightly  # it makes an image
+@pytest.mark.asyncio(loop_scope="session")
+async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
+    async with sandbox.box(CODE, language="go") as box:
+        result = await box.run(PROGRAM)
+        ends = {case.name: (case.outcome, case.message) for case in result.tests}
+        assert ends.pop("TestRaised")[0] == "raised"
+        assert set(ends.values()) == {("passed", "")}, ends
+        assert (result.tests_run, result.stdout) == (4, "printed\n")
+        (raised,) = [case for case in result.tests if case.outcome == "raised"]
+        assert raised.error_type == "runtime.boundsError"
+        assert "target.index target.go:" in raised.traceback
+        kept = await box.run(PROGRAM, apart="on_copies")
+        failed = [case.name for case in kept.tests if case.outcome != "passed"]
+        assert failed == ["TestStack", "TestValues", "TestRaised"]
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "func given() chan int { return nil }\nfunc made() chan int { return make(chan int) }",
+        "type node struct{ next *node }\nfunc made() *node { n := &node{}; n.next = n; return n }",
+        "func made() *os.File { f, _ := os.Open(`/dev/null`); return f }",
+        "func made() interface{} { return struct{ a int }{1} }",
+    ],
+)
+async def test_a_value_that_cannot_go_is_no_evidence(sandbox: Sandbox, code: str) -> None:
+    async with sandbox.box(code, language="go") as box:
+        result = await box.run("func TestIt(t *testing.T) {\n\tmade()\n}")
+    assert (result.outcome, result.error_type) == ("raised", NOT_SEPARABLE), result.message
+
+
+class Engine:
+    """An engine without a way to Debian's archive."""
+
+    def __init__(self) -> None:
+        self.images = self
+        self.id = "sha256:1"
+        self.built: list[str] = []
+
+    def get(self, name: str) -> Any:
+        if name != "base":
+            raise ImageNotFound(name)
+        return self
+
+    def build(self, fileobj: io.BytesIO, **_: object) -> None:
+        with tarfile.open(fileobj=fileobj) as archive:
+            self.built = archive.getnames()
+        raise BuildError("returned 100", [{"stream": "Could not resolve 'packages.example'"}])
+
+
+def test_an_image_that_cannot_be_made_says_what_to_do() -> None:
+    engine: Any = Engine()
+    with pytest.raises(SandboxError, match=r"(?s)packages.example.*docker load.*sandbox-go:"):
+        image_of("go", engine, "base")
+    assert {"Dockerfile", "go/harness.go", "go/wire/wire.go"} <= set(engine.built)
+    assert image_of("python", engine, "base") == "base"
