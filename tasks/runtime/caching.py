@@ -15,6 +15,7 @@ from prefect.cache_policies import NO_CACHE, CachePolicy
 from prefect.client.schemas.objects import RunType, State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.filesystems import LocalFileSystem
+from prefect.results import ResultStore
 from prefect.serializers import JSONSerializer
 from prefect.utilities.importtools import to_qualified_name
 
@@ -195,6 +196,20 @@ def is_done(done: Task[..., Any], **inputs: object) -> bool:
     return policy.is_valid(given)
 
 
+class _Results(ResultStore):
+    """Keeps results of stages, and no errors: Prefect would write each to a file nobody reads."""
+
+    def persist_result_record(self, result_record: Any, holder: str | None = None) -> None:  # noqa: ANN401
+        """Keep a result; an error stays in its run's state and log."""
+        if not isinstance(result_record.result, Exception):
+            super().persist_result_record(result_record, holder)
+
+    async def apersist_result_record(self, result_record: Any, holder: str | None = None) -> None:  # noqa: ANN401
+        """Keep a result as above: Prefect calls this one for flows."""
+        if not isinstance(result_record.result, Exception):
+            await super().apersist_result_record(result_record, holder)
+
+
 class _NoLinks(dict[int, tuple[State[Any], RunType, Any]]):
     """Results by whose identity Prefect would draw arrows: it keeps none."""
 
@@ -215,5 +230,5 @@ def prepare_run(store: StoreSettings) -> None:
     if context is None:
         return
     records = LocalFileSystem(basepath=str(store.folder.resolve() / _RECORDS))
-    context.result_store = context.result_store.model_copy(update={"result_storage": records})
+    context.result_store = _Results(**dict(context.result_store) | {"result_storage": records})
     context.run_results = _NoLinks()

@@ -54,7 +54,7 @@ def fill(item: str, note: str = "") -> str:
     """Put an item into the store."""
     STORE.add(item)
     DONE.append(item)
-    return f"{item}{note}"
+    return item + note
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +99,21 @@ def test_a_second_worker_has_the_first_ones_cache_since_records_lie_in_the_store
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "other home"))
     assert one(moved) == "shared by first"
     assert one(tmp_path / "second") == "shared by second", "another store has other records"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_error_of_a_stage_or_a_flow_leaves_no_file_in_the_store(tmp_path: Path) -> None:
+    nothing: Any = None
+
+    @flow
+    def fails() -> None:
+        prepare_run(StoreSettings(folder=tmp_path))
+        fill("a")
+        fill(nothing)
+
+    with pytest.raises(TypeError):
+        fails()
+    assert [file.name for file in (tmp_path / "results").iterdir()] == [f"{RUN}-a"]
 
 
 class Kept(Record):
