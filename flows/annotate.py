@@ -1,5 +1,6 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
+from dataclasses import replace
 from typing import Any
 
 from prefect import State, flow
@@ -12,7 +13,6 @@ from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, rename_run, run_name
 from flows.runtime.writing import writing
 from infra.ray import check_reach, ensure_ray
-from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
@@ -34,14 +34,14 @@ def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    recipe = check_agents(ready.settings)
+    recipe = check_agents(ready.settings.committee)
     source = collected_source(ready)
     with writing(ready.settings.store):
         found = find_candidates(
             ready.database, source.main, source.search, ready.settings.search, return_state=True
         )
         found.result()
-    judged, _ = judge_candidates(AnnotationRun(source.search, recipe, ready.settings), [found])
+    judged, _ = judge_candidates(AnnotationRun.of(source.search, recipe, ready.settings), [found])
     return Completed(data=recipe, message=f"{ready.settings.source.title}: {judged}")
 
 
@@ -58,16 +58,17 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     Returns:
         What became of the pairs, and the last step.
     """
-    with writing(run.settings.store):
+    with writing(run.store):
         planned = plan_run(run, wait_for=after, return_state=True)
         counted, plan = planned.result()
         show_plan(plan)
-        counted = counted.by(approved(plan, run.settings))
+        if not run.is_approved:
+            counted = counted.bounded(approved(plan, run.policy))
         step: State[Any] = choose_pairs(counted, wait_for=[planned], return_state=True)
         judged = JudgedPairs()
         for of_round in step.result():
             if of_round.pairs:
-                step = _judge_round(of_round, counted.run.settings, step)
+                step = _judge_round(of_round, run, step)
                 judged += step.result()
     return judged, [step]
 
@@ -81,15 +82,15 @@ def show_plan(plan: RunPlan) -> None:
     create_markdown_artifact(page, key=key, description=plan_sentence(plan))
 
 
-def _judge_round(plan: AnnotationPlan, settings: Settings, after: State[Any]) -> State[JudgedPairs]:
+def _judge_round(plan: AnnotationPlan, run: AnnotationRun, after: State[Any]) -> State[JudgedPairs]:
     """Judge a round; a store that another command holds for a while ends no run of hours."""
-    ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+    ensure_ray(run.ray)  # else Prefect's task runner starts a cluster of its own
     check_reach(PREFECT_API_URL.value())
     from tasks.stages.annotate.shards import judge_round  # noqa: PLC0415 - imports Ray
 
-    patience_s = max(_PATIENCE_S, settings.store.lock_timeout_s)
-    store = settings.store.model_copy(update={"lock_timeout_s": patience_s})
+    patience_s = max(_PATIENCE_S, run.store.lock_timeout_s)
+    store = run.store.model_copy(update={"lock_timeout_s": patience_s})
     try:
-        return judge_round(plan, settings.model_copy(update={"store": store}), after)
+        return judge_round(plan, replace(run, store=store), after)
     finally:
         plan.pairs_file.unlink(missing_ok=True)

@@ -24,11 +24,12 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    recipe = check_agents(ready.settings) if ready.settings.annotation.agents else None
+    committee = ready.settings.committee
+    recipe = check_agents(committee) if committee.annotation.agents else None
     source, steps = collect_candidates(ready)
     judged = JudgedPairs()
     if recipe:
-        run = AnnotationRun(source.search, recipe, ready.settings)
+        run = AnnotationRun.of(source.search, recipe, ready.settings)
         judged, steps = judge_candidates(run, steps)
     exported = publish_labels(ready, source, steps)
     told = f"{judged}; {export_sentence(exported)}"

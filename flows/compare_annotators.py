@@ -6,7 +6,6 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.runs import FlowSettings
-from infra.draws import Draw
 from infra.settings import Configuration
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth
 from tasks.stages.preflight import check_annotators
@@ -30,8 +29,5 @@ def compare_annotators(
         settings: All other settings; None reads them from file and environment.
         limit: Number of pairs to judge, drawn at random by ``annotation.seed``; None takes all.
     """
-    annotators = check_annotators(settings, models, configurations)
-    return [
-        judge_truth(truth, Draw(limit, asked.annotation.seed), recipe, asked)
-        for asked, recipe in annotators
-    ]
+    store, annotators = check_annotators(settings, models, configurations)
+    return [judge_truth(truth, limit, recipe, committee, store) for committee, recipe in annotators]

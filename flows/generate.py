@@ -5,7 +5,7 @@ from prefect import flow
 from flows.runtime.runs import FlowSettings, run_name
 from flows.runtime.writing import writing
 from tasks.stages.generate.confirm import write_waiting
-from tasks.stages.generate.write import Generated, generate_codes, verifying_settings
+from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
 from tasks.stages.preflight import check_agents, check_ready, collected_source
 
 
@@ -17,9 +17,11 @@ def generate(settings: FlowSettings = None) -> Generated:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    check_agents(verifying_settings(ready.settings))
+    generation = ready.settings.generation
+    committee = verifying_committee(ready.settings.committee, generation.configuration)
+    check_agents(committee)
     source = collected_source(ready)
     with writing(ready.settings.store):
-        found = generate_codes(ready.database, source, ready.settings)
+        found = generate_codes(ready.database, source, committee, generation)
         sheet = write_waiting(ready.database, source.main.name, ready.settings.publish.folder)
     return found.model_copy(update={"sheet": sheet})

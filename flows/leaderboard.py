@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -53,7 +54,7 @@ def leaderboard(
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
-        recipe = check_agents(chosen)
+        recipe = check_agents(chosen.committee)
     scored = score_methods(ready.database, opened, chosen)
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
@@ -70,8 +71,7 @@ def leaderboard(
     )  # fmt: skip
     # Who names a number of results wants them judged, whatever the reasons of other runs are.
     policy = ReannotationSettings(retry_all=True, budget_usd=chosen.reannotation.budget_usd)
-    asked = chosen.model_copy(update={"reannotation": policy})
-    run = AnnotationRun(pooled.result(), recipe, asked)
+    run = replace(AnnotationRun.of(pooled.result(), recipe, chosen), policy=policy)
     _, steps = judge_candidates(run, [pooled])
     log_next_version(opened, run)
     return write_leaderboard(

@@ -7,7 +7,7 @@ from typing import Literal
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.journal import Journal, Money
 from infra.records import Record
-from infra.settings import LanguageModelSettings, Settings
+from infra.settings import LanguageModelSettings, StoreSettings
 
 
 class Budget(Record):
@@ -39,13 +39,18 @@ class Budget(Record):
         return tokens - spent[0], usd - spent[1]
 
 
-def run_budget(settings: Settings) -> Budget:
+def run_budget(store: StoreSettings, llm: LanguageModelSettings, limit_usd: float | None) -> Budget:
     """Return the budget of a run that begins now, over all its rounds.
 
     Recorded replies cost nothing: such a run has no limit.
+
+    Args:
+        store: Has what was spent before.
+        llm: The model.
+        limit_usd: US dollars that the run may cost; None is no limit.
     """
-    money = Journal(settings.store.journal).spent(settings.llm.model)
-    limit = None if settings.llm.is_recorded else settings.reannotation.budget_usd
+    money = Journal(store.journal).spent(llm.model)
+    limit = None if llm.is_recorded else limit_usd
     return Budget(limit_usd=limit, before_usd=money.usd, before_tokens=money.tokens)
 
 

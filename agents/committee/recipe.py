@@ -16,7 +16,7 @@ from agents.llm.recorded import recipe_of_replies
 from agents.roles.read import Screener
 from agents.roles.write import Writer
 from infra.identity import mark, mark_of
-from infra.settings import Settings
+from infra.settings import CommitteeSettings, SandboxSettings
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.
 _OF_PROGRAMS = {
@@ -46,7 +46,7 @@ def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
 
 
 def recipe_of(
-    settings: Settings, sandbox_description: str, labelling_round: int = 1
+    chosen: CommitteeSettings, sandbox_description: str, labelling_round: int = 1
 ) -> dict[str, object]:
     """Return the recipe as a JSON-able value.
 
@@ -54,25 +54,25 @@ def recipe_of(
     Nor is the first round, so that labels made before there were rounds are those of the first.
 
     Args:
-        settings: Model, rounds and limits.
+        chosen: Model, rounds and limits.
         sandbox_description: What ``Sandbox.check`` returned (engine, image id).
         labelling_round: The round in which pairs are judged, from 1.
     """
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
-    configuration = configuration_of(settings.annotation)
+    configuration = configuration_of(chosen.annotation)
     runs = configuration.executor == "box"
     of_programs = {"scaffolding": configuration.scaffolding, "evidence": configuration.evidence}
     return {
         **(of_programs if configuration.writer else {}),
         "algorithm": ALGORITHM,
-        "configuration": settings.annotation.configuration,
-        "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
-        "gates": settings.gates.model_dump(mode="json") if configuration.gates else None,
-        "model": settings.llm.model_dump(mode="json", include=labels),
+        "configuration": chosen.annotation.configuration,
+        "max_try_time": chosen.annotation.max_try_time if configuration.fixer != "none" else None,
+        "gates": chosen.gates.model_dump(mode="json") if configuration.gates else None,
+        "model": chosen.llm.model_dump(mode="json", include=labels),
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
-        "limits": _limits_of(settings, configuration) if runs else None,
-        **({"replies": recipe_of_replies(settings.llm.model)} if settings.llm.is_recorded else {}),
+        "limits": _limits_of(chosen.sandbox, configuration) if runs else None,
+        **({"replies": recipe_of_replies(chosen.llm.model)} if chosen.llm.is_recorded else {}),
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 
@@ -140,8 +140,8 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
     }
 
 
-def _limits_of(settings: Settings, configuration: Configuration) -> dict[str, object]:
+def _limits_of(sandbox: SandboxSettings, configuration: Configuration) -> dict[str, object]:
     limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
     if configuration.fixer == "commands":
         limits.add("command_timeout_s")
-    return settings.sandbox.model_dump(mode="json", include=limits)
+    return sandbox.model_dump(mode="json", include=limits)

@@ -16,7 +16,7 @@ from tasks.reports.text import counted
 from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import GenerationPlan, plan_generation
-from tasks.stages.generate.write import verifying_settings
+from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
@@ -86,7 +86,7 @@ def _is_done(name: str, settings: Settings) -> bool:
     if name in _COLLECT:
         look_at(ready.database, ready.settings.source, ready.fingerprint)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
-        check_agents(ready.settings)
+        check_agents(ready.settings.committee)
     return False
 
 
@@ -169,7 +169,7 @@ def print_generation(settings: Settings) -> None:
 def generate(settings: Settings) -> None:
     """Run the flow that writes answers, and print what came of it."""
     if not needs_server(settings.llm, settings.encoder):
-        check_agents(verifying_settings(settings))
+        check_agents(verifying_committee(settings.committee, settings.generation.configuration))
     found = flow_result("generate", settings)
     if found.verified or found.refused or found.failed:
         say(

@@ -16,7 +16,7 @@ from prefect.logging import get_run_logger
 from pydantic import Field
 
 from infra.errors import SettingsError
-from infra.settings import ReannotationSettings, Settings
+from infra.settings import ReannotationSettings
 from tasks.reports.plan import RunPlan, question_document
 from tasks.reports.render import markdown_page
 
@@ -37,8 +37,8 @@ class Answer(RunInput):
     reason: str = Field("", title="Reason", description="It is kept with the end of the run.")
 
 
-def approved(plan: RunPlan, settings: Settings) -> Settings:
-    """Return settings that judge no more than an approved plan, where they ask for approval.
+def approved(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSettings:
+    """Return a policy that takes no more than a person has approved.
 
     The first call of a run does not return: the run is suspended, and the call of the process that
     goes on with it returns.
@@ -47,8 +47,8 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
         DeclinedError: The plan was declined.
         SettingsError: The run is of no deployment, so that it cannot be suspended.
     """
-    if not (settings.operation.approve and plan.taken):
-        return settings
+    if not plan.taken:
+        return policy
     context = FlowRunContext.get()
     run = context.flow_run if context else None
     if run is None or run.deployment_id is None:
@@ -73,7 +73,7 @@ def approved(plan: RunPlan, settings: Settings) -> Settings:
     if not answer.approved:
         raise DeclinedError(f"the plan was declined: {answer.reason}".rstrip(": "))
     get_run_logger().info("the plan was approved: %s", answer.reason or "without a reason")
-    return settings.model_copy(update={"reannotation": bounded(key, settings.reannotation)})
+    return bounded(key, policy)
 
 
 def pause_key(plan: RunPlan) -> str:

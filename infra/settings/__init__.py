@@ -20,6 +20,7 @@ from pydantic_settings import (
 
 from infra.errors import SettingsError
 from infra.settings.annotation import AnnotationSettings
+from infra.settings.committee import CommitteeSettings
 from infra.settings.configurations import (
     COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
@@ -68,6 +69,7 @@ __all__ = [
     "REASON_SUMMARIES",
     "RECORDED_PREFIX",
     "AnnotationSettings",
+    "CommitteeSettings",
     "Configuration",
     "EmbeddingModelSettings",
     "EncoderSettings",
@@ -139,6 +141,11 @@ class Settings(BaseSettings):
             InitSettingsSource(settings_cls, content),
             PresetSource(settings_cls),
         )
+
+    @property
+    def committee(self) -> CommitteeSettings:
+        """The sections that say how a pair is judged."""
+        return CommitteeSettings(self.annotation, self.llm, self.gates, self.sandbox)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:

@@ -7,6 +7,7 @@ not judged again.
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,8 +26,8 @@ from infra.registry import unknown_name
 from infra.settings import (
     COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
+    CommitteeSettings,
     Configuration,
-    Settings,
     StoreSettings,
 )
 from infra.store import annotations, open_database, recipes
@@ -91,10 +92,10 @@ class JudgedTruth(Record):
     recipe_id: RecipeId
 
 
-def settings_of_annotators(
-    settings: Settings, models: Iterable[str], configurations: Sequence[Configuration]
-) -> Iterator[Settings]:
-    """Yield the settings with each model and each configuration in turn, none meaning the paper's.
+def committees_of(
+    chosen: CommitteeSettings, models: Iterable[str], configurations: Sequence[Configuration]
+) -> Iterator[CommitteeSettings]:
+    """Yield a committee with each model and each configuration in turn, none meaning the paper's.
 
     Raises:
         SettingsError: There is no such configuration.
@@ -104,55 +105,65 @@ def settings_of_annotators(
             raise SettingsError(unknown_name("configuration", name, list(CONFIGURATION_SUMMARIES)))
     wanted = configurations or COMPARED_CONFIGURATIONS
     for model in models:
-        llm = settings.llm.model_copy(update={"model": model})
+        llm = chosen.llm.model_copy(update={"model": model})
         for configuration in CONFIGURATION_SUMMARIES:
             if configuration not in wanted:
                 continue
-            annotation = settings.annotation.model_copy(update={"configuration": configuration})
-            yield settings.model_copy(update={"llm": llm, "annotation": annotation})
+            annotation = chosen.annotation.model_copy(update={"configuration": configuration})
+            yield replace(chosen, llm=llm, annotation=annotation)
 
 
 @stage(
     "judge-truth",
-    "judge {truth.name} by {recipe.model} as {settings.annotation.configuration}",
+    "judge {truth.name} by {recipe.model} as {committee.annotation.configuration}",
     retries=MODEL_AWAY,
 )
 def judge_truth(
-    truth: Path, draw: Draw, recipe: RecipeReference, settings: Settings
+    truth: Path,
+    limit: int | None,
+    recipe: RecipeReference,
+    committee: CommitteeSettings,
+    store: StoreSettings,
 ) -> JudgedTruth:
     """Judge the pairs of a file that the store has no annotation of; store people's votes on them.
 
     Args:
         truth: The file, see `read_truth`.
-        draw: Of the pairs to judge.
-        recipe: The recipe of these settings.
-        settings: The model, the configuration and the store.
+        limit: Number of pairs to judge, drawn at random by ``annotation.seed``; None takes all.
+        recipe: The recipe of the committee.
+        committee: The model and the configuration.
+        store: Where annotations are stored.
 
     Raises:
         LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
-    known = read_truth(truth, draw)
+    known = read_truth(truth, Draw(limit, committee.annotation.seed))
     pairs = [item.pair for item in known]
     origin = f"people:{truth.name}"
     votes = [vote for item in known for vote in item.votes(origin)]
-    annotations.record_pairs(open_database(settings.store), pairs, votes)
-    judged = annotate_in_process(pairs, recipe, settings)
-    name = f"{settings.annotation.configuration} · {recipe.model}"
+    annotations.record_pairs(open_database(store), pairs, votes)
+    judged = annotate_in_process(pairs, recipe, committee, store)
+    name = f"{committee.annotation.configuration} · {recipe.model}"
     get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")
     return JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id)
 
 
-def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings) -> int:
+def annotate_in_process(
+    pairs: Sequence[Pair],
+    recipe: RecipeReference,
+    committee: CommitteeSettings,
+    store: StoreSettings,
+) -> int:
     """Judge stored pairs that a recipe has not finished, in this process; return their number."""
-    database = open_database(settings.store)
-    body = recipe_of(settings, recipe.sandbox)
+    database = open_database(store)
+    body = recipe_of(committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     for some in batched(pending, _STORED_TOGETHER):
-        places = asyncio.Semaphore(settings.annotation.in_flight)
-        ledger = journal_ledger(settings.store, settings.llm)
-        judged = asyncio.run(judge_pairs(some, settings, recipe, ledger, places))
+        places = asyncio.Semaphore(committee.annotation.in_flight)
+        ledger = journal_ledger(store, committee.llm)
+        judged = asyncio.run(judge_pairs(some, committee, recipe, ledger, places))
         store_annotations(database, judged.annotations)
         if judged.error:
             raise judged.error

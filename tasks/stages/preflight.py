@@ -12,11 +12,13 @@ from agents import check_model
 from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import (
+    CommitteeSettings,
     Configuration,
     EncoderSettings,
     LanguageModelSettings,
     Settings,
     SourceSettings,
+    StoreSettings,
     load_settings,
 )
 from infra.settings.section import clean_key
@@ -33,7 +35,7 @@ from tasks.stages.annotate.run import AnnotationRun, rounds_of
 from tasks.stages.annotate.run_plan import plan_of, plan_of_size
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
-from tasks.stages.compare_annotators import settings_of_annotators
+from tasks.stages.compare_annotators import committees_of
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -117,11 +119,11 @@ def _alone(database: Database, source: SourceSettings, *, is_sample: bool) -> st
     return next(iter(known.values()))
 
 
-def check_agents(settings: Settings, *, to_run: bool = True) -> RecipeReference:
+def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> RecipeReference:
     """Return the recipe of the first labelling round, after checking the model and the engine.
 
     Args:
-        settings: The settings.
+        committee: Model, configuration and sandbox.
         to_run: Check that the model has a key and the engine's boxes show all that they must; a
             plan needs neither.
 
@@ -132,11 +134,11 @@ def check_agents(settings: Settings, *, to_run: bool = True) -> RecipeReference:
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    if not settings.annotation.agents:
+    if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     if to_run:
-        check_model(settings.llm)
-    return rounds_of(current_recipe(settings, require_shown=to_run), settings)[0]
+        check_model(committee.llm)
+    return rounds_of(current_recipe(committee, require_shown=to_run), committee)[0]
 
 
 def annotation_plan(settings: Settings) -> RunPlan:
@@ -161,10 +163,13 @@ def annotation_plan(settings: Settings) -> RunPlan:
         queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
         pairs = queries * min(settings.search.top_k, kinds[Code])
         has_changed = database is not None and name in corpus.collected_from(database)
-        return plan_of_size(database, name, pairs, settings, has_changed=has_changed)
+        return plan_of_size(
+            database, name, pairs, settings.committee, settings.reannotation,
+            has_changed=has_changed,
+        )  # fmt: skip
     ready = check_ready(settings)
-    recipe = check_agents(ready.settings, to_run=False)
-    run = AnnotationRun(collected_source(ready).search, recipe, ready.settings)
+    recipe = check_agents(ready.settings.committee, to_run=False)
+    run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, counted(ready.database, run))
 
 
@@ -175,8 +180,8 @@ def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
 
 def check_annotators(
     settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
-) -> list[tuple[Settings, RecipeReference]]:
-    """Return the settings and the recipe of each annotator to compare, all of them checked.
+) -> tuple[StoreSettings, list[tuple[CommitteeSettings, RecipeReference]]]:
+    """Return the store, and committee and recipe of each annotator to compare, all checked.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
@@ -191,10 +196,10 @@ def check_annotators(
     """
     loaded = _loaded(settings)
     models = models or [loaded.llm.model]
-    annotators = list(settings_of_annotators(loaded, models, configurations))
-    for asked in annotators:
-        check_model(asked.llm)
-    return [(asked, current_recipe(asked, require_shown=True)) for asked in annotators]
+    committees = list(committees_of(loaded.committee, models, configurations))
+    for each in committees:
+        check_model(each.llm)
+    return loaded.store, [(each, current_recipe(each, require_shown=True)) for each in committees]
 
 
 def _loaded(settings: Settings | None) -> Settings:

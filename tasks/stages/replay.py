@@ -7,11 +7,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agents import KeptReplies, build_committee
+from agents import KeptReplies, Ledger, build_committee, journal_ledger
 from infra.batches import batched
 from infra.errors import ReplayError
 from infra.records import Annotation, Pair, Record
-from infra.settings import Settings
+from infra.settings import CommitteeSettings, Settings, StoreSettings
 from infra.store import annotations, open_database
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
@@ -49,17 +49,19 @@ def replay(settings: Settings) -> Iterator[Replay]:
         ReplayError: A label differs from the stored one.
         SandboxError: No engine answers, or its boxes do not show what they must.
     """
-    for recipe in rounds_of(current_recipe(settings), settings):
-        yield _replayed(recipe, settings)
+    committee = settings.committee
+    for recipe in rounds_of(current_recipe(committee), committee):
+        yield _replayed(recipe, committee, settings.store)
 
 
-def _replayed(recipe: RecipeReference, settings: Settings) -> Replay:
-    database = open_database(settings.store)
+def _replayed(recipe: RecipeReference, chosen: CommitteeSettings, store: StoreSettings) -> Replay:
+    database = open_database(store)
     equal, differing, left_out = 0, list[tuple[Annotation, Annotation]](), Counter[str]()
     for keys in batched(sorted(annotations.finished_pairs(database, recipe.recipe_id)), _BATCH):
         pairs = annotations.load_pairs(database, keys)
         left_out["their texts are not in the store"] += len(keys) - len(pairs)
-        made = {item.key: item for item in asyncio.run(_judged(pairs, recipe, settings))}
+        judging = _judged(pairs, recipe, chosen, journal_ledger(store, chosen.llm))
+        made = {item.key: item for item in asyncio.run(judging)}
         for stored in annotations.load_annotations(database, recipe.recipe_id, list(made)):
             again = made[stored.key]
             if again.status == "failed":
@@ -84,14 +86,14 @@ def _replayed(recipe: RecipeReference, settings: Settings) -> Replay:
 
 
 async def _judged(
-    pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings
+    pairs: Sequence[Pair], recipe: RecipeReference, chosen: CommitteeSettings, ledger: Ledger
 ) -> list[Annotation]:
     """Return the annotations of pairs by kept replies."""
-    sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
+    sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, recipe.labelling_round, client=KeptReplies
+        chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round, KeptReplies
     )
-    places = asyncio.Semaphore(settings.annotation.in_flight)
+    places = asyncio.Semaphore(chosen.annotation.in_flight)
 
     async def judge(pair: Pair) -> Annotation:
         async with places:

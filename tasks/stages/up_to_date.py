@@ -80,8 +80,8 @@ def found_done(command: str, ready: Ready) -> Done | None:
 
 def _judged(source: CollectedSource, ready: Ready) -> Done | None:
     """Return what is left where the agents' recipe is in use, and takes no pair; else None."""
-    recipe = check_agents(ready.settings, to_run=False)
-    run = AnnotationRun(source.search, recipe, ready.settings)
+    recipe = check_agents(ready.settings.committee, to_run=False)
+    run = AnnotationRun.of(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
         return None

@@ -109,7 +109,12 @@ class Bench:
                 max_try_time=rounds, configuration=configuration, evidence=evidence
             ),
         )
-        committee = build_committee(everything, "recipe", sandbox)
+        committee = build_committee(
+            everything.committee,
+            "recipe",
+            sandbox,
+            journal_ledger(everything.store, everything.llm),
+        )
         self._stack.push_async_callback(committee.close)
         return committee
 

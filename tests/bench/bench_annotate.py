@@ -140,9 +140,9 @@ def annotate_made_up(folder: str, base_url: str, in_flight: int, number: int) ->
     """Annotate a made-up collection; return the seconds from the first task to the last commit."""
     settings = settings_of(Path(folder), base_url, in_flight)
     search = SEARCH.model_copy(update={"queries": number, "candidates": number})
-    recipe = current_recipe(settings)
+    recipe = current_recipe(settings.committee)
     started = time.perf_counter()
-    judge_candidates(AnnotationRun(search, recipe, settings))
+    judge_candidates(AnnotationRun.of(search, recipe, settings))
     return time.perf_counter() - started
 
 

@@ -111,11 +111,11 @@ def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, nam
     )
     database = open_database(settings.store)
     search = fill(database, pairs)
-    recipe = current_recipe(settings, require_shown=True)
+    recipe = current_recipe(settings.committee, require_shown=True)
 
     @flow(name="bench-judgement")
     def judge() -> None:
-        judge_candidates(AnnotationRun(search, recipe, settings))
+        judge_candidates(AnnotationRun.of(search, recipe, settings))
 
     started = time.monotonic()
     judge()

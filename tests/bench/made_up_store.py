@@ -185,7 +185,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     _embed(database)
     search = search_identity(database, COLLECTION, settings.search)
     candidates.record_search(database, search, COLLECTION, settings.search.encoders, TOP)
-    body = recipe_of(settings, "")
+    body = recipe_of(settings.committee, "")
     recipe = RecipeId(mark_of(body))
     recipes.record_recipes(database, {recipe: body}, used_on=COLLECTION)
     known = {

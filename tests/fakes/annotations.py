@@ -12,8 +12,8 @@ from tasks.stages.compare_annotators import annotate_in_process
 
 def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
     """Return the annotations of the pairs by the agents that the settings mean."""
-    recipe = current_recipe(settings)
+    recipe = current_recipe(settings.committee)
     annotations.record_pairs(open_database(settings.store), [item.pair for item in truth])
-    annotate_in_process([item.pair for item in truth], recipe, settings)
+    annotate_in_process([item.pair for item in truth], recipe, settings.committee, settings.store)
     keys = [item.key for item in truth]
     return annotations.load_annotations(open_database(settings.store), recipe.recipe_id, keys)

@@ -52,15 +52,14 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(store=StoreSettings(folder=tmp_path), operation=OperationSettings(approve=True))
 
 
-def test_nobody_is_asked_who_did_not_ask_for_it_or_about_nothing(settings: Settings) -> None:
-    unasked = settings.model_copy(update={"operation": OperationSettings()})
-    assert approved(PLAN, unasked) is unasked
-    assert approved(plan_of(stale=0), settings) is settings
+def test_nobody_is_asked_about_nothing() -> None:
+    policy = ReannotationSettings()
+    assert approved(plan_of(stale=0), policy) is policy
 
 
-def test_a_command_that_asks_for_approval_says_what_to_do_instead(settings: Settings) -> None:
+def test_a_command_that_asks_for_approval_says_what_to_do_instead() -> None:
     with pytest.raises(SettingsError, match=r"start the deployment.*--plan shows.*--budget-usd"):
-        approved(PLAN, settings)
+        approved(PLAN, ReannotationSettings())
 
 
 def test_an_approved_plan_bounds_what_is_set_and_widens_nothing() -> None:
@@ -111,8 +110,8 @@ class Deployed:
 
     def annotate(self, *_: object) -> None:
         """Stand in for the flow: plan, have the plan approved, and go on."""
-        policy = approved(self.plan, self.settings)
-        self.bounds.append((policy.reannotation.pairs, policy.reannotation.budget_usd))
+        policy = approved(self.plan, self.settings.reannotation)
+        self.bounds.append((policy.pairs, policy.budget_usd))
         self.then()
 
     def work(self) -> FlowRun:

@@ -140,7 +140,7 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
 
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
     settings = settings_in(tmp_path, api_key_block=block)
-    found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
+    _, found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
     assert [(asked.llm.model, asked.annotation.configuration) for asked, _ in found] == [
         ("openai/m", "single"), ("openai/m", "arbiter"),
         ("openai/n", "single"), ("openai/n", "arbiter"),

@@ -139,8 +139,8 @@ class Pipeline:
         """Judge what is pending; return reason → pending pairs, and what was judged, in order."""
         self._prompts.state, self._model.is_broken = world.state, world.is_broken
         settings = self.settings(world)
-        recipe = current_recipe(settings)
-        run = AnnotationRun(search, recipe, settings)
+        recipe = current_recipe(settings.committee)
+        run = AnnotationRun.of(search, recipe, settings)
         with disable_run_logger():
             found, plan = plan_run.fn(run)
             (of_round,) = choose_pairs.fn(found)
@@ -150,7 +150,9 @@ class Pipeline:
             return pending, []
         pairs = list(pairs_in(self.database, COLLECTION, of_round.pairs_file))
         ledger = journal_ledger(settings.store, settings.llm)
-        judged = asyncio.run(judge_pairs(pairs, settings, recipe, ledger, asyncio.Semaphore(8)))
+        judged = asyncio.run(
+            judge_pairs(pairs, settings.committee, recipe, ledger, asyncio.Semaphore(8))
+        )
         store_annotations(self.database, judged.annotations)
         text_of = {pair.key: Key(pair.query.text, pair.code.text) for pair in pairs}
         in_order = read_keys(of_round.pairs_file).to_pylist()

@@ -68,7 +68,7 @@ class RecordedReplies:
             asked of it.
     """
 
-    def __init__(self, settings: LanguageModelSettings, ledger: Ledger | None = None) -> None:
+    def __init__(self, settings: LanguageModelSettings, ledger: Ledger) -> None:
         self.code_limit = settings.max_code_characters
         self._model = settings.model
         self._ledger = ledger
@@ -102,5 +102,4 @@ class RecordedReplies:
 
     async def close(self) -> None:
         """Close the ledger."""
-        if self._ledger:
-            await self._ledger.close()
+        await self._ledger.close()

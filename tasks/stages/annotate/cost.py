@@ -7,7 +7,7 @@ from math import sqrt
 from agents import token_prices
 from agents.committee.configurations import configuration_of
 from infra.records import Record
-from infra.settings import Configuration, Settings
+from infra.settings import CommitteeSettings, Configuration
 from infra.store import Database
 from infra.store.figures import Mean, PairMeans, pair_means
 from tasks.reports.plan import Amount, Expected
@@ -39,15 +39,15 @@ class PairCost(Record):
     basis: str
 
 
-def cost_of_pair(database: Database | None, settings: Settings) -> PairCost:
+def cost_of_pair(database: Database | None, chosen: CommitteeSettings) -> PairCost:
     """Return what a pair costs by the settings' model and configuration.
 
     Args:
         database: The store; None has no pairs.
-        settings: The model and the configuration.
+        chosen: The model and the configuration.
     """
-    model, configuration = settings.llm.model, settings.annotation.configuration
-    prices = (0.0, 0.0) if settings.llm.is_recorded else token_prices(model)
+    model, configuration = chosen.llm.model, chosen.annotation.configuration
+    prices = (0.0, 0.0) if chosen.llm.is_recorded else token_prices(model)
     found = pair_means(database, model, configuration, prices) if database else None
     if found and found.pairs >= _ENOUGH:
         basis = (
@@ -56,7 +56,7 @@ def cost_of_pair(database: Database | None, settings: Settings) -> PairCost:
         )
     else:
         found, basis = _built_in(configuration, prices), f"built in for {configuration}"
-    if settings.llm.is_recorded:
+    if chosen.llm.is_recorded:
         price = "no provider is asked"
     else:
         price = f"litellm's price list has {'no' if prices is None else 'the'} price of {model}"
@@ -75,19 +75,19 @@ def _built_in(configuration: Configuration, prices: tuple[float, float] | None) 
     )
 
 
-def expected_of(pairs: int, cost: PairCost, settings: Settings) -> Expected:
+def expected_of(pairs: int, cost: PairCost, chosen: CommitteeSettings) -> Expected:
     """Return what so many pairs are expected to take.
 
     They take the time of whatever is slowest: pairs in flight, the provider's limits or, where no
     pair was judged here, this machine's cores, by which boxes run.
     """
-    means, llm = cost.means, settings.llm
-    per_pair_s = [means.seconds.mean / settings.annotation.in_flight]
+    means, llm = cost.means, chosen.llm
+    per_pair_s = [means.seconds.mean / chosen.annotation.in_flight]
     if llm.requests_per_minute:
         per_pair_s.append(60 * means.requests.mean / llm.requests_per_minute)
     if llm.tokens_per_minute:
         per_pair_s.append(60 * means.tokens.mean / llm.tokens_per_minute)
-    if not means.pairs and configuration_of(settings.annotation).executor == "box":
+    if not means.pairs and configuration_of(chosen.annotation).executor == "box":
         per_pair_s.append(_CORE_S / len(os.sched_getaffinity(0)))
     scale = max(per_pair_s) / means.seconds.mean if means.seconds.mean else 0.0
     least = _START_S + means.seconds.mean if pairs else 0.0

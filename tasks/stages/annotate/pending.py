@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from infra.ids import SearchId
-from infra.settings import Reason, Settings
+from infra.settings import ReannotationSettings, Reason
 from infra.store import Database, candidates
 from infra.store.pending import PendingCounts, Retries, Selection, count_pending
 from tasks.stages.annotate.run import AnnotationRun
@@ -67,16 +67,16 @@ class CountedRun:
 
     @property
     def taken(self) -> list[list[Taken]]:
-        """What each round takes for which reasons, by the run's settings."""
+        """What each round takes for which reasons, by the run's policy."""
         rounds: list[list[Taken]] = []
         for of_round, pending in zip(self.run.rounds, self.pending, strict=True):
             before = [item for former in rounds for item in former]
             rounds.append(taken_pairs(pending, of_round, before))
         return rounds
 
-    def by(self, settings: Settings) -> "CountedRun":
-        """Return the same by other settings, of the same recipes and candidates."""
-        return replace(self, run=self.run.by(settings))
+    def bounded(self, policy: ReannotationSettings) -> "CountedRun":
+        """Return the same by another policy."""
+        return replace(self, run=replace(self.run, policy=policy))
 
 
 def counted(database: Database, run: AnnotationRun) -> CountedRun:
@@ -95,13 +95,13 @@ def pending_of(database: Database, run: AnnotationRun) -> RoundPending:
     searches = (own, *pools) if own else (own, search.search_id)
     recipe_id = run.recipe.recipe_id
     labels = labels_by(database, collection, searches, [recipe_id], {recipe_id: run.body})
-    policy = run.settings.reannotation
+    policy = run.policy
     selection = Selection(
         search_id=own,
         recipe_id=recipe_id,
         labels=labels,
         labelling_round=run.recipe.labelling_round,
-        draw=run.settings.annotation.draw,
+        draw=run.committee.annotation.draw,
         retries=Retries()
         if policy.retry_all
         else Retries(
@@ -124,11 +124,11 @@ def taken_pairs(
         run: The round, and what its run takes.
         before: What the earlier rounds of the run take.
     """
-    policy, numbers = run.settings.reannotation, pending.pending
+    policy, numbers = run.policy, pending.pending
     done: Counter[Reason] = Counter()
     for item in before:
         done[item.reason] += item.pairs
-    rounds = run.settings.annotation.rounds - run.recipe.labelling_round + 1
+    rounds = run.committee.annotation.rounds - run.recipe.labelling_round + 1
     most = {
         reason: share(policy.limits[reason] - done[reason], rounds)
         for reason in policy.take

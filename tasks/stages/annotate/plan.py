@@ -12,7 +12,7 @@ from infra.budget import Budget, run_budget
 from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
-from infra.settings import SandboxSettings, Settings
+from infra.settings import CommitteeSettings, SandboxSettings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.pending import keys_folder, write_pending
 from sandbox.backends import make_sandbox
@@ -51,13 +51,13 @@ class AnnotationPlan(Record):
         return self.pending + len(self.canaries)
 
 
-def current_recipe(settings: Settings, *, require_shown: bool = False) -> RecipeReference:
-    """Return the recipe of the settings: everything that could change a label.
+def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) -> RecipeReference:
+    """Return the recipe of a committee: everything that could change a label.
 
     It queries the sandbox's engine for its image if the configuration runs programs.
 
     Args:
-        settings: The settings.
+        chosen: Who judges.
         require_shown: Make sure, too, that the engine's boxes show all that they must.
 
     Raises:
@@ -65,13 +65,13 @@ def current_recipe(settings: Settings, *, require_shown: bool = False) -> Recipe
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
+    runs = CONFIGURATIONS[chosen.annotation.configuration].executor == "box"
     sandbox = ""
     if runs:
-        sandbox = asyncio.run(_engine_asked(settings.sandbox, require_shown=require_shown))
+        sandbox = asyncio.run(_engine_asked(chosen.sandbox, require_shown=require_shown))
     return RecipeReference(
-        recipe_id=RecipeId(mark_of(recipe_of(settings, sandbox))),
-        model=settings.llm.model,
+        recipe_id=RecipeId(mark_of(recipe_of(chosen, sandbox))),
+        model=chosen.llm.model,
         sandbox=sandbox,
     )
 
@@ -102,10 +102,11 @@ def choose_pairs(counted: CountedRun) -> list[AnnotationPlan]:
     Args:
         counted: The run.
     """
-    run, settings = counted.run, counted.run.settings
-    database = open_database(settings.store)
+    run = counted.run
+    database = open_database(run.store)
     record_rounds(database, run)
-    folder, budget = keys_folder(settings.store.folder), run_budget(settings)
+    budget = run_budget(run.store, run.committee.llm, run.policy.budget_usd)
+    folder = keys_folder(run.store.folder)
     plans: list[AnnotationPlan] = []
     for of_round, pending, taken in zip(run.rounds, counted.pending, counted.taken, strict=True):
         _log(pending, taken, of_round)
@@ -137,7 +138,7 @@ def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> 
     logger.info(
         "%s of %s pairs of %s are left to judge by %s%s%s", f"{pending:,}",
         f"{of_round.counts.candidates:,}", search.collection, run.recipe.model,
-        in_round(run.recipe, run.settings), f" ({why})" if why else "",
+        run.in_round, f" ({why})" if why else "",
     )  # fmt: skip
     if of_round.counts.without_code:
         logger.warning(
@@ -154,16 +155,10 @@ def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> 
         logger.info("%s of them are judged in this run", f"{judged:,}")
 
 
-def in_round(recipe: RecipeReference, settings: Settings) -> str:
-    """Return ", round 2 of 3", nothing where there is one."""
-    rounds = settings.annotation.rounds
-    return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
-
-
 def canaries_for(database: Database, run: AnnotationRun, pairs: int) -> tuple[Canary, ...]:
     """Return the canaries of a round over this number of pairs."""
     if not pairs:
         return ()
     judged, _ = load_judged_canaries(database, run.recipe.recipe_id)
     done = {item.key for item in judged if item.status != "failed"}
-    return next_canaries(done, pairs, run.settings.annotation)
+    return next_canaries(done, pairs, run.committee.annotation)

@@ -1,11 +1,18 @@
 """A run over the candidates of a search, and its labelling rounds."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from agents import recipe_of
 from infra.identity import mark_of
 from infra.ids import RecipeId
-from infra.settings import Settings
+from infra.settings import (
+    CommitteeSettings,
+    RaySettings,
+    ReannotationSettings,
+    Settings,
+    StoreSettings,
+)
 from infra.store.recipes import Body
 from tasks.runtime.references import RecipeReference, SearchReference
 
@@ -17,41 +24,64 @@ class AnnotationRun:
     Attributes:
         search: The candidates.
         recipe: The recipe; of a whole run that of its first round.
-        settings: The settings.
+        committee: Who judges.
+        policy: For which reasons pairs are judged, how many, and for how much.
+        store: The store.
+        ray: Where shards run.
+        is_approved: Whether nobody has to agree to the plan.
     """
 
     search: SearchReference
     recipe: RecipeReference
-    settings: Settings
+    committee: CommitteeSettings
+    policy: ReannotationSettings
+    store: StoreSettings
+    ray: RaySettings
+    is_approved: bool = True
+
+    @classmethod
+    def of(cls, search: SearchReference, recipe: RecipeReference, settings: Settings) -> Self:
+        """Return a run by the settings."""
+        return cls(
+            search=search,
+            recipe=recipe,
+            committee=settings.committee,
+            policy=settings.reannotation,
+            store=settings.store,
+            ray=settings.ray,
+            is_approved=not settings.operation.approve,
+        )
 
     @property
     def rounds(self) -> list["AnnotationRun"]:
         """All labelling rounds, in order."""
-        return [replace(self, recipe=each) for each in rounds_of(self.recipe, self.settings)]
+        return [replace(self, recipe=each) for each in rounds_of(self.recipe, self.committee)]
+
+    @property
+    def in_round(self) -> str:
+        """A round in words: ", round 2 of 3", nothing where there is one."""
+        rounds = self.committee.annotation.rounds
+        return f", round {self.recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 
     @property
     def body(self) -> Body:
         """The recipe's body."""
-        return recipe_of(self.settings, self.recipe.sandbox, self.recipe.labelling_round)
-
-    def by(self, settings: Settings) -> "AnnotationRun":
-        """Return the same by other settings."""
-        return replace(self, settings=settings)
+        return recipe_of(self.committee, self.recipe.sandbox, self.recipe.labelling_round)
 
 
-def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReference]:
-    """Return the recipes of all labelling rounds of the settings, in order.
+def rounds_of(recipe: RecipeReference, committee: CommitteeSettings) -> list[RecipeReference]:
+    """Return the recipes of all labelling rounds of a committee, in order.
 
     Args:
-        recipe: What `current_recipe` returned for these settings, or another of the rounds.
-        settings: The settings.
+        recipe: What `current_recipe` returned for this committee, or another of the rounds.
+        committee: Who judges.
     """
     return [
         recipe.model_copy(
             update={
-                "recipe_id": RecipeId(mark_of(recipe_of(settings, recipe.sandbox, number))),
+                "recipe_id": RecipeId(mark_of(recipe_of(committee, recipe.sandbox, number))),
                 "labelling_round": number,
             }
         )
-        for number in range(1, settings.annotation.rounds + 1)
+        for number in range(1, committee.annotation.rounds + 1)
     ]

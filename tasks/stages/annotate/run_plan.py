@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
-from infra.settings import REASONS, Reason, Settings
+from infra.settings import REASONS, CommitteeSettings, ReannotationSettings, Reason
 from infra.store import Database, open_database, recipes
 from infra.store.recipes import Body
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
@@ -20,20 +20,20 @@ from tasks.stages.annotate.run import AnnotationRun
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
 def plan_run(run: AnnotationRun) -> tuple[CountedRun, RunPlan]:
     """Return a run with its pending pairs, and its plan."""
-    database = open_database(run.settings.store)
+    database = open_database(run.store)
     found = counted(database, run)
     return found, plan_of(database, found)
 
 
 def plan_of(database: Database, counted: CountedRun) -> RunPlan:
     """Return the plan of a run; nothing is stored and nothing is run."""
-    run, settings, rounds = counted.run, counted.run.settings, list[_Round]()
-    cost = cost_of_pair(database, settings)
+    run, committee, rounds = counted.run, counted.run.committee, list[_Round]()
+    cost = cost_of_pair(database, committee)
     for of_round, pending, found in zip(run.rounds, counted.pending, counted.taken, strict=True):
         taken = {item.reason: item.pairs for item in found}
         canaries = canaries_for(database, of_round, sum(taken.values()))
         rounds.append(_Round(pending, taken, len(canaries), of_round.body))
-    take = settings.reannotation.take
+    take = run.policy.take
     in_order = [*take, *(reason for reason in REASONS if reason not in take)]
     reasons = [_reason(reason, rounds) for reason in in_order]
     reasons = [_with_causes(database, item, rounds) for item in reasons]
@@ -41,17 +41,17 @@ def plan_of(database: Database, counted: CountedRun) -> RunPlan:
     return RunPlan(
         collection=run.search.collection,
         recipe_id=run.recipe.recipe_id,
-        model=settings.llm.model,
-        configuration=settings.annotation.configuration,
-        rounds=settings.annotation.rounds,
+        model=committee.llm.model,
+        configuration=committee.annotation.configuration,
+        rounds=committee.annotation.rounds,
         candidates=sum(item.pending.counts.candidates for item in rounds),
         fresh=sum(item.pending.counts.fresh for item in rounds),
         without_code=rounds[0].pending.counts.without_code,
         canaries=sum(item.canaries for item in rounds),
         reasons=tuple(item for item in reasons if item.pending or item.not_due),
-        expected=expected_of(judged, cost, settings),
+        expected=expected_of(judged, cost, committee),
         basis=cost.basis,
-        budget_usd=settings.reannotation.budget_usd,
+        budget_usd=run.policy.budget_usd,
     )
 
 
@@ -59,7 +59,8 @@ def plan_of_size(
     database: Database | None,
     collection: str,
     pairs: int,
-    settings: Settings,
+    committee: CommitteeSettings,
+    policy: ReannotationSettings,
     *,
     has_changed: bool = False,
 ) -> RunPlan:
@@ -69,30 +70,31 @@ def plan_of_size(
         database: The store by which it is expected what they take, if there is one.
         collection: Whose pairs they are.
         pairs: Number of candidates of all queries.
-        settings: The model and the agents.
+        committee: The model and the agents.
+        policy: How many of them are judged.
         has_changed: Whether a former version of the collection is stored, some of whose pairs may
             be the same.
     """
-    candidates = pairs * settings.annotation.rounds
-    allowed = [settings.reannotation.pairs, candidates]
-    if "new_queries" not in settings.reannotation.take:
+    candidates = pairs * committee.annotation.rounds
+    allowed = [policy.pairs, candidates]
+    if "new_queries" not in policy.take:
         allowed.append(0)
     taken = min(number for number in allowed if number is not None)
-    cost = cost_of_pair(database, settings)
+    cost = cost_of_pair(database, committee)
     new = ReasonPlan(reason="new_queries", pending=candidates, taken=taken)
     return RunPlan(
         collection=collection,
         recipe_id=RecipeId(""),
-        model=settings.llm.model,
-        configuration=settings.annotation.configuration,
-        rounds=settings.annotation.rounds,
+        model=committee.llm.model,
+        configuration=committee.annotation.configuration,
+        rounds=committee.annotation.rounds,
         candidates=candidates,
         fresh=0,
         has_changed=has_changed,
         reasons=(new,),
-        expected=expected_of(taken, cost, settings),
+        expected=expected_of(taken, cost, committee),
         basis=cost.basis,
-        budget_usd=settings.reannotation.budget_usd,
+        budget_usd=policy.budget_usd,
     )
 
 

@@ -10,8 +10,7 @@ from math import isfinite
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from agents import journal_ledger
-from infra.budget import Budget
+from agents import JournalLedger
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
@@ -19,7 +18,7 @@ from infra.errors import (
     UnrecordableError,
 )
 from infra.records import Annotation
-from infra.settings import Settings
+from infra.settings import StoreSettings
 from infra.store.snapshot import browse_line
 from tasks.reports.judging import JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
@@ -40,8 +39,7 @@ class Spending:
     """What a model has cost, how much it may, and what the run has cost over all its rounds.
 
     Args:
-        settings: The store and the model.
-        run: The run's budget.
+        ledger: The model's, with the run's budget.
 
     Attributes:
         tokens: Those of the model.
@@ -51,8 +49,8 @@ class Spending:
         most_tokens: The same in tokens.
     """
 
-    def __init__(self, settings: Settings, run: Budget) -> None:
-        self._ledger = journal_ledger(settings.store, settings.llm, run)
+    def __init__(self, ledger: JournalLedger) -> None:
+        self._ledger = ledger
         self.look()
 
     def look(self) -> None:
@@ -82,7 +80,8 @@ class RunWatch:
 
     Args:
         plan: What the run is to judge.
-        settings: The model, its budget and the store.
+        ledger: The model's, with the run's budget.
+        store: The store.
         bar: The progress bar.
         canaries: The watch over the canaries.
 
@@ -93,14 +92,15 @@ class RunWatch:
     def __init__(
         self,
         plan: AnnotationPlan,
-        settings: Settings,
+        ledger: JournalLedger,
+        store: StoreSettings,
         bar: Progress,
         canaries: CanaryWatch,
     ) -> None:
         self._plan = plan
-        self._bar, self._store = bar, settings.store
+        self._bar, self._store = bar, store
         self._canaries = canaries
-        self._spending = Spending(settings, plan.budget)
+        self._spending = Spending(ledger)
         self._budget_bar: Bar | None = None
         self._endings: Counter[tuple[str, str, int | None]] = Counter()
         self._slowest: list[tuple[float, int, Annotation]] = []

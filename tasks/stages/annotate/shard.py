@@ -26,7 +26,7 @@ from infra.errors import (
     WorkerLostError,
 )
 from infra.records import Annotation, Pair
-from infra.settings import Settings
+from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.caching import Retries, stage
@@ -103,7 +103,7 @@ class Judged:
     retries=PATIENCE,
 )
 def annotate_shard(
-    shard: Shard, settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
+    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
 ) -> State[Judged]:
     """Judge a shard's pairs on a worker, which never opens the store.
 
@@ -112,13 +112,13 @@ def annotate_shard(
 
     Args:
         shard: The pairs.
-        settings: The agents, their model and the sandbox.
-        recipe: The recipe of these settings.
+        committee: The agents, their model and the sandbox.
+        recipe: The recipe of these agents.
         owner: Has the journal, and says how many pairs may be judged at once.
     """
     hear_libraries()
     try:
-        judged = judge_on_worker(shard, settings, recipe, owner)
+        judged = judge_on_worker(shard, committee, recipe, owner)
     finally:  # the worker may be gone a moment later
         APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
     if judged.error:
@@ -130,30 +130,30 @@ def annotate_shard(
 
 
 def judge_on_worker(
-    shard: Shard, settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
+    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
 ) -> Judged:
     """Judge a shard on the worker's event loop.
 
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all shards of a process share one event loop.
     """
-    return _worker_loop.run(_judge_shard(shard.pairs, settings, recipe, owner))
+    return _worker_loop.run(_judge_shard(shard.pairs, committee, recipe, owner))
 
 
 async def _judge_shard(
-    pairs: Sequence[Pair], settings: Settings, recipe: RecipeReference, owner: "JournalOwner"
+    pairs: Sequence[Pair], chosen: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
 ) -> Judged:
     ledger = owner.ledger(str(task_run.id))
     slots = Slots(ledger, len(pairs))
     try:
-        return await judge_pairs(pairs, settings, recipe, ledger, slots)
+        return await judge_pairs(pairs, chosen, recipe, ledger, slots)
     finally:
         slots.close()
 
 
 async def judge_pairs(
     pairs: Sequence[Pair],
-    settings: Settings,
+    chosen: CommitteeSettings,
     recipe: RecipeReference,
     ledger: Ledger,
     places: "asyncio.Semaphore | Slots",
@@ -162,20 +162,20 @@ async def judge_pairs(
 
     Args:
         pairs: The pairs.
-        settings: The agents, their model and the sandbox.
-        recipe: The recipe of these settings.
+        chosen: The agents, their model and the sandbox.
+        recipe: The recipe of these agents.
         ledger: The model's, which is closed with the committee.
         places: Lets so many pairs be judged at once.
     """
-    sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-    committee = build_committee(settings, recipe.recipe_id, sandbox, recipe.labelling_round, ledger)
+    sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
+    committee = build_committee(chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round)
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)
 
     try:
-        judging = Judging(annotate, places, settings.annotation.stop_after_failures, ledger.stop)
-        return await judging.judge(pairs, settings.llm.timeout_s)
+        judging = Judging(annotate, places, chosen.annotation.stop_after_failures, ledger.stop)
+        return await judging.judge(pairs, chosen.llm.timeout_s)
     finally:
         await committee.close()
         await sandbox.close()

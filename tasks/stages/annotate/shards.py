@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import groupby, islice
 from typing import cast
 from uuid import UUID
@@ -26,7 +27,6 @@ from infra.errors import (
 )
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
-from infra.settings import Settings
 from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.caching import stage
@@ -37,7 +37,8 @@ from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
-from tasks.stages.annotate.plan import AnnotationPlan, in_round
+from tasks.stages.annotate.plan import AnnotationPlan
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.shard import (
     AWAY,
@@ -58,7 +59,7 @@ _CORES_A_SHARD = 1.0  # a second process on a core costs its imports and gains n
 
 
 def judge_round(
-    plan: AnnotationPlan, settings: Settings, after: State[object]
+    plan: AnnotationPlan, run: AnnotationRun, after: State[object]
 ) -> State[JudgedPairs]:
     """Judge a plan's pairs in shards on Ray's workers, and store their annotations.
 
@@ -66,25 +67,33 @@ def judge_round(
 
     Args:
         plan: The pairs.
-        settings: The settings.
+        run: Who judges, and where.
         after: The state of the task that chose them.
 
     Raises:
         CanaryError: Too many canaries were judged wrongly.
         CosqaError: The first error of a shard or of the store; what was stored before stays.
     """
-    database = open_database(settings.store)
-    terms = Terms(settings.store, settings.llm, plan.budget, settings.annotation.in_flight)
-    delays = delays_of(settings.annotation.patience_s)
+    database, annotation, llm = (
+        open_database(run.store),
+        run.committee.annotation,
+        run.committee.llm,
+    )
+    terms = Terms(run.store, llm, plan.budget, annotation.in_flight)
+    delays = delays_of(annotation.patience_s)
     task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
-    key, named = artifact_key("annotation", plan.collection), in_round(plan.recipe, settings)
+    key, named = (
+        artifact_key("annotation", plan.collection),
+        replace(run, recipe=plan.recipe).in_round,
+    )
     with (
         progress(key, f"pairs judged{named}", plan.pairs) as bar,
         JournalOwner(terms) as owner,
         RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
     ):
-        watch = RunWatch(plan, settings, bar, _canary_watch(plan, settings, database))
-        coordinator = Coordinator(plan, settings, tasks, owner, watch, database)
+        canaries = _canary_watch(plan, annotation.canary_limit, database)
+        watch = RunWatch(plan, terms.ledger(), run.store, bar, canaries)
+        coordinator = Coordinator(plan, run, tasks, owner, watch, database)
         coordinator.judge(_pairs_of(database, plan))
     watch.close(None)
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
@@ -112,7 +121,7 @@ class Coordinator:
 
     Args:
         plan: What is judged, and by whom.
-        settings: The settings.
+        run: Who judges, and where.
         tasks: The shards at work.
         owner: The owner of the journal.
         watch: Counts and shows what arrives.
@@ -125,7 +134,7 @@ class Coordinator:
     def __init__(
         self,
         plan: AnnotationPlan,
-        settings: Settings,
+        run: AnnotationRun,
         tasks: RayTasks[Judged],
         owner: JournalOwner,
         watch: RunWatch,
@@ -133,23 +142,25 @@ class Coordinator:
     ) -> None:
         self.shards: list[UUID] = []
         self._plan = plan
-        self._settings = settings
+        self._run = run
         self._tasks = tasks
         self._owner = owner
         self._watch = watch
         self._database = database
         self._unstored: list[Annotation] = []
         self._store_at = 0.0
-        in_flight = min(settings.annotation.in_flight, plan.pairs)
-        self._wanted = -(-in_flight // _PLACES_A_SHARD)  # of which Ray runs as many as find room
+        in_flight = run.committee.annotation.in_flight
+        self._wanted = -(
+            -min(in_flight, plan.pairs) // _PLACES_A_SHARD
+        )  # of which Ray runs as many as find room
         self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
-        self._places = -(-settings.annotation.in_flight // self._at_once)
+        self._places = -(-in_flight // self._at_once)
         self._submitted = 0
         self._lost = 0
         self._failed_in_a_row = 0
         self._error: Exception | None = None
         self._is_ending = False
-        self._look_at = time.monotonic() + settings.ray.placement_timeout_s
+        self._look_at = time.monotonic() + run.ray.placement_timeout_s
 
     def judge(self, pairs: Iterable[Pair]) -> None:
         """Judge pairs, all of a query together.
@@ -203,7 +214,7 @@ class Coordinator:
                 )
                 self._submitted = shard.last
                 run = self._tasks.submit(
-                    shard=shard, settings=self._settings, recipe=self._plan.recipe,
+                    shard=shard, committee=self._run.committee, recipe=self._plan.recipe,
                     owner=self._owner,
                 )  # fmt: skip
                 self.shards.append(run)
@@ -236,7 +247,7 @@ class Coordinator:
             if item.path in AWAY:
                 continue
             self._failed_in_a_row = self._failed_in_a_row + 1 if item.status == "failed" else 0
-            if self._failed_in_a_row >= self._settings.annotation.stop_after_failures:
+            if self._failed_in_a_row >= self._run.committee.annotation.stop_after_failures:
                 return JudgingError(in_a_row(self._failed_in_a_row, item))
         return None
 
@@ -266,7 +277,7 @@ class Coordinator:
         """Say what shards need where none has been at work for a while."""
         if time.monotonic() < self._look_at:
             return
-        self._look_at = time.monotonic() + self._settings.ray.placement_timeout_s
+        self._look_at = time.monotonic() + self._run.ray.placement_timeout_s
         with self._ending():
             if self._tasks and not self._owner.at_work()[0]:
                 run_logger(__name__).warning(
@@ -289,10 +300,9 @@ def _pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
     )
 
 
-def _canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
+def _canary_watch(plan: AnnotationPlan, limit: float, database: Database) -> CanaryWatch:
     """Return the watch over a round's canaries, with the recipe's earlier canaries."""
     own = {canary.key: canary for canary in plan.canaries}
-    limit = settings.annotation.canary_limit
     if not own:
         return CanaryWatch(own, limit, plan.recipe.model)
     earlier, known = load_judged_canaries(database, plan.recipe.recipe_id)

@@ -2,12 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from prefect.logging import get_run_logger
 
-from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
+from agents import (
+    Committee,
+    WrittenAnswer,
+    build_committee,
+    build_model,
+    journal_ledger,
+    recipe_of,
+    written_answer,
+)
 from agents.llm.client import ReportingModel
 from agents.roles.write import RefusedCode
 from infra.draws import Draw
@@ -19,7 +28,7 @@ from infra.errors import (
     SettingsError,
 )
 from infra.records import Query, Record
-from infra.settings import Settings
+from infra.settings import CommitteeSettings, Configuration, GenerationSettings
 from infra.store import Database, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
@@ -58,43 +67,52 @@ class Generated(Record):
     sheet: Path | None = None
 
 
-def verifying_settings(settings: Settings) -> Settings:
-    """Return the settings under which agents verify answers.
+def verifying_committee(
+    committee: CommitteeSettings, configuration: Configuration
+) -> CommitteeSettings:
+    """Return the committee that verifies answers.
 
     Raises:
         SettingsError: The model is a recorded one, which cannot write code.
     """
-    if settings.llm.is_recorded:
+    if committee.llm.is_recorded:
         raise SettingsError(
-            f"{settings.llm.model} cannot write code that "
+            f"{committee.llm.model} cannot write code that "
             "answers a query: name a model with --model"
         )
-    configuration = settings.generation.configuration
     chosen = {"configuration": configuration, "evidence": "all", "rounds": 1}
-    annotation = settings.annotation.model_copy(update=chosen)
-    return settings.model_copy(update={"annotation": annotation})
+    return replace(committee, annotation=committee.annotation.model_copy(update=chosen))
 
 
 @stage(
     "generate-codes",
-    "write answers to queries of {source.main.name} by {settings.llm.model}",
+    "write answers to queries of {source.main.name} by {committee.llm.model}",
     retries=MODEL_AWAY,
 )
-def generate_codes(database: Database, source: CollectedSource, settings: Settings) -> Generated:
+def generate_codes(
+    database: Database,
+    source: CollectedSource,
+    committee: CommitteeSettings,
+    generation: GenerationSettings,
+) -> Generated:
     """Write and verify answers to the queries without a match that have none yet.
 
+    Args:
+        database: The store.
+        source: Has the queries.
+        committee: The model that writes, and the agents that verify.
+        generation: How many answers are written, and how often.
+
     Raises:
-        SettingsError: The model is a recorded one.
         ModelRefusedError: The key, the model's name or the request is wrong.
         BudgetExhaustedError: The budget for the model is spent.
         ModelUnavailableError: Too many queries failed in a row.
     """
-    settings = verifying_settings(settings)
-    recipe = current_recipe(settings)
-    body = recipe_of(settings, recipe.sandbox)
+    recipe = current_recipe(committee)
+    body = recipe_of(committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
-    work = _work(database, source, settings)
-    workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
+    work = _work(database, source, committee, generation)
+    workshop = Workshop(database, source.main.name, committee, generation, recipe.recipe_id)
     with progress(
         artifact_key("generation", source.main.name), "queries worked on", len(work)
     ) as bar:
@@ -107,7 +125,12 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     return found
 
 
-def _work(database: Database, source: CollectedSource, settings: Settings) -> list[Work]:
+def _work(
+    database: Database,
+    source: CollectedSource,
+    committee: CommitteeSettings,
+    generation: GenerationSettings,
+) -> list[Work]:
     """Return the queries to answer, with the answers that were written to them before."""
     collection = source.main.name
     answers = answers_by_query(database, collection)
@@ -115,10 +138,9 @@ def _work(database: Database, source: CollectedSource, settings: Settings) -> li
     wanted = [
         query
         for query in queries_without_match(database, source)
-        if state_of(answers.get(query, ()), settings.llm.model, settings.generation.max_tries)
-        == "open"
+        if state_of(answers.get(query, ()), committee.llm.model, generation.max_tries) == "open"
     ]
-    drawn = Draw(settings.generation.limit, settings.annotation.seed).of(wanted)
+    drawn = Draw(generation.limit, committee.annotation.seed).of(wanted)
     return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
 
 
@@ -128,17 +150,24 @@ class Workshop:
     Args:
         database: The store.
         collection: The queries' collection.
-        settings: The model, and the agents that verify.
+        committee: The model, and the agents that verify.
+        generation: How often an answer is written, and how many at once.
         recipe_id: The recipe of these agents.
     """
 
     def __init__(
-        self, database: Database, collection: str, settings: Settings, recipe_id: str
+        self,
+        database: Database,
+        collection: str,
+        committee: CommitteeSettings,
+        generation: GenerationSettings,
+        recipe_id: str,
     ) -> None:
         self.counts = Generated()
         self._database = database
         self._collection = collection
-        self._settings = settings
+        self._chosen = committee
+        self._generation = generation
         self._recipe_id = recipe_id
         info, _ = corpus.load_source(database, collection)
         self._snippets = _SNIPPETS in info.name.split("+")
@@ -152,10 +181,13 @@ class Workshop:
         Raises:
             LanguageModelError: What ended the run early; answers in flight are stored.
         """
-        settings, queue = self._settings, iter(work)
-        sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
-        model = build_model(settings)
-        committee = build_committee(settings, self._recipe_id, sandbox)
+        chosen, queue = self._chosen, iter(work)
+        sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
+        store = self._database.settings
+        model = build_model(chosen.llm, journal_ledger(store, chosen.llm))
+        committee = build_committee(
+            chosen, self._recipe_id, sandbox, journal_ledger(store, chosen.llm)
+        )
 
         async def take() -> None:
             for query, before in queue:
@@ -166,7 +198,7 @@ class Workshop:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(settings.generation.concurrency):
+                for _ in range(self._generation.concurrency):
                     group.create_task(take())
         finally:
             await committee.close()
@@ -183,7 +215,7 @@ class Workshop:
         committee: Committee,
     ) -> None:
         """Write answers until one is verified or no try is left; count what came of them."""
-        asked, tries = self._settings.llm.model, self._settings.generation.max_tries
+        asked, tries = self._chosen.llm.model, self._generation.max_tries
         try:
             while state_of(answers, asked, tries) == "open" and not self._stop:
                 # Why, in a person's words where there are any.
@@ -213,7 +245,7 @@ class Workshop:
             ordinal=ordinal,
             code_id=written.code.code_id,
             code=written.code.text,
-            model=self._settings.llm.model,
+            model=self._chosen.llm.model,
             recipe_id=self._recipe_id,
             status=written.status,
             reason=written.reason,
@@ -232,7 +264,7 @@ class Workshop:
 
     def _stop_after_failures(self, error: LanguageModelError) -> None:
         self._failed_in_a_row += 1
-        if self._failed_in_a_row >= self._settings.annotation.stop_after_failures:
+        if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
             self._stop = ModelUnavailableError(
                 f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
                 "written answers are stored: remove the cause and run the same command again"

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pytest
 
-from agents import build_committee
+from agents import build_committee, journal_ledger
 from agents.committee.configurations import configuration_of
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
@@ -339,7 +339,9 @@ async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
         store=StoreSettings(folder=bench.folder),
         annotation=annotation,
     )
-    committee = build_committee(settings, "recipe", sandbox)
+    committee = build_committee(
+        settings.committee, "recipe", sandbox, journal_ledger(settings.store, settings.llm)
+    )
     await committee.judge(pair)
     await committee.close()
     gets = configuration_of(annotation).scaffolding

@@ -244,7 +244,9 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
 
 async def judged(variant: Variant) -> list[Annotation]:
     """Return the annotations of all pairs by a variant."""
-    committee = committee_on(Model(variant), variant.settings, "recipe", LotSandbox(variant))
+    committee = committee_on(
+        Model(variant), variant.settings.committee, "recipe", LotSandbox(variant)
+    )
     return [await committee.judge(pair) for pair in PAIRS]
 
 
@@ -254,7 +256,9 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
     bodies, annotations = {}, {}
     for name, variant in VARIANTS.items():
         prompts(variant.prompts)
-        bodies[name] = recipe_of(variant.settings, variant.sandbox, variant.labelling_round)
+        bodies[name] = recipe_of(
+            variant.settings.committee, variant.sandbox, variant.labelling_round
+        )
         annotations[name] = await judged(variant)
 
     @cache
@@ -296,7 +300,7 @@ def outcome(annotation: Annotation) -> tuple[object, ...]:
 
 
 def body(**sections: Any) -> dict[str, object]:
-    return recipe_of(Settings(**{**on("spec"), **sections}), "image 1")
+    return recipe_of(Settings(**{**on("spec"), **sections}).committee, "image 1")
 
 
 def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:

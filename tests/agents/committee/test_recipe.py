@@ -21,11 +21,11 @@ from infra.settings import (
 
 
 def identity(box: str = "engine 1, image 2", **sections: Any) -> str:
-    return mark_of(recipe_of(Settings(**sections), box))
+    return mark_of(recipe_of(Settings(**sections).committee, box))
 
 
 def test_a_recipe_is_plain_json() -> None:
-    recipe = recipe_of(Settings(), "box")
+    recipe = recipe_of(Settings().committee, "box")
     assert json.loads(json.dumps(recipe)) == recipe
 
 
@@ -64,12 +64,12 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
 
 
 def test_a_text_in_another_language_is_part_of_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = recipe_of(Settings(), "box")
+    before = recipe_of(Settings().committee, "box")
     monkeypatch.setattr(
         "agents.committee.recipe.system_text",
         lambda name, language: system_text(name, language) + language.removeprefix("Python"),
     )
-    assert recipe_of(Settings(), "box")["prompts"] != before["prompts"]
+    assert recipe_of(Settings().committee, "box")["prompts"] != before["prompts"]
 
 
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
@@ -117,8 +117,8 @@ def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) 
 
 
 def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() -> None:
-    first, second, third = (recipe_of(Settings(), "box", number) for number in (1, 2, 3))
-    assert first == recipe_of(Settings(), "box")
+    first, second, third = (recipe_of(Settings().committee, "box", number) for number in (1, 2, 3))
+    assert first == recipe_of(Settings().committee, "box")
     assert "round" not in first
     assert second == first | {"round": 2}
     assert len({mark_of(item) for item in (first, second, third)}) == 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents import Committee, KeptReplies, build_committee
+from agents import Committee, KeptReplies, build_committee, journal_ledger
 from infra.records import ExecutionResult, Pair
 from infra.settings import (
     AnnotationSettings,
@@ -131,7 +131,13 @@ def replaying(bench: Bench, sandbox: FakeSandbox, configuration: Configuration) 
         store=StoreSettings(folder=bench.folder),
         annotation=AnnotationSettings(configuration=configuration),
     )
-    return build_committee(settings, "recipe", sandbox, client=KeptReplies)
+    return build_committee(
+        settings.committee,
+        "recipe",
+        sandbox,
+        journal_ledger(settings.store, settings.llm),
+        client=KeptReplies,
+    )
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -183,6 +189,11 @@ async def test_the_replies_of_one_round_are_not_those_of_another(bench: Bench, p
     )
     for number, status in ((1, "labelled"), (2, "failed")):
         again = await build_committee(
-            settings, "recipe", sandbox, number, client=KeptReplies
+            settings.committee,
+            "recipe",
+            sandbox,
+            journal_ledger(settings.store, settings.llm),
+            number,
+            KeptReplies,
         ).judge(pair)
         assert again.status == status

@@ -10,7 +10,7 @@ from agents.llm.recorded import RecordedReplies, key_of
 from agents.roles.read import Screening
 from infra.errors import ModelRefusedError
 from infra.records import Code, Pair, Query
-from infra.settings import LanguageModelSettings, Settings
+from infra.settings import LanguageModelSettings
 
 PAIR = pair_section(Pair(query=Query.of("q"), code=Code.of("def f(x):\n    return x\n")), 999)
 
@@ -39,7 +39,8 @@ def test_another_request_has_another_key(role: str, prompt: str) -> None:
 
 @pytest.mark.parametrize("model", ["stdlib-sample", "none", "../recorded/stdlib-sample", ""])
 async def test_what_is_not_recorded_is_refused_with_the_way_out(model: str) -> None:
-    recorded = RecordedReplies(LanguageModelSettings(model=f"recorded/{model}"))
+    ledger: Any = Ledger()
+    recorded = RecordedReplies(LanguageModelSettings(model=f"recorded/{model}"), ledger)
     with pytest.raises(ModelRefusedError, match=r"reply of the screener|no replies of that name"):
         await recorded.ask("screener", Prompt(system="s", user=PAIR), Screening)
 
@@ -58,5 +59,5 @@ async def test_a_model_closes_the_ledger_that_it_was_built_with(model: str) -> N
     """Else the owner counts a shard's pairs for ever, beside those that the store has."""
     ledger: Any = Ledger()
     llm = LanguageModelSettings(model=model, base_url="http://127.0.0.1:9/v1")
-    await build_model(Settings(llm=llm), ledger=ledger).close()
+    await build_model(llm, ledger).close()
     assert ledger.closed == 1

@@ -22,7 +22,7 @@ from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
 from tasks.sources import open_source, sources
-from tasks.stages.generate.write import verifying_settings
+from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
@@ -235,7 +235,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
         print_plan(without_agents)
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
-        check_agents(without_agents)
+        check_agents(without_agents.committee)
 
 
 def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
@@ -419,8 +419,8 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     for check in (
-        lambda: check_agents(settings),
-        lambda: check_agents(verifying_settings(settings)),
+        lambda: check_agents(settings.committee),
+        lambda: check_agents(verifying_committee(settings.committee, "spec")),
         lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):

@@ -113,9 +113,9 @@ candidates.add_candidates(database, search, [
               by_encoder={})
     for rank, (query, code) in enumerate(pair.key for pair in found)
 ])
-recipe = current_recipe(settings)
-annotate_in_process(found, recipe, settings)
-bodies = {recipe.recipe_id: recipe_of(settings, recipe.sandbox)}
+recipe = current_recipe(settings.committee)
+annotate_in_process(found, recipe, settings.committee, settings.store)
+bodies = {recipe.recipe_id: recipe_of(settings.committee, recipe.sandbox)}
 recipes.record_recipes(database, bodies, used_on="c")
 (stored,) = corpus.collections_of(database, "print")
 reference = SearchReference(search_id=search, collection="c", queries=len(content.queries),

@@ -26,11 +26,11 @@ from tasks.stages.compare_annotators import (
     alternative_to_people,
     annotate_in_process,
     annotator_scores,
+    committees_of,
     score_agents,
     score_average_human,
     score_humans,
     score_majority,
-    settings_of_annotators,
 )
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -199,9 +199,9 @@ def fake_backend() -> Iterator[str]:
 
 def compared(settings: Settings, *configurations: Configuration) -> list[AnnotatorScore]:
     judged = []
-    for variant in settings_of_annotators(settings, ["openai/scripted"], configurations):
+    for variant in committees_of(settings.committee, ["openai/scripted"], configurations):
         recipe = current_recipe(variant)
-        annotate_in_process([item.pair for item in TRUTH], recipe, variant)
+        annotate_in_process([item.pair for item in TRUTH], recipe, variant, settings.store)
         name = f"{variant.annotation.configuration} · {recipe.model}"
         judged.append(JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id))
     return list(annotator_scores(TRUTH, judged, settings.store))

@@ -40,7 +40,7 @@ def body(model: str = "m", configuration: str = "writer", number: int = 1, **pro
         llm=LanguageModelSettings(model=f"openai/{model}"),
         annotation=AnnotationSettings.model_validate({"configuration": configuration}),
     )
-    recipe = recipe_of(settings, "", number)
+    recipe = recipe_of(settings.committee, "", number)
     own = recipe["prompts"]
     assert isinstance(own, dict)
     return recipe | {"prompts": own | prompts}

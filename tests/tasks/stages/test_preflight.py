@@ -51,7 +51,7 @@ def settings_of(*accepted: str, configuration: str = "spec") -> Settings:
 @pytest.mark.usefixtures("engine")
 def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None:
     with pytest.raises(SandboxError) as caught:
-        check_agents(settings_of())
+        check_agents(settings_of().committee)
     for name in ("no address can be reached", "a false assert has failed", "memory is limited"):
         assert f"\n- {name}: " in str(caught.value)
     assert "`cosqa sandbox check` asks for all anew" in str(caught.value)
@@ -60,10 +60,10 @@ def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None
 @pytest.mark.usefixtures("engine")
 def test_a_name_that_nothing_has_is_refused_before_the_engine_is_asked() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'memory is limited'"):
-        check_agents(settings_of("memory is limitd"))
+        check_agents(settings_of("memory is limitd").committee)
 
 
 def test_a_plan_and_agents_that_run_nothing_ask_for_no_behaviour(engine: OpenEngine) -> None:
-    assert current_recipe(settings_of()).sandbox == "fake sandbox"
-    assert check_agents(settings_of(configuration="arbiter")).sandbox == ""
+    assert current_recipe(settings_of().committee).sandbox == "fake sandbox"
+    assert check_agents(settings_of(configuration="arbiter").committee).sandbox == ""
     assert engine.made == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.llm.ledger import journal_ledger
-from infra.budget import run_budget
+from infra.budget import Budget, run_budget
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.settings import (
     LanguageModelSettings,
@@ -29,6 +29,15 @@ def settings(folder: Path, of_run: float | None, shared: float | None, model: st
     )
 
 
+def budget_of(given: Settings) -> Budget:
+    return run_budget(given.store, given.llm, given.reannotation.budget_usd)
+
+
+def spending(given: Settings, budget: Budget) -> Spending:
+    """Return what is spent by a budget as shards get it."""
+    return Spending(journal_ledger(given.store, given.llm, pickle.loads(pickle.dumps(budget))))
+
+
 @pytest.mark.parametrize(
     ("of_run", "shared", "expected"),
     [(2.0, None, 2.75), (2.0, 10.0, 2.75), (2.0, 1.0, 1.0), (None, 3.0, 3.0), (None, None, None)],
@@ -38,13 +47,13 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
 ) -> None:
     given = settings(tmp_path, of_run, shared, "openai/m")
     spend(journal_ledger(given.store, LanguageModelSettings(model="openai/m")), 100, 0.75)
-    in_force = Spending(given, pickle.loads(pickle.dumps(run_budget(given))))  # as judges get it
+    in_force = spending(given, budget_of(given))
     assert in_force.most_usd == expected
 
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, 10.0, "openai/m")
-    ledger = journal_ledger(given.store, given.llm, run_budget(given))
+    ledger = journal_ledger(given.store, given.llm, budget_of(given))
     spend(ledger, 100, 1.75)
     with pytest.raises(
         RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1 beside"
@@ -52,7 +61,7 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
         spend(ledger, 100, 1.0)
     less = given.llm.model_copy(update={"budget_usd": 1.0})
     with pytest.raises(BudgetExhaustedError, match=r"BUDGET_USD=1 are") as of_all:
-        spend(journal_ledger(given.store, less, run_budget(given)), 100, 1.0)
+        spend(journal_ledger(given.store, less, budget_of(given)), 100, 1.0)
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
@@ -65,10 +74,10 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
     ledger = journal_ledger(given.store, given.llm)
 
     def own() -> tuple[int, float]:
-        return Spending(given, pickle.loads(pickle.dumps(budget))).by_run
+        return spending(given, budget).by_run
 
     spend(ledger, 100, 4.0)
-    budget = run_budget(given)
+    budget = budget_of(given)
     assert own() == (0, 0.0)
     spend(ledger, 100, 0.5)
     assert own() == (100, 0.5), "a later round"
@@ -78,4 +87,4 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
 
 def test_recorded_replies_have_no_budget(tmp_path: Path) -> None:
     given = settings(tmp_path, 2.0, None, "recorded/stdlib-sample")
-    assert run_budget(given).limit_usd is None
+    assert budget_of(given).limit_usd is None

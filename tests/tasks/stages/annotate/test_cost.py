@@ -50,7 +50,7 @@ def store(
 
 
 def expected(database: Database | None, pairs: int, asked: Settings) -> Expected:
-    return expected_of(pairs, cost_of_pair(database, asked), asked)
+    return expected_of(pairs, cost_of_pair(database, asked.committee), asked.committee)
 
 
 def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interval(
@@ -67,7 +67,7 @@ def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interv
     assert found.usd
     assert found.usd.expected == pytest.approx(100 * (140 * 0.15e-6 + 10 * 0.6e-6))
     assert found.minutes.expected == pytest.approx(100 * 2 / 4 / 60)
-    assert "20 pairs" in cost_of_pair(database, settings()).basis
+    assert "20 pairs" in cost_of_pair(database, settings().committee).basis
 
 
 def test_few_pairs_and_pairs_of_unknown_tokens_say_nothing(database: Database) -> None:

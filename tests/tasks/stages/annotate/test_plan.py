@@ -84,14 +84,16 @@ class World:
         self.search = SearchReference(
             search_id=SearchId("s"), collection="c", queries=PAIRS, candidates=PAIRS
         )
-        self.recipe: RecipeReference = current_recipe(self.settings)
-        self.run = AnnotationRun(self.search, self.recipe, self.settings)
+        self.recipe: RecipeReference = current_recipe(self.settings.committee)
+        self.run = AnnotationRun.of(self.search, self.recipe, self.settings)
         with disable_run_logger():
             (plan,) = choose_pairs.fn(counted(self.database, self.run))
         pairs = list(pairs_in(self.database, "c", plan.pairs_file))
         places = asyncio.Semaphore(4)
         ledger = journal_ledger(self.settings.store, self.settings.llm)
-        judged = asyncio.run(judge_pairs(pairs, self.settings, plan.recipe, ledger, places))
+        judged = asyncio.run(
+            judge_pairs(pairs, self.settings.committee, plan.recipe, ledger, places)
+        )
         store_annotations(self.database, judged.annotations)
 
 
@@ -118,7 +120,7 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
         "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
     }
     settings = world.settings.model_copy(update=update)
-    found = counted(world.database, world.run.by(settings))
+    found = counted(world.database, AnnotationRun.of(world.search, world.recipe, settings))
     plan = plan_of(world.database, found)
     assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
     with disable_run_logger():

@@ -55,10 +55,10 @@ class Seen:
             collection="My codes",
             recipe=SimpleNamespace(model="openai/m"),
             pending=9,
-            budget=run_budget(settings),
+            budget=run_budget(settings.store, llm, None),
         )
         canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
-        named: list[Any] = [plan, settings, self.bar, canaries]
+        named: list[Any] = [plan, self.ledger, settings.store, self.bar, canaries]
         monkeypatch.setattr(run_watch, "create_markdown_artifact", self._page)
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
         monkeypatch.setattr(run_watch, "Bar", self._bar)

@@ -125,7 +125,7 @@ def settings(server: ScriptedServer, folder: Path, backend: str, stop_after: int
 async def judged_by(chosen: Settings, pairs: Sequence[Pair], places: int = 1) -> Judged:
     """Return pairs as they are judged in this process."""
     ledger = journal_ledger(chosen.store, chosen.llm)
-    return await judge_pairs(pairs, chosen, RECIPE, ledger, asyncio.Semaphore(places))
+    return await judge_pairs(pairs, chosen.committee, RECIPE, ledger, asyncio.Semaphore(places))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -29,6 +29,7 @@ from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSetti
 from infra.store import Database, annotations, open_database
 from tasks.runtime.input_checks import ComparisonNeeds
 from tasks.stages.annotate import shards
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
 from tasks.stages.annotate.shards import Coordinator
 from tasks.stages.preflight import check_inputs
@@ -55,6 +56,12 @@ def judged(shard: Shard) -> Judged:
             for pair in shard.pairs
         ]
     )  # fmt: skip
+
+
+def run_by(settings: Settings) -> AnnotationRun:
+    """Return a run by settings over no search."""
+    search: Any = None
+    return AnnotationRun.of(search, RECIPE, settings)
 
 
 class Tasks:
@@ -120,7 +127,8 @@ class Run:
         )
         tasks: Any = self.tasks
         watch: Any = self
-        Coordinator(plan, settings, tasks, tasks, watch, self.database).judge(pairs)
+        run = run_by(settings)
+        Coordinator(plan, run, tasks, tasks, watch, self.database).judge(pairs)
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         self.arrived += len(arrived)
@@ -253,8 +261,8 @@ def test_a_run_waits_long_for_a_store_that_another_command_holds(
 ) -> None:
     seen: list[float] = []
     monkeypatch.setattr(
-        shards, "judge_round", lambda plan, settings, after: seen.append(
-            settings.store.lock_timeout_s
+        shards, "judge_round", lambda plan, run, after: seen.append(
+            run.store.lock_timeout_s
         ),
     )  # fmt: skip
     monkeypatch.setattr(annotate, "ensure_ray", lambda _: None)
@@ -264,7 +272,7 @@ def test_a_run_waits_long_for_a_store_that_another_command_holds(
     for timeout_s in (0.0, 5_000.0):
         plan.pairs_file.touch()
         store = StoreSettings(folder=tmp_path, lock_timeout_s=timeout_s)
-        annotate._judge_round(plan, Settings(store=store), state)
+        annotate._judge_round(plan, run_by(Settings(store=store)), state)
         assert not plan.pairs_file.exists(), "nobody reads it any more"
     assert seen == [600.0, 5_000.0]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
 from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
-from tasks.stages.generate.write import Generated, Workshop, _work, verifying_settings
+from tasks.stages.generate.write import Generated, Workshop, _work, verifying_committee
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -49,9 +50,11 @@ def backend() -> Iterator[str]:
 
 
 def run(database: Database, source: CollectedSource, settings: Settings) -> Generated:
-    settings = verifying_settings(settings)
-    workshop = Workshop(database, "c", settings, "v")
-    asyncio.run(workshop.answer_all(_work(database, source, settings), lambda items: None))
+    generation = settings.generation
+    committee = verifying_committee(settings.committee, generation.configuration)
+    workshop = Workshop(database, "c", committee, generation, "v")
+    work = _work(database, source, committee, generation)
+    asyncio.run(workshop.answer_all(work, lambda items: None))
     return workshop.counts
 
 
@@ -79,11 +82,10 @@ def test_which_queries_are_answered_first_is_drawn_by_the_seed(tmp_path: Path) -
 
     def drawn(seed: int) -> list[str]:
         settings = settings_of(tmp_path)
-        sections = {
-            "generation": settings.generation.model_copy(update={"limit": 1}),
-            "annotation": settings.annotation.model_copy(update={"seed": seed}),
-        }
-        work = _work(database, source, settings.model_copy(update=sections))
+        annotation = settings.annotation.model_copy(update={"seed": seed})
+        generation = settings.generation.model_copy(update={"limit": 1})
+        committee = replace(settings.committee, annotation=annotation)
+        work = _work(database, source, committee, generation)
         return [query.text for query, _ in work]
 
     assert drawn(0) == drawn(0)
@@ -137,4 +139,4 @@ def test_a_query_whose_reply_cannot_be_read_is_left_for_the_next_run(
 def test_recorded_replies_write_no_answers() -> None:
     recorded = LanguageModelSettings(model="recorded/stdlib-sample")
     with pytest.raises(SettingsError, match="name a model with --model"):
-        verifying_settings(Settings(llm=recorded))
+        verifying_committee(Settings(llm=recorded).committee, "spec")
