@@ -11,14 +11,12 @@ from agents.committee.factory import build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.client import KeptReplies
-from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
 
 __all__ = [
     "Committee",
-    "EmbeddingLimits",
     "JournalLedger",
     "KeptReplies",
     "Ledger",
@@ -27,7 +25,6 @@ __all__ = [
     "build_committee",
     "build_model",
     "check_model",
-    "embedding_model",
     "journal_ledger",
     "prompt_versions",
     "recipe_of",

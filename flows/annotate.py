@@ -1,5 +1,6 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from prefect.states import Completed
 from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, rename_run, run_name
 from flows.runtime.writing import writing
-from infra.ray import check_reach, ensure_ray
+from infra.ray import check_reach, start_workers
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.references import JudgedPairs, RecipeReference
@@ -23,6 +24,7 @@ from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import check_agents, check_ready, collected_source
 
+_SHARDS = "tasks.stages.annotate.shard"  # what workers import
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
 
@@ -64,7 +66,11 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
         show_plan(plan)
         if not run.is_approved:
             counted = counted.bounded(approved(plan, run.policy))
-        step: State[Any] = choose_pairs(counted, wait_for=[planned], return_state=True)
+        with ThreadPoolExecutor(1) as meanwhile:
+            workers = run.shards_for(plan.taken)
+            started = meanwhile.submit(start_workers, run.ray, workers, _SHARDS)
+            step: State[Any] = choose_pairs(counted, wait_for=[planned], return_state=True)
+        started.result()
         judged = JudgedPairs()
         for of_round in step.result():
             if of_round.pairs:
@@ -84,7 +90,6 @@ def show_plan(plan: RunPlan) -> None:
 
 def _judge_round(plan: AnnotationPlan, run: AnnotationRun, after: State[Any]) -> State[JudgedPairs]:
     """Judge a round; a store that another command holds for a while ends no run of hours."""
-    ensure_ray(run.ray)  # else Prefect's task runner starts a cluster of its own
     check_reach(PREFECT_API_URL.value())
     from tasks.stages.annotate.shards import judge_round  # noqa: PLC0415 - imports Ray
 

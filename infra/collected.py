@@ -1,4 +1,4 @@
-"""Contents of collections, whole or read item by item."""
+"""Contents of collections, whole or read item by item; stored ones by their names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -98,3 +98,19 @@ def whole(content: Content) -> Collected:
         parts=tuple(content.parts),
         notes=tuple(content.notes),
     )
+
+
+class StoredCollection(Record):
+    """A stored collection.
+
+    Attributes:
+        is_annotated: Whether the agents annotate its pairs.
+        stamp: Of the inputs that it was read from.
+    """
+
+    name: str
+    fingerprint: str
+    queries: int
+    codes: int
+    is_annotated: bool
+    stamp: str

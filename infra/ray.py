@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -82,6 +83,30 @@ def ensure_ray(settings: RaySettings) -> None:
             _connect(ray, settings)
 
 
+def start_workers(settings: RaySettings, most: int, module: str) -> None:
+    """Connect this process to Ray, and let workers, one a core at most, import a module.
+
+    Nothing waits for the imports: the first work of each worker finds them done.
+
+    Args:
+        settings: The cluster.
+        most: How many workers; none leaves Ray alone.
+        module: What they import.
+
+    Raises:
+        SettingsError: The cluster does not answer.
+    """
+    if not most:
+        return
+    ensure_ray(settings)
+    import ray  # noqa: PLC0415 - see `ensure_ray`
+
+    load = ray.remote(num_cpus=1)(import_module)
+    cores: float = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call]
+    for _ in range(min(most, int(cores))):
+        load.remote(module)
+
+
 def _connect(ray: ModuleType, settings: RaySettings) -> None:
     from ray.exceptions import AuthenticationError  # noqa: PLC0415 - see `ensure_ray`
 
@@ -100,7 +125,7 @@ def _connect(ray: ModuleType, settings: RaySettings) -> None:
         }
     try:
         if settings.address:
-            options["address"] = _answering(settings.address)
+            _require_answer(settings.address)
         with without_own_keys():
             _call_in_lasting_thread(partial(ray.init, **options))
     except (OSError, ValueError, AuthenticationError) as error:
@@ -112,23 +137,18 @@ def _connect(ray: ModuleType, settings: RaySettings) -> None:
         ) from error
 
 
-def _answering(address: str) -> str:
-    """Return the address of a cluster that answers: Ray itself asks in vain for minutes.
+def _require_answer(address: str) -> None:
+    """Require that a cluster answers at an address: Ray itself asks in vain for minutes.
 
     Raises:
         OSError: Nobody answers there, or not within a second.
         ValueError: It is no address.
         AuthenticationError: The cluster takes another token.
     """
-    from ray._private.services import find_bootstrap_address  # noqa: PLC0415 - see `ensure_ray`
-    from ray._raylet import GcsClient  # type: ignore[attr-defined]  # noqa: PLC0415
+    from ray._raylet import GcsClient  # type: ignore[attr-defined]  # noqa: PLC0415 - `ensure_ray`
 
-    if address == "auto":  # that of `ray start`: Ray would take any program's own, too
-        if not (found := find_bootstrap_address(None)):
-            raise ConnectionError("`ray start` has started none on this machine")
-        address = found
     if ":" not in address:
-        return address
+        return
     place = urlsplit(address if "//" in address else f"//{address}")
     with socket.create_connection((place.hostname, place.port), _PATIENCE_S) as stream:
         if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
@@ -137,7 +157,6 @@ def _answering(address: str) -> str:
                 raise ConnectionError("what listens there is no Ray")
     if not place.scheme:
         GcsClient(address=address)
-    return address
 
 
 def _call_in_lasting_thread(call: Callable[[], object]) -> None:

@@ -5,19 +5,12 @@ import re
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from agents.llm.reply import plausible_count, valid_unicode
-from agents.llm.retry import RequestError
-
-Vectors = npt.NDArray[np.float32]
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _THOUGHTS = re.compile(r"\A<(?:budget:)?think(?:ing)?>.*?</(?:budget:)?think(?:ing)?>", re.DOTALL)
 _TEXTS = ("text", "output_text")  # parts of a reply
 _LONGEST_NUMBER = 30  # digits; Python refuses to read thousands of them
-_NUMBER = np.dtype("<f4")
 _COUNTS = (
     "prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hit_tokens",
     "cache_read_input_tokens", "cache_creation_input_tokens",
@@ -97,36 +90,3 @@ def _plausible_details(details: dict[str, Any], most: int) -> dict[str, int]:
 
 def _integer(digits: str) -> int | None:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else None
-
-
-def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types
-    """Return the usable vectors of a response, by the places of so many texts.
-
-    Raises:
-        RequestError: They are not as many as the texts, or not of one length, and another try may
-            help; or none is usable, which may be because of the texts.
-    """
-    try:
-        rows = {int(item["index"]): item["embedding"] for item in response.data}
-        is_whole = len(response.data) == number and rows.keys() == set(range(number))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        message = f"an answer without usable vectors: {error!r}"
-        raise RequestError(502, message, may_be_billed=True) from None
-    found = {place: _usable(row) for place, row in rows.items()}
-    vectors = {place: vector for place, vector in found.items() if vector is not None}
-    if not is_whole or len({vector.size for vector in vectors.values()}) > 1:
-        message = f"an answer without {number} vectors of one length"
-        raise RequestError(502, message, may_be_billed=True)
-    if not vectors:
-        raise RequestError(422, "no usable vector in the answer", may_be_billed=True)
-    return vectors
-
-
-def _usable(numbers: object) -> Vectors | None:
-    """Return a vector, None for one without a direction or what is no vector."""
-    try:
-        with np.errstate(over="ignore"):  # such a number is infinite
-            vector = np.array(numbers, _NUMBER)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return vector if vector.ndim == 1 and np.isfinite(vector).all() and vector.any() else None

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from agents.llm.answers import Vectors, vectors_of
 from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.litellm_transport import error_of_litellm
 from agents.llm.loading import loaded_litellm
@@ -26,6 +26,8 @@ from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
 from infra.records import Record
 from infra.settings import EmbeddingModelSettings, StoreSettings
+
+Vectors = npt.NDArray[np.float32]
 
 _TOKENIZER = (
     "text-embedding-3-large"  # OpenAI's cl100k, which litellm carries; near enough elsewhere
@@ -267,3 +269,36 @@ def embedding_model(
 ) -> EmbeddingModel:
     """Return the client of an embedding model, with its ledger in a store."""
     return EmbeddingModel(settings, limits, journal_ledger(store, settings))
+
+
+def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types
+    """Return the usable vectors of a response, by the places of so many texts.
+
+    Raises:
+        RequestError: They are not as many as the texts, or not of one length, and another try may
+            help; or none is usable, which may be because of the texts.
+    """
+    try:
+        rows = {int(item["index"]): item["embedding"] for item in response.data}
+        is_whole = len(response.data) == number and rows.keys() == set(range(number))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        message = f"an answer without usable vectors: {error!r}"
+        raise RequestError(502, message, may_be_billed=True) from None
+    found = {place: _usable(row) for place, row in rows.items()}
+    vectors = {place: vector for place, vector in found.items() if vector is not None}
+    if not is_whole or len({vector.size for vector in vectors.values()}) > 1:
+        message = f"an answer without {number} vectors of one length"
+        raise RequestError(502, message, may_be_billed=True)
+    if not vectors:
+        raise RequestError(422, "no usable vector in the answer", may_be_billed=True)
+    return vectors
+
+
+def _usable(numbers: object) -> Vectors | None:
+    """Return a vector, None for one without a direction or what is no vector."""
+    try:
+        with np.errstate(over="ignore"):  # such a number is infinite
+            vector = np.array(numbers, _NUMBER)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector if vector.ndim == 1 and np.isfinite(vector).all() and vector.any() else None

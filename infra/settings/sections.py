@@ -274,9 +274,11 @@ class RaySettings(Section):
         scheme = (address or "").rpartition("://")[0]
         if scheme not in ("", "ray"):
             raise ValueError(
-                "must be HOST:PORT, ray://HOST:PORT or auto: Ray's dashboard takes jobs alone; "
+                "must be HOST:PORT or ray://HOST:PORT: Ray's dashboard takes jobs alone; "
                 "unset RAY_ADDRESS if it is for these"
             )
+        if address == "auto":  # Ray would take any program's own cluster, too
+            raise ValueError("must be HOST:PORT, as `ray start` prints it")
         return None if address == "local" else address  # ours is closed to others
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple, Self
 
 import pyarrow as pa
 
-from infra.collected import Content
+from infra.collected import Content, StoredCollection
 from infra.draws import ALL, Draw
 from infra.errors import StoreError
-from infra.records import Code, Label, Query, Record, SourceInfo
+from infra.records import Code, Label, Query, SourceInfo
 from infra.store.database import Database, Transaction
 from infra.store.votes import record_votes
 
@@ -165,22 +165,6 @@ _LEAST_MB, _MB_PER_MILLION = 128, 128
 _READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
 _LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
-
-
-class StoredCollection(Record):
-    """A stored collection.
-
-    Attributes:
-        is_annotated: Whether the agents annotate its pairs.
-        stamp: Of the inputs that it was read from.
-    """
-
-    name: str
-    fingerprint: str
-    queries: int
-    codes: int
-    is_annotated: bool
-    stamp: str
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:

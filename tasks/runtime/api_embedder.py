@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from agents import EmbeddingLimits, embedding_model
+from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
 from tasks.encoders import Kind, Vectors, encoders

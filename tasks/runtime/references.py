@@ -1,8 +1,8 @@
 """References that stages pass to one another: small records of ids; the store has the data."""
 
+from infra.collected import StoredCollection
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.store.corpus import StoredCollection
 from tasks.reports.text import counted
 
 

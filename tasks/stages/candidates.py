@@ -13,11 +13,11 @@ import pyarrow as pa
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
+from infra.collected import StoredCollection
 from infra.identity import digest
 from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus, vectors
-from infra.store.corpus import StoredCollection
 from tasks.encoders import Vectors, encoders
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage

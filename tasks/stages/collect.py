@@ -5,12 +5,12 @@ from itertools import chain
 
 from prefect.logging import get_run_logger
 
+from infra.collected import StoredCollection
 from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest, mark, mark_of
 from infra.program import program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
-from infra.store.corpus import StoredCollection
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, Retries, is_done, stage
 from tasks.runtime.progress import progress

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from prefect.logging import get_run_logger
 
+from infra.collected import StoredCollection
 from infra.errors import CosqaError, EncoderError, TextsDeclinedError
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.corpus import StoredCollection
 from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
 from tasks.reports.text import counted

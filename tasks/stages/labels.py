@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from infra.collected import StoredCollection
 from infra.ids import SearchId
 from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
-from infra.store.corpus import StoredCollection
 from infra.store.evidence import decide_labels
 from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels

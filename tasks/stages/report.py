@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
+from infra.collected import StoredCollection
 from infra.identity import digest
 from infra.outputs import write_outputs
 from infra.program import program_digest
@@ -16,7 +17,6 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
-from infra.store.corpus import StoredCollection
 from infra.store.figures import label_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of

@@ -24,6 +24,7 @@ from flows import annotate
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
+from tasks.stages.annotate.run import AnnotationRun
 
 KEY = "sk-of-this-test"
 CLUSTER = """
@@ -124,15 +125,6 @@ def test_what_speaks_another_language_is_no_cluster(answer: bytes) -> None:
         ):
             infra.ray._connect(library, RaySettings(address=f"127.0.0.1:{other.getsockname()[1]}"))
         speaking.join()
-
-
-def test_a_cluster_that_no_one_has_started_for_others_is_not_found_by_auto(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    library: Any = SimpleNamespace(init=pytest.fail)
-    with pytest.raises(SettingsError, match=r"at auto; .*`ray start` has started none"):
-        infra.ray._connect(library, RaySettings(address="auto"))
 
 
 @pytest.mark.slow
@@ -271,15 +263,13 @@ def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
 def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    settings = Settings(store=StoreSettings(folder=tmp_path))
-    plan: Any = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
-    run: Any = SimpleNamespace(settings=settings)
-    counted = SimpleNamespace(by=lambda _: SimpleNamespace(run=run))
-    monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data=(counted, None)))
+    plan: Any = SimpleNamespace(pairs=1, taken=1, pairs_file=tmp_path / "pairs")
+    nothing: Any = None
+    run = AnnotationRun.of(nothing, nothing, Settings(store=StoreSettings(folder=tmp_path)))
+    monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data=(None, plan)))
     monkeypatch.setattr(annotate, "show_plan", lambda _: None)
-    monkeypatch.setattr(annotate, "approved", lambda _, settings: settings)
     monkeypatch.setattr(annotate, "choose_pairs", lambda *_, **__: Completed(data=[plan]))
-    monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
+    monkeypatch.setattr(annotate, "start_workers", lambda *_: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     with pytest.raises(SettingsError, match="2 machines"):
         annotate.judge_candidates(run)

@@ -16,6 +16,8 @@ from infra.settings import (
 from infra.store.recipes import Body
 from tasks.runtime.references import RecipeReference, SearchReference
 
+_PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
+
 
 @dataclass(frozen=True)
 class AnnotationRun:
@@ -56,6 +58,10 @@ class AnnotationRun:
     def rounds(self) -> list["AnnotationRun"]:
         """All labelling rounds, in order."""
         return [replace(self, recipe=each) for each in rounds_of(self.recipe, self.committee)]
+
+    def shards_for(self, pairs: int) -> int:
+        """Return how many shards of so many pairs are to be at work, if Ray has room for them."""
+        return -(-min(self.committee.annotation.in_flight, pairs) // _PLACES_A_SHARD)
 
     @property
     def in_round(self) -> str:

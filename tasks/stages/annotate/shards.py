@@ -54,7 +54,6 @@ from tasks.stages.annotate.writer import store_annotations
 _POLL_S = 0.25
 _SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 _SHARD_PAIRS = 64
-_PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
 _CORES_A_SHARD = 1.0  # a second process on a core costs its imports and gains no time
 
 
@@ -150,9 +149,7 @@ class Coordinator:
         self._unstored: list[Annotation] = []
         self._store_at = 0.0
         in_flight = run.committee.annotation.in_flight
-        self._wanted = -(
-            -min(in_flight, plan.pairs) // _PLACES_A_SHARD
-        )  # of which Ray runs as many as find room
+        self._wanted = run.shards_for(plan.pairs)
         self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
         self._places = -(-in_flight // self._at_once)
         self._submitted = 0

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
+from infra.collected import StoredCollection
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
 from infra.ids import CodeId, PairKey, QueryId, SampleId
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.store import Database, corpus, samples
-from infra.store.corpus import StoredCollection
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from tasks.benchmarks.challenge import (

@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from infra.atomic import atomic_write
+from infra.collected import StoredCollection
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import mark
 from infra.records import Code, Query, Record
 from infra.settings import Settings
 from infra.store import Database, corpus
-from infra.store.corpus import StoredCollection
 from infra.store.vectors import ids_of, joint_blocks
 from tasks.benchmarks import write_run
 from tasks.benchmarks.rows import Rows

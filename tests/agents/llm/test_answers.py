@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.llm.answers import vectors_of
+from agents.llm.embeddings import vectors_of
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.records import LanguageModelCall
 from tests.agents.conftest import Bench, Screen

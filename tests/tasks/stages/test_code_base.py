@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from infra.collected import Collected
+from infra.collected import Collected, StoredCollection
 from infra.ids import SearchId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings, StoreSettings
 from infra.store import Database, candidates, corpus, open_database
-from infra.store.corpus import StoredCollection
 from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")

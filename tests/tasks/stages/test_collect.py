@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
-from infra.collected import Streamed
+from infra.collected import StoredCollection, Streamed
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import Database, corpus, open_database
-from infra.store.corpus import StoredCollection
 from tasks.runtime.caching import is_done
 from tasks.sources import open_source
 from tasks.sources.jsonl import JsonLinesSource

@@ -265,7 +265,6 @@ def test_a_run_waits_long_for_a_store_that_another_command_holds(
             run.store.lock_timeout_s
         ),
     )  # fmt: skip
-    monkeypatch.setattr(annotate, "ensure_ray", lambda _: None)
     monkeypatch.setattr(annotate, "check_reach", lambda _: None)
     plan: Any = SimpleNamespace(pairs_file=tmp_path / "keys")
     state: Any = None
