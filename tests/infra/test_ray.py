@@ -96,6 +96,10 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
     assert time.monotonic() - started < 15
 
 
+def test_a_run_without_work_leaves_ray_alone() -> None:
+    infra.ray.start_workers(RaySettings(address="127.0.0.1:1"), 0, "no_such_module")
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
 def test_who_listens_and_says_nothing_is_no_cluster(address: str) -> None:
     library: Any = SimpleNamespace(init=pytest.fail)

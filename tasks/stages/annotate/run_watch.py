@@ -62,19 +62,6 @@ class Spending:
         self.most_tokens = self._ledger.settings.budget_tokens
 
 
-def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
-    """Tell that a budget is spent: that of the run alone, or that of all.
-
-    Where spending or replies cannot be kept none is, and the deployment is not to be paused.
-    """
-    if isinstance(error, UnrecordableError):
-        return
-    is_of_run = isinstance(error, RunBudgetExhaustedError)
-    event = run_events.RUN_BUDGET_EXHAUSTED if is_of_run else run_events.BUDGET_EXHAUSTED
-    figures = {"usd": spending.usd, "tokens": spending.tokens}
-    run_events.tell(event, plan.collection, str(error), {"model": plan.recipe.model, **figures})
-
-
 class RunWatch:
     """Counts what a run stores, and shows it while the run goes on and at its end.
 
@@ -212,14 +199,18 @@ class RunWatch:
         )
 
     def _tell(self, collection: str, error: Exception | None) -> None:
-        model = self._plan.recipe.model
-        if isinstance(error, BudgetExhaustedError):
-            tell_of_budget(self._plan, error, self._spending)
+        """Emit the event of an alarm or of a spent budget: that of the run, or that of all.
+
+        No budget is spent where spending or replies cannot be kept.
+        """
+        told: run_events.Payload = {"model": self._plan.recipe.model}
         if isinstance(error, CanaryError):
-            counts = self._canaries.counts
-            run_events.tell(
-                run_events.CANARY_ALARM,
-                collection,
-                str(error),
-                {"model": model, "judged": counts.judged, "wrong": counts.wrong},
-            )
+            event, counts = run_events.CANARY_ALARM, self._canaries.counts
+            told |= {"judged": counts.judged, "wrong": counts.wrong}
+        elif isinstance(error, BudgetExhaustedError) and not isinstance(error, UnrecordableError):
+            is_of_run = isinstance(error, RunBudgetExhaustedError)
+            event = run_events.RUN_BUDGET_EXHAUSTED if is_of_run else run_events.BUDGET_EXHAUSTED
+            told |= {"usd": self._spending.usd, "tokens": self._spending.tokens}
+        else:
+            return
+        run_events.tell(event, collection, str(error), told)
