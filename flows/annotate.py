@@ -21,10 +21,10 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run
+from tasks.stages.annotate.shard import make_ready
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import check_agents, check_ready, collected_source
 
-_SHARDS = "tasks.stages.annotate.shard"  # what workers import
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
 
@@ -68,7 +68,7 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
             counted = counted.bounded(approved(plan, run.policy))
         with ThreadPoolExecutor(1) as meanwhile:
             workers = run.shards_for(plan.taken)
-            started = meanwhile.submit(start_workers, run.ray, workers, _SHARDS)
+            started = meanwhile.submit(start_workers, run.ray, workers, make_ready)
             step: State[Any] = choose_pairs(counted, wait_for=[planned], return_state=True)
         started.result()
         judged = JudgedPairs()

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -83,15 +82,15 @@ def ensure_ray(settings: RaySettings) -> None:
             _connect(ray, settings)
 
 
-def start_workers(settings: RaySettings, most: int, module: str) -> None:
-    """Connect this process to Ray, and let workers, one a core at most, import a module.
+def start_workers(settings: RaySettings, most: int, first: Callable[[], object]) -> None:
+    """Connect this process to Ray, and let workers, one a core at most, call a function.
 
-    Nothing waits for the imports: the first work of each worker finds them done.
+    Nothing waits for them: later work finds what the function's module imports.
 
     Args:
         settings: The cluster.
         most: How many workers; none leaves Ray alone.
-        module: What they import.
+        first: What they call.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -101,10 +100,10 @@ def start_workers(settings: RaySettings, most: int, module: str) -> None:
     ensure_ray(settings)
     import ray  # noqa: PLC0415 - see `ensure_ray`
 
-    load = ray.remote(num_cpus=1)(import_module)
+    call = ray.remote(num_cpus=1)(first)
     cores: float = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call]
     for _ in range(min(most, int(cores))):
-        load.remote(module)
+        call.remote()
 
 
 def _connect(ray: ModuleType, settings: RaySettings) -> None:

@@ -97,7 +97,7 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
 
 
 def test_a_run_without_work_leaves_ray_alone() -> None:
-    infra.ray.start_workers(RaySettings(address="127.0.0.1:1"), 0, "no_such_module")
+    infra.ray.start_workers(RaySettings(address="127.0.0.1:1"), 0, pytest.fail)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])

@@ -1,7 +1,7 @@
 """Laws of the settings: who wins, and what is refused.
 
 Covers `infra.settings.section`, `infra.settings.store`,
-`infra.settings.configurations`, `infra.settings.environment`,
+`infra.settings.configurations`, `infra.settings.committee`, `infra.settings.environment`,
 `infra.settings.problems`, `infra.settings.sandbox`.
 """
 
