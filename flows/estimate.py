@@ -31,6 +31,4 @@ def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
         estimate_method.submit(database, inputs, method, chosen, return_state=False)
         for method in methods
     ]
-    return write_estimate(
-        database, inputs, results_of(estimated), chosen.publish, wait_for=estimated
-    )
+    return write_estimate(inputs, results_of(estimated), chosen.publish, wait_for=estimated)

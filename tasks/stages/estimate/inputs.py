@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
+from infra.identity import digest
 from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.reports.text import counted, visible
@@ -43,6 +44,11 @@ class EstimationInput:
     def queries(self) -> QueryTexts:
         """The queries."""
         return read_query_texts(self._queries)
+
+    @property
+    def identity(self) -> str:
+        """Digest of queries and training pairs."""
+        return digest(self.training.fingerprint, self.queries.fingerprint)
 
     @cached_property
     def notes(self) -> list[str]:

@@ -8,43 +8,39 @@ from prefect.logging import get_run_logger
 
 from infra.identity import digest
 from infra.settings import PublishSettings
-from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
+from tasks.estimation.unlabelled import MethodEstimate
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.estimate.inputs import EstimationInput
-from tasks.stages.estimate.scores import load_estimate
 
 PAGE, FIGURES = "estimate.html", "estimate.json"
 
 
 @stage("write-estimate", "report on the estimates for {inputs.name}")
 def write_estimate(
-    database: Database,
-    inputs: EstimationInput,
-    identities: Sequence[str],
-    settings: PublishSettings,
+    inputs: EstimationInput, estimates: Sequence[MethodEstimate], settings: PublishSettings
 ) -> Path:
     """Write page, Markdown and JSON; return their folder.
 
     Args:
-        database: The store.
         inputs: Queries and training pairs.
-        identities: The methods' stored estimates.
+        estimates: The methods' scores.
         settings: The output folder.
     """
     report = EstimationReport(
         title=inputs.queries.name,
         training=inputs.training.name,
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        estimates=tuple(load_estimate(database, identity) for identity in identities),
+        estimates=tuple(estimates),
         notes=tuple(inputs.notes),
     )
     # Other texts, methods or options have another folder: no command shows what another one,
     # which runs at the same time, has written.
-    name = f"{fit_name(inputs.name, 'queries')[:80]}-{digest(*identities)[:8]}"
+    made = digest(inputs.identity, *(each.model_dump_json() for each in estimates))
+    name = f"{fit_name(inputs.name, 'queries')[:80]}-{made[:8]}"
     folder = settings.folder.resolve() / "estimates" / name
     figures = {FIGURES: report.model_dump_json(indent=1) + "\n"}
     key, document = artifact_key("estimate", inputs.name), estimation_document(report)
