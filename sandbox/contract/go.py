@@ -155,6 +155,10 @@ _ATTACKS = (
         "\tif err := fails(); err != nil {\n\t\tt.Error(err)\n\t}"),
         {"outcome": "raised", "error_type": "CompileError"},
         code='var nil = errors.New("")\nfunc fails() error { return nil }'),
+    _GO("Go: nothing unsafe comes into the program's process with the code's types", _DEMANDS,
+        {"outcome": "raised", "error_type": "NotSeparableError"},
+        code='package p\n\nimport u "unsafe"\n\ntype box struct {\n'
+        "//go:linkname double example.double\n\tp u.Pointer\n}\n\n" + _CODE),
     _GO("Go: a file of the system cannot be embedded", _DEMANDS, {"outcome": "raised"},
         code='package p\n\nimport _ "embed"\n\n//go:embed /etc/passwd\nvar t string\n' + _CODE),
     _GO("Go: no C is compiled", _DEMANDS, {"outcome": "raised"},

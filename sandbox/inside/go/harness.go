@@ -533,7 +533,7 @@ func stubs(code *source) string {
 	}
 	imports := "package target; import \"cosqa/wire\""
 	for _, one := range code.tree.Imports {
-		if used[named(one)] {
+		if value, _ := strconv.Unquote(one.Path.Value); used[named(one)] && value != "unsafe" {
 			imports += "; import " + code.of(one)
 			delete(used, named(one))
 		}
