@@ -204,7 +204,8 @@ class Engine:
     def build(self, fileobj: io.BytesIO, **_: object) -> None:
         with tarfile.open(fileobj=fileobj) as archive:
             self.built = archive.getnames()
-        raise BuildError("returned 100", [{"stream": "Could not resolve 'packages.example'"}])
+        log = [{"stream": "Could not resolve 'packages.example'"}]
+        raise BuildError("returned 100", iter(log))
 
 
 def test_an_image_that_cannot_be_made_says_what_to_do() -> None:
