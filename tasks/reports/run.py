@@ -141,9 +141,9 @@ def scores_table(benchmark: BenchmarkScores) -> Table:
 
 
 def tables_by_language(benchmark: BenchmarkScores) -> list[Table]:
-    """Return the means by language in the first two metrics; none for a single language."""
+    """Return the MRR and NDCG by language; none for a single language."""
     scored = benchmark.languages[0].means if benchmark.languages else {}
-    metrics = [metric for metric in benchmark.metrics if metric in scored][:2]
+    metrics = [metric for metric in ("MRR", "NDCG@10") if metric in scored]
     methods = list(scored[metrics[0]]) if metrics else []
     return language_tables(benchmark.languages, methods, metrics)
 

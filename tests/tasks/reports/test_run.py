@@ -48,19 +48,17 @@ def text_of(report: ReportData) -> str:
 def test_a_benchmark_in_several_languages_has_a_row_for_each_and_their_mean() -> None:
     report = realistic_report()
     first = report.benchmarks[0]
-    means = {metric: dict.fromkeys(first.methods, 0.25) for metric in first.metrics}
+    means = {metric: dict.fromkeys(first.methods, 0.25) for metric in ("MAP", "MRR", "NDCG@10")}
     rows = language_rows({"go": (3, means), "ruby": (4, means)})
     changed = first.model_copy(update={"languages": rows})
     tables = tables_by_language(changed)
-    assert [table.caption for table in tables] == [f"{m} by language" for m in first.metrics[:2]]
+    assert [table.caption for table in tables] == ["MRR by language", "NDCG@10 by language"]
     assert [row[:3] for row in tables[0].rows] == [
         ("go", "3", "0.250"),
         ("ruby", "4", "0.250"),
         ("mean", "7", "0.250"),
     ]
-    assert f"{first.metrics[0]} by language" in text_of(
-        report.model_copy(update={"benchmarks": (changed,)})
-    )
+    assert "MRR by language" in text_of(report.model_copy(update={"benchmarks": (changed,)}))
     assert tables_by_language(first) == []
 
 
