@@ -3,9 +3,9 @@
     python -m tests.bench.bench_encode [--model minilm] [--texts 1000] [--rounds 3]
         [--precision bfloat16]
 
-Besides MiniLM there are a RoBERTa of base size (``roberta``) and a decoder of half a billion
-parameters (``decoder``, of the sizes of Qwen2), both with random weights; ask these for fewer
-texts. Rivals are torch in batches of 8 by length, sentence-transformers with the batch size that is
+Besides MiniLM there are a RoBERTa of base size (``roberta``) and a decoder with the layers of Qwen2
+0.5B (``decoder``), both with random weights and MiniLM's vocabulary; ask these for fewer texts.
+Rivals are torch in batches of 8 by length, sentence-transformers with the batch size that is
 its best here, and OpenVINO alone: the same module, converted and asked for batches of 8 by length,
 as its own handbook has it; and ONNX Runtime alone where the packages ``onnx`` and ``onnxscript``
 are installed, which export the module for it. All use all cores and take turns; each has run once
