@@ -10,13 +10,13 @@ from prefect.runtime import flow_run
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
 from flows.runtime.writing import writing
 from infra.settings import load_settings
-from tasks.benchmarks.challenge import challenge_queries
 from tasks.benchmarks.trec import run_file
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import SourceNeeds, whole_corpus
 from tasks.sources import open_source
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
+    asked_queries,
     draw_pool,
     predict,
     score_predictions,
@@ -39,6 +39,8 @@ def challenge(
     depth: int = 300,
     pool: int | None = None,
     settings: FlowSettings = None,
+    *,
+    natural: bool = False,
 ) -> WrittenChallenge:
     """Rank all functions of each language for queries, write predictions and score them.
 
@@ -51,11 +53,12 @@ def challenge(
         depth: Results of a query in a language.
         pool: How many of each method's first results are drawn into a sample for people.
         settings: The source, the methods and the folder; None reads them from file and environment.
+        natural: Leave out queries that are names of code and nothing else.
     """
     chosen = whole_corpus(settings or load_settings())
     ready = check_inputs(chosen, SourceNeeds())
     database, chosen = ready.database, ready.settings
-    texts = challenge_queries(queries)
+    texts = asked_queries(queries, natural=natural)
     fingerprint = open_source(chosen.source).fingerprint()
     with writing(chosen.store):
         read = collect_source(database, chosen.source, fingerprint, return_state=True)

@@ -596,6 +596,8 @@ def challenge(
     output: o.Output = None,
     store: o.Store = None,
     sets: o.Set = None,
+    *,
+    natural: o.ChallengeNatural = False,
 ) -> None:
     """Rank all functions of each language for the challenge's queries, and score predictions.
 
@@ -616,7 +618,7 @@ def challenge(
     from flows.cli import challenges
 
     challenges.codesearchnet(
-        settings, queries=queries, annotations=annotations, depth=depth, pool=pool
+        settings, queries=queries, annotations=annotations, depth=depth, pool=pool, natural=natural
     )
 
 

@@ -5,6 +5,7 @@ Covers `flows.challenge`, `flows.cli.challenges`, `tasks.stages.challenge.codese
 """
 
 import csv
+import os
 import pickle
 from collections import Counter
 from math import log2
@@ -25,9 +26,10 @@ from infra.settings import (
 )
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
-from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, read_grades
+from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, is_keyword, read_grades
 from tasks.stages.challenge.codesearchnet import write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
+from tasks.studies.codesearchnet_annotations import annotation_figures
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -181,6 +183,51 @@ def test_a_method_that_fails_for_one_language_leaves_the_others(world: Path) -> 
         challenge(world / "queries.csv", settings=settings)
     assert not (folder / "bm25.csv").exists()
     assert (folder / "tf-idf.csv").is_file()
+
+
+def test_names_of_code_are_no_natural_queries(world: Path) -> None:
+    names = ["tf.gather_nd", "os.path.join python", "std::sort", "read_csv()", "main()", "a->b c.d"]
+    natural = [
+        "how to use tf.gather_nd",
+        "read a .csv file",
+        "sort",
+        "k means 2.5",
+        "java",
+        *QUERIES,
+    ]
+    assert [name for name in [*names, *natural] if is_keyword(name)] == names
+    write_csv(world / "queries.csv", ["query"], [["tf.gather_nd"], ["parse json"]])
+    written = challenge(world / "queries.csv", settings=settings_in(world, "bm25"), natural=True)
+    assert {row[0] for row in rows_of(written.predictions[0].file)[1:]} == {"parse json"}
+
+
+@pytest.mark.skipif(
+    "CODESEARCHNET_DATA" not in os.environ,
+    reason="CODESEARCHNET_DATA names no folder with the challenge's annotationStore.csv",
+)
+def test_the_published_files_give_their_counts() -> None:
+    """The paper counts 4,026 grades and 891 items of two or more: the file lacks 20 of its rows.
+
+    They are 10 of Java and 10 of Python, of every grade; all other cells of its table are equal.
+    """
+    folder = Path(os.environ["CODESEARCHNET_DATA"])
+    queries = challenge_queries(folder / "queries.csv")
+    assert len(queries) == 99
+    assert not any(map(is_keyword, queries))
+    figures = {
+        (one.row, one.column): one.value
+        for one in annotation_figures(read_grades(folder / "annotationStore.csv", queries))
+    }
+    assert figures["all", "all"] == 4_006
+    assert figures["all", "graded twice or more"] == 880
+    assert figures["all", "Cohen's kappa, squared weights"] == pytest.approx(0.467, abs=5e-4)
+    sums = {"Go": 166, "Java": 823, "JavaScript": 319, "PHP": 314, "Python": 2_089, "Ruby": 315}
+    assert sum(sums.values()) == 4_026
+    lacking = {name: number - figures[name, "all"] for name, number in sums.items()}
+    assert {name: number for name, number in lacking.items() if number} == {
+        "Java": 10,
+        "Python": 10,
+    }
 
 
 def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tasks.benchmarks.challenge import (
     GradeRow,
     Prediction,
     challenge_queries,
+    is_keyword,
     write_grades,
     write_predictions,
 )
@@ -39,6 +40,7 @@ from tasks.suites.codesearchnet import (
 )
 
 SCORES = "scores.csv"
+_LONGEST_LIST = 2_000  # characters
 
 
 class WrittenPredictions(Record):
@@ -73,6 +75,23 @@ class WrittenChallenge(Record):
     predictions: tuple[WrittenPredictions, ...]
     scores: dict[str, ChallengeScores]
     pool: Pool | None = None
+
+
+def asked_queries(file: Path, *, natural: bool) -> list[str]:
+    """Return the queries of a file; natural ones leave out names of code (`is_keyword`).
+
+    Raises:
+        SourceError: The file is missing or malformed, or no query is left.
+    """
+    queries = challenge_queries(file)
+    kept = [query for query in queries if not (natural and is_keyword(query))]
+    if not kept:
+        raise SourceError(f"{file}: all queries are names of code: leave --natural out")
+    if len(kept) < len(queries):
+        get_run_logger().info(
+            "names of code, left out: %s", ", ".join(filter(is_keyword, queries))[:_LONGEST_LIST]
+        )
+    return kept
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:

@@ -10,6 +10,7 @@ filled to the full length, and convolutions see what fills them; here no filling
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -123,7 +124,9 @@ class CodeSearchNetModel(TokenModel):
         return found
 
 
+@lru_cache(1 << 16)
 def _language(code: str) -> str:
+    """Return a code's language; each epoch asks again, and to read code takes milliseconds."""
     language = language_of(code)
     return language.name if language else ""
 
