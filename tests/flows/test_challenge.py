@@ -208,7 +208,7 @@ def test_names_of_code_are_no_natural_queries(world: Path) -> None:
 def test_the_published_files_give_their_counts() -> None:
     """The paper counts 4,026 grades and 891 items of two or more: the file lacks 20 of its rows.
 
-    They are 10 of Java and 10 of Python, of every grade; all other cells of its table are equal.
+    They are 10 of Java and 10 of Python; all other languages have the sums that it prints.
     """
     folder = Path(os.environ["CODESEARCHNET_DATA"])
     queries = challenge_queries(folder / "queries.csv")
@@ -223,11 +223,8 @@ def test_the_published_files_give_their_counts() -> None:
     assert figures["all", "Cohen's kappa, squared weights"] == pytest.approx(0.467, abs=5e-4)
     sums = {"Go": 166, "Java": 823, "JavaScript": 319, "PHP": 314, "Python": 2_089, "Ruby": 315}
     assert sum(sums.values()) == 4_026
-    lacking = {name: number - figures[name, "all"] for name, number in sums.items()}
-    assert {name: number for name, number in lacking.items() if number} == {
-        "Java": 10,
-        "Python": 10,
-    }
+    lacking = {name: number - (figures[name, "all"] or 0) for name, number in sums.items()}
+    assert {name: n for name, n in lacking.items() if n} == {"Java": 10, "Python": 10}
 
 
 def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -> None:
