@@ -100,7 +100,7 @@ def _commands(world: World) -> list[list[str]]:
          "--configuration", "single", *store],
         ["challenge", "codesearchnet", "--queries", str(world.source / "asked.jsonl"),
          "--annotations", str(world.source / "grades.csv"), "--source", "jsonl",
-         "--path", str(world.source), "--method", "bm25", *places],
+         "--path", str(world.source), "--method", "bm25", "--pool", "1", *places],
         ["challenge", "neural-code-search", "--questions", str(world.source / "questions.json"),
          "--source", "jsonl", "--path", str(world.source), "--method", "bm25", *places],
     ]  # fmt: skip
@@ -180,7 +180,13 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
         "rank jsonl in python for asked by bm25",
         "write the predictions of bm25 for asked",
         "score the predictions over jsonl",
-    ),
+    )
+    | {
+        (
+            "write the predictions of bm25 for asked",
+            "draw the first 1 results for asked into a sample",
+        )
+    },
     "neural-code-search": path(
         READ, "rank jsonl for questions by bm25", "judge the rankings of jsonl by Aroma"
     ),
