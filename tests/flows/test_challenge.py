@@ -196,6 +196,10 @@ def test_names_of_code_are_no_natural_queries(world: Path) -> None:
         *QUERIES,
     ]
     assert [name for name in [*names, *natural] if is_keyword(name)] == names
+    write_csv(world / "queries.csv", ["query"], [["unheard"]])
+    nothing = challenge(world / "queries.csv", pool=1, settings=settings_in(world, "bm25"))
+    assert nothing.pool is None
+    assert nothing.predictions[0].predictions == 0
     write_csv(world / "queries.csv", ["query"], [["tf.gather_nd"], ["parse json"]])
     written = challenge(world / "queries.csv", settings=settings_in(world, "bm25"), natural=True)
     assert {row[0] for row in rows_of(written.predictions[0].file)[1:]} == {"parse json"}

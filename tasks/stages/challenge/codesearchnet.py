@@ -193,8 +193,10 @@ def score_predictions(
 @stage("pool", "draw the first {first} results for {search.asked.name} into a sample")
 def draw_pool(
     database: Database, search: Search, queries: Path, runs: Sequence[Run], first: int, seed: int
-) -> Pool:
+) -> Pool | None:
     """Store a sample of the first results of all methods in each language, in random order.
+
+    There is none where no method has found anything.
 
     Husain et al. 2019, section 4: ten functions for each query and language, graded from 0 to 3.
 
@@ -210,6 +212,9 @@ def draw_pool(
     for run in runs:
         for query, code in first_results(read_run(run.file), first):
             pairs[query][PairKey(QueryId(query), CodeId(code))] = None
+    if not pairs:
+        get_run_logger().warning("no method has a result: there is nothing to grade")
+        return None
     wanted = Wanted(strata={"pool": None}, scale="graded", seed=seed)
     population = {query: list(found) for query, found in sorted(pairs.items())}
     items, counts = drawn_items(wanted, {"pool": population})
