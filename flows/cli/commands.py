@@ -609,9 +609,9 @@ def challenge(
     if pool and pool > depth:
         raise SettingsError(f"--pool {pool} asks for more than --depth {depth}: raise that")
     from tasks.benchmarks.challenge import challenge_queries, read_grades
-    from tasks.runtime.input_checks import SourceNeeds, whole_corpus
+    from tasks.runtime.input_checks import ChallengeNeeds, whole_corpus
 
-    SourceNeeds().check(whole_corpus(settings))
+    ChallengeNeeds().check(whole_corpus(settings))
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
@@ -671,9 +671,9 @@ def neural_code_search(
     """
     settings = settings_of(neural_code_search, locals())
     from tasks.corpus.neural_code_search import read_questions
-    from tasks.runtime.input_checks import SourceNeeds
+    from tasks.runtime.input_checks import ChallengeNeeds
 
-    SourceNeeds().check(settings)
+    ChallengeNeeds().check(settings)
     read_questions(questions)
     from flows.cli import challenges
 

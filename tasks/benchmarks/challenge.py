@@ -136,8 +136,8 @@ def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:
         queries: The known queries; any query is taken when not given.
 
     Raises:
-        SourceError: A column is missing, a language or query is unknown, or a relevance is not 0,
-            1, 2 or 3.
+        SourceError: A column is missing, there are no rows, a language or query is unknown, or a
+            relevance is not 0, 1, 2 or 3.
     """
     grades: dict[str, dict[str, dict[str, list[Grade]]]] = {}
     for row in read_rows(file, _GRADE_COLUMNS[:-1], _GRADE_COLUMNS[-1:]):
@@ -145,6 +145,8 @@ def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:
         by_url = grades.setdefault(language_in(row, "Language"), {}).setdefault(query, {})
         grade = Grade(_relevance(row), row.cells.get("Notes", ""))
         by_url.setdefault(url_in(row, "GitHubUrl"), []).append(grade)
+    if not grades:
+        raise SourceError(f"{printable(file)} holds no grades: write one a line below the header")
     return grades
 
 

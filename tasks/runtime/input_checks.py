@@ -4,6 +4,7 @@ A command makes them before it starts anything, and a flow makes them again: it 
 started by a deployment.
 """
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,6 +71,15 @@ class SourceNeeds(Needs):
         open_source(settings.source)
 
 
+class ChallengeNeeds(SourceNeeds):
+    """The source whose codes are ranked, and the folder of the rankings."""
+
+    def check(self, settings: Settings) -> None:
+        """Refuse also a folder that cannot be written."""
+        super().check(settings)
+        _check_output(settings.publish.folder)
+
+
 @dataclass(frozen=True)
 class ComparisonNeeds(Needs):
     """The methods to compare, the benchmarks' folders, and TREC runs of other methods."""
@@ -79,6 +89,7 @@ class ComparisonNeeds(Needs):
 
     def check(self, settings: Settings) -> None:
         """Refuse also two methods or runs of one name."""
+        _check_output(settings.publish.folder)
         methods = chosen_methods(settings.evaluation, settings.search)
         _check_methods(methods, settings.encoder)
         for metric in settings.evaluation.metrics:
@@ -96,6 +107,7 @@ class EstimateNeeds(Needs):
 
     def check(self, settings: Settings) -> None:
         """Refuse also a method without query vectors."""
+        _check_output(settings.publish.folder)
         for method in encoders_to_estimate(settings.evaluation, settings.search):
             check_checkpoint(method, settings.encoder)
         for metric in settings.estimation.metrics:
@@ -114,6 +126,7 @@ class TrainingNeeds(Needs):
 
     def check(self, settings: Settings) -> None:
         """Refuse also a base that cannot be trained, and a data set no file can be named after."""
+        _check_output(settings.publish.folder)
         for base in self.bases or [settings.training.base]:
             _check_training(base, settings.training, settings.encoder)
         _check_methods(settings.evaluation.methods, settings.encoder)
@@ -132,6 +145,7 @@ class KapeNeeds(Needs):
 
     def check(self, settings: Settings) -> None:
         """Refuse also a split that is there twice."""
+        _check_output(settings.publish.folder)
         for encoder in settings.search.encoders:
             check_checkpoint(encoder, settings.encoder)
         _check_data_names(self.data)
@@ -140,6 +154,17 @@ class KapeNeeds(Needs):
             split_path(folder, "train")
             split_path(folder, "test")
             find_split(folder, "valid")
+
+
+def _check_output(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before the work that ends there."""
+    whole = folder.absolute()
+    there = next(path for path in (whole, *whole.parents) if os.access(path, os.F_OK))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        problem = "may not be written" if there.is_dir() else "is no folder"
+        raise SettingsError(
+            f"--output {printable(folder)}: {printable(there)} {problem}; choose another folder"
+        )
 
 
 def whole_corpus(settings: Settings) -> Settings:

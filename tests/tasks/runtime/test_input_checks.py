@@ -8,13 +8,22 @@ from pathlib import Path
 import pytest
 
 from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
-from infra.settings import EncoderSettings, EvaluationSettings, SearchSettings, Settings
+from infra.settings import (
+    EncoderSettings,
+    EvaluationSettings,
+    PublishSettings,
+    SearchSettings,
+    Settings,
+)
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import (
+    ChallengeNeeds,
     ComparisonNeeds,
     EstimateNeeds,
     KapeNeeds,
+    Needs,
     SourceNeeds,
+    TrainingNeeds,
     check_folder,
     with_named_encoders,
 )
@@ -95,6 +104,24 @@ def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path:
     for check in checks:
         with pytest.raises(SourceError, match=r"udcff.*: the name is not UTF-8.* rename it"):
             check()
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [ChallengeNeeds(), ComparisonNeeds([]), EstimateNeeds([]), KapeNeeds({}), TrainingNeeds({})],
+)
+def test_an_output_that_cannot_be_a_folder_is_refused_before_the_work(
+    tmp_path: Path, needs: Needs
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    chosen = settings(("minilm",), ("minilm",))
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        own = {"publish": PublishSettings(folder=folder)}
+        with pytest.raises(SettingsError, match=r"--output .*file is no folder; choose another"):
+            needs.check(chosen.model_copy(update=own))
+    new = chosen.model_copy(update={"publish": PublishSettings(folder=tmp_path / "new" / "one")})
+    ChallengeNeeds().check(new)
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("content", ["", "\n \n", "packed"])

@@ -113,6 +113,7 @@ def test_results_beyond_the_first_300_do_not_count(folder: Path) -> None:
             ANNOTATIONS.replace('"sort, then filter"', "sort, then filter"),
             r"annotationStore.csv:7: 6 cells where the header has 5 columns",
         ),
+        ("annotationStore.csv", ANNOTATIONS.partition("\n")[0], r"holds no grades: write one"),
         ("annotationStore.csv", ANNOTATIONS.replace("nobody", "who"), r":8: 'who answers' is none"),
         ("annotationStore.csv", ANNOTATIONS.replace("u/f", ""), r":9: GitHubUrl is empty"),
         ("predictions.csv", PREDICTIONS.replace("java,convert", "j,convert"), r":6: unknown lang"),
