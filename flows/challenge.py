@@ -12,7 +12,7 @@ from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.benchmarks.trec import run_file
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import SourceNeeds, whole_corpus
+from tasks.runtime.input_checks import ChallengeNeeds, whole_corpus
 from tasks.sources import open_source
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
@@ -22,7 +22,7 @@ from tasks.stages.challenge.codesearchnet import (
     score_predictions,
     searched_languages,
 )
-from tasks.stages.challenge.rankings import Asked, Search, rank_codes
+from tasks.stages.challenge.rankings import Asked, Search, alone_in, rank_codes
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import Ready, check_inputs
 from tasks.stages.scoring import Run
@@ -56,7 +56,7 @@ def challenge(
         natural: Leave out queries that are names of code and nothing else.
     """
     chosen = whole_corpus(settings or load_settings())
-    ready = check_inputs(chosen, SourceNeeds())
+    ready = check_inputs(chosen, ChallengeNeeds())
     database, chosen = ready.database, ready.settings
     texts = asked_queries(queries, natural=natural)
     fingerprint = open_source(chosen.source).fingerprint()
@@ -64,36 +64,41 @@ def challenge(
         read = collect_source(database, chosen.source, fingerprint, return_state=True)
         collection = read.result()[0]
     folder = chosen.publish.folder.resolve() / "challenges" / f"{collection.name}-{queries.stem}"
-    search = Search(
-        collection=collection,
-        asked=Asked.of(queries.stem, texts, folder),
-        depth=depth,
-        folder=folder,
-    )
-    functions = searched_languages(database, collection)
-    predicted = [
-        _predicted(ready, search, queries, method, functions, read)
-        for method in chosen_methods(chosen.evaluation, chosen.search)
-    ]
-    done = [state for state in predicted if state.is_completed()]
-    written = [state.result() for state in done]
-    scores = {}
-    if annotations and written:
-        scores = score_predictions(collection.name, written, annotations, folder, wait_for=done)
-    sample = None
-    if pool and written:
-        runs = [
-            Run(method=one.method, file=run_file(folder / language, one.method))
-            for one in written
-            for language in functions
+    with alone_in(folder):
+        search = Search(
+            collection=collection,
+            asked=Asked.of(queries.stem, texts, folder),
+            depth=depth,
+            folder=folder,
+        )
+        functions = searched_languages(database, collection)
+        predicted = [
+            _predicted(ready, search, queries, method, functions, read)
+            for method in chosen_methods(chosen.evaluation, chosen.search)
         ]
-        seed = chosen.annotation.seed
-        sample = draw_pool(database, search, queries, runs, pool, seed, wait_for=done)
-    for state in predicted:
-        state.result()
-    return WrittenChallenge(
-        folder=folder, functions=functions, predictions=tuple(written), scores=scores, pool=sample
-    )
+        done = [state for state in predicted if state.is_completed()]
+        written = [state.result() for state in done]
+        scores = {}
+        if annotations and written:
+            scores = score_predictions(collection.name, written, annotations, folder, wait_for=done)
+        sample = None
+        if pool and written:
+            runs = [
+                Run(method=one.method, file=run_file(folder / language, one.method))
+                for one in written
+                for language in functions
+            ]
+            seed = chosen.annotation.seed
+            sample = draw_pool(database, search, queries, runs, pool, seed, wait_for=done)
+        for state in predicted:
+            state.result()
+        return WrittenChallenge(
+            folder=folder,
+            functions=functions,
+            predictions=tuple(written),
+            scores=scores,
+            pool=sample,
+        )
 
 
 def _predicted(

@@ -8,10 +8,10 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
 from flows.runtime.writing import writing
 from tasks.corpus.neural_code_search import read_questions
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import SourceNeeds
+from tasks.runtime.input_checks import ChallengeNeeds
 from tasks.sources import open_source
 from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
-from tasks.stages.challenge.rankings import Asked, Search, rank_codes
+from tasks.stages.challenge.rankings import Asked, Search, alone_in, rank_codes
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.suites.neural_code_search import DEEPEST
@@ -32,7 +32,7 @@ def neural_code_search(
         settings: The source, the methods and the folder; None reads them from file and environment.
         post_rank: Score each method also with a second pass by the question's words.
     """
-    ready = check_inputs(settings, SourceNeeds())
+    ready = check_inputs(settings, ChallengeNeeds())
     database, chosen = ready.database, ready.settings
     texts = [question.question for question in read_questions(questions)]
     fingerprint = open_source(chosen.source).fingerprint()
@@ -40,15 +40,18 @@ def neural_code_search(
         read = collect_source(database, chosen.source, fingerprint, return_state=True)
         collection = read.result()[0]
     folder = chosen.publish.folder.resolve() / "challenges" / f"{collection.name}-{questions.stem}"
-    search = Search(
-        collection=collection,
-        asked=Asked.of(questions.stem, texts, folder),
-        depth=DEEPEST,
-        folder=folder,
-    )
-    ranked = [
-        rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
-        for method in chosen_methods(chosen.evaluation, chosen.search)
-    ]
-    runs = [state.result() for state in ranked]
-    return judge_rankings(database, search, questions, runs, post_rank=post_rank, wait_for=ranked)
+    with alone_in(folder):
+        search = Search(
+            collection=collection,
+            asked=Asked.of(questions.stem, texts, folder),
+            depth=DEEPEST,
+            folder=folder,
+        )
+        ranked = [
+            rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
+            for method in chosen_methods(chosen.evaluation, chosen.search)
+        ]
+        runs = [state.result() for state in ranked]
+        return judge_rankings(
+            database, search, questions, runs, post_rank=post_rank, wait_for=ranked
+        )

@@ -8,6 +8,7 @@ import csv
 import os
 import pickle
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from math import log2
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from flows.challenge import challenge
 from flows.cli.challenges import annotations as show_annotations
 from flows.cli.challenges import print_scores
 from infra.errors import SourceError
+from infra.locks import locked
 from infra.settings import (
     EvaluationSettings,
     PublishSettings,
@@ -30,6 +32,7 @@ from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, is_keyword,
 from tasks.stages.challenge.codesearchnet import write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.studies.codesearchnet_annotations import annotation_figures
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -173,6 +176,25 @@ def test_what_is_ranked_is_not_ranked_again_and_gives_the_same_bytes(world: Path
     assert {one.file: one.file.read_bytes() for one in second.predictions} == before
     again = {file for file, at in runs.items() if file.stat().st_mtime_ns != at}
     assert again == {lost}
+
+
+def test_runs_take_turns_in_a_folder_and_remove_what_a_killed_one_left(
+    world: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = settings_in(world, "bm25", languages="go")
+    first = challenge(world / "queries.csv", settings=settings)
+    left = [first.folder / ".tf-idf.csv.1.partial", first.folder / "go/runs/.bm25.trec.1.partial"]
+    for file in left:
+        file.write_text("half")
+    with ThreadPoolExecutor(1) as pool:
+        with locked(first.folder / ".lock"):
+            (first.folder / "bm25.csv").write_text("another run is at this")
+            second = pool.submit(challenge, world / "queries.csv", settings=settings)
+            until(lambda: "waits until no other run writes" in caplog.text, awaited="the wait")
+            assert (first.folder / "bm25.csv").read_text() == "another run is at this"
+            assert all(file.exists() for file in left)
+        assert second.result() == first
+    assert not any(file.exists() for file in left)
 
 
 def test_a_method_that_fails_for_one_language_leaves_the_others(world: Path) -> None:

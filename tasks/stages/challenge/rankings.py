@@ -7,14 +7,18 @@ memory are the codes of one language for a lexical method, and a block of vector
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+
+from prefect.logging import get_run_logger
 
 from infra.atomic import atomic_write
 from infra.collected import StoredCollection
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import mark
+from infra.locks import locked
 from infra.records import Code, Query, Record
 from infra.settings import Settings
 from infra.store import Database, corpus
@@ -34,6 +38,24 @@ from tasks.stages.scoring import Run
 from tasks.stages.vectors import TextVectors, stored_vectors
 
 _TAG_DIGITS = 16
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Let one run at a time write into a search's folder; another one waits inside the ``with``.
+
+    It then finds what the first one ranked. What a killed run left half-written is removed.
+    """
+    with ExitStack() as lock:
+        file = folder / ".lock"
+        try:
+            lock.enter_context(locked(file, wait=False))
+        except BlockingIOError:
+            get_run_logger().info("waits until no other run writes into %s", folder)
+            lock.enter_context(locked(file))
+        for partial in folder.rglob(".*.partial"):
+            partial.unlink(missing_ok=True)
+        yield
 
 
 class Asked(Record):
