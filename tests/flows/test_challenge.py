@@ -9,6 +9,7 @@ import os
 import pickle
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from math import log2
 from pathlib import Path
 
@@ -189,7 +190,8 @@ def test_runs_take_turns_in_a_folder_and_remove_what_a_killed_one_left(
     with ThreadPoolExecutor(1) as pool:
         with locked(first.folder / ".lock"):
             (first.folder / "bm25.csv").write_text("another run is at this")
-            second = pool.submit(challenge, world / "queries.csv", settings=settings)
+            here = copy_context()  # with the test's server
+            second = pool.submit(here.run, challenge, world / "queries.csv", settings=settings)
             until(lambda: "waits until no other run writes" in caplog.text, awaited="the wait")
             assert (first.folder / "bm25.csv").read_text() == "another run is at this"
             assert all(file.exists() for file in left)
