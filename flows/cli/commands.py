@@ -645,9 +645,9 @@ def challenge_annotations(
 
 @command(
     challenge_app,
-    "cosqa challenge neural-code-search --questions data/287_android_questions.json "
-    "--source neural-code-search --path data --set source.repositories=D",
-    "cosqa challenge neural-code-search --questions Q --post-rank --method bm25 --method minilm",
+    "cosqa collect --source neural-code-search --path D --set source.repositories=R",
+    "cosqa challenge neural-code-search --questions D/287_android_questions.json",
+    "cosqa challenge neural-code-search --questions Q.json --post-rank",
     name="neural-code-search",
 )
 @starting
