@@ -180,14 +180,12 @@ def printable(path: Path | str) -> str:
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
-def require_folder(path: Path) -> Path:
-    """Return a path that must be a folder.
+def require_folder(path: Path, option: str = "--path, --queries or --codes") -> Path:
+    """Return a path that must be a folder, and that an option gives.
 
     Raises:
         SourceError: There is no such folder.
     """
     if not path.is_dir():
-        raise SourceError(
-            f"{path}: no such folder; give one that is there to --path, --queries or --codes"
-        )
+        raise SourceError(f"{path}: no such folder; give one that is there to {option}")
     return path

@@ -77,7 +77,7 @@ class NeuralCodeSearchSource:
         self._name = collection
         self._options = options
         folder = require_folder(options.path)
-        self._repositories = require_folder(options.repositories)
+        self._repositories = require_folder(options.repositories, "source.repositories")
         self._archives = corpus_archives(folder)
         others = [folder / name for name in (QUESTIONS, REPOSITORIES)]
         self._others = inside(folder, filter(Path.exists, others))

@@ -24,7 +24,7 @@ from tasks.corpus.merging import Merged
 from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
-from tasks.files.text import inside, printable, state_of
+from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
 
@@ -88,7 +88,8 @@ class StackExchangeSource:
         if is_folder:
             inside(options.path, [self._file])
         java = languages_of(("java",))
-        self._corpus = folder(options.corpus, java) if options.corpus else None
+        corpus = options.corpus and require_folder(options.corpus, "source.corpus")
+        self._corpus = folder(corpus, java) if corpus else None
         if not self._file.is_file():
             lacking = "no Posts.xml in it" if is_folder else "no such folder or file"
             raise SourceError(

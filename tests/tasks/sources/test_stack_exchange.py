@@ -71,6 +71,12 @@ def test_a_folder_without_the_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
+def test_a_corpus_that_is_not_there_is_refused_by_its_option(tmp_path: Path) -> None:
+    dump(tmp_path / "Posts.xml", [question(1, "How to double", 5)])
+    with pytest.raises(SourceError, match=r"absent: no such folder.*source\.corpus"):
+        read(tmp_path, corpus=tmp_path / "absent")
+
+
 def test_questions_whose_code_has_no_match_in_a_corpus_are_left_out(tmp_path: Path) -> None:
     posts = [question(1, "How to double"), answer(2, 1, 1, JAVA)]
     posts += [question(3, "How to read"), answer(4, 3, 1, "for (String s : in.lines()) print(s);")]

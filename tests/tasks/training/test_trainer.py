@@ -195,7 +195,7 @@ train(often(Path(sys.argv[1]), epochs=20), tell)
 
 
 @pytest.mark.slow(15)
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_a_process_that_is_killed_while_it_writes_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
     whole, _ = train(job(tmp_path / "whole", epochs=20), ignore)
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "killed")]

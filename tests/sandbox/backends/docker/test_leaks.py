@@ -68,8 +68,7 @@ def on_disk(containers: list[Container]) -> list[Path]:
 @pytest.mark.parametrize(
     ("work", "boxes"),
     [
-        (in_a_row, 8),
-        pytest.param(at_once, 12, marks=pytest.mark.exhaustive),
+        (at_once, 12),
         pytest.param(in_a_row, 1000, marks=[pytest.mark.nightly, pytest.mark.slow(400)]),
         pytest.param(at_once, 200, marks=[pytest.mark.nightly, pytest.mark.slow(100)]),
     ],
