@@ -57,6 +57,8 @@ def print_scores(written: WrittenChallenge) -> None:
     for method, found in written.scores.items():
         if found.missing:
             say(f"{method}: no predictions, counted as 0: {', '.join(found.missing)}")
+        if not any(row.coverage for row in found.languages.values()):
+            say(f"{method}: no annotated function is among the predictions, so all scores are 0")
 
 
 def neural_code_search(settings: Settings, **arguments: object) -> None:

@@ -134,6 +134,12 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
     printed = capsys.readouterr().out
     assert "NDCG within" in printed
     assert "no predictions, counted as 0: java" in printed
+    assert "no annotated function" not in printed
+    other = world / "of other functions.csv"
+    other.write_text(grades.read_text().replace("https://", "https://other."))
+    print_scores(challenge(world / "queries.csv", other, settings=settings_in(world)))
+    printed = capsys.readouterr().out
+    assert "bm25: no annotated function is among the predictions, so all scores are 0" in printed
 
 
 def scores_by_hand(
