@@ -22,7 +22,7 @@ from tasks.stages.challenge.codesearchnet import (
     score_predictions,
     searched_languages,
 )
-from tasks.stages.challenge.rankings import Asked, Search, alone_in, rank_codes
+from tasks.stages.challenge.rankings import Search, rank_codes, searching
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import Ready, check_inputs
 from tasks.stages.scoring import Run
@@ -63,14 +63,7 @@ def challenge(
     with writing(chosen.store):
         read = collect_source(database, chosen.source, fingerprint, return_state=True)
         collection = read.result()[0]
-    folder = chosen.publish.folder.resolve() / "challenges" / f"{collection.name}-{queries.stem}"
-    with alone_in(folder):
-        search = Search(
-            collection=collection,
-            asked=Asked.of(queries.stem, texts, folder),
-            depth=depth,
-            folder=folder,
-        )
+    with searching(collection, queries, texts, depth, chosen.publish.folder) as search:
         functions = searched_languages(database, collection)
         predicted = [
             _predicted(ready, search, queries, method, functions, read)
@@ -80,11 +73,13 @@ def challenge(
         written = [state.result() for state in done]
         scores = {}
         if annotations and written:
-            scores = score_predictions(collection.name, written, annotations, folder, wait_for=done)
+            scores = score_predictions(
+                collection.name, written, annotations, search.folder, wait_for=done
+            )
         sample = None
         if pool and written:
             runs = [
-                Run(method=one.method, file=run_file(folder / language, one.method))
+                Run(method=one.method, file=run_file(search.folder / language, one.method))
                 for one in written
                 for language in functions
             ]
@@ -93,7 +88,7 @@ def challenge(
         for state in predicted:
             state.result()
         return WrittenChallenge(
-            folder=folder,
+            folder=search.folder,
             functions=functions,
             predictions=tuple(written),
             scores=scores,

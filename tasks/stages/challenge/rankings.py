@@ -40,24 +40,6 @@ from tasks.stages.vectors import TextVectors, stored_vectors
 _TAG_DIGITS = 16
 
 
-@contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Let one run at a time write into a search's folder; another one waits inside the ``with``.
-
-    It then finds what the first one ranked. What a killed run left half-written is removed.
-    """
-    with ExitStack() as lock:
-        file = folder / ".lock"
-        try:
-            lock.enter_context(locked(file, wait=False))
-        except BlockingIOError:
-            get_run_logger().info("waits until no other run writes into %s", folder)
-            lock.enter_context(locked(file))
-        for partial in folder.rglob(".*.partial"):
-            partial.unlink(missing_ok=True)
-        yield
-
-
 class Asked(Record):
     """The queries of a search, by reference: a task's parameters are small.
 
@@ -111,6 +93,35 @@ class Search(Record):
     def of_language(self, language: str) -> "Search":
         """Return this search over the codes of a language, in a folder below this one's."""
         return self.model_copy(update={"language": language, "folder": self.folder / language})
+
+
+@contextmanager
+def searching(
+    collection: StoredCollection, queries: Path, texts: Iterable[str], depth: int, outputs: Path
+) -> Iterator[Search]:
+    """Give a search a folder, into which one run at a time writes; another waits in the ``with``.
+
+    It then finds what the first one ranked. What a killed run left half-written is removed.
+
+    Args:
+        collection: Whose codes.
+        queries: The file that the queries are from, which names the search.
+        texts: The queries.
+        depth: The most codes of a query.
+        outputs: The folder of all outputs.
+    """
+    folder = outputs.resolve() / "challenges" / f"{collection.name}-{queries.stem}"
+    with ExitStack() as lock:
+        file = folder / ".lock"
+        try:
+            lock.enter_context(locked(file, wait=False))
+        except BlockingIOError:
+            get_run_logger().info("waits until no other run writes into %s", folder)
+            lock.enter_context(locked(file))
+        for left in folder.rglob(".*.partial"):
+            left.unlink(missing_ok=True)
+        asked = Asked.of(queries.stem, texts, folder)
+        yield Search(collection=collection, asked=asked, depth=depth, folder=folder)
 
 
 def _tag(search: Search, method: str) -> str:
