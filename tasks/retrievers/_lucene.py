@@ -49,13 +49,8 @@ class Pieces(dict[str, Sequence[str]]):
         return found
 
     def words(self, text: str) -> Iterable[str]:
-        """Return the words of a text in their order."""
+        """Return a text's words in their order: ``json.load(my_file)`` → json.load, my_file."""
         return chain.from_iterable(map(self.__getitem__, _BOUNDARY.split(text)))
-
-
-def standard_words(text: str) -> list[str]:
-    """Return StandardAnalyzer's words: ``json.load(my_file)`` → json.load, my_file."""
-    return list(Pieces().words(text))
 
 
 def kept_length(length: int) -> int:

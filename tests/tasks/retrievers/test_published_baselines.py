@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
 from infra.words import words
-from tasks.retrievers._lucene import kept_length, standard_words
+from tasks.retrievers._lucene import Pieces, kept_length
 from tasks.retrievers.bow_sklearn import BowSklearn
 from tasks.retrievers.elasticsearch import Elasticsearch
 from tasks.retrievers.lucene import Lucene
@@ -25,6 +25,10 @@ TEXTS = [
     "### !!!",
 ]
 QUESTIONS = ["read a json file", "sort sort the list", "json.load", "nothing known", ""]
+
+
+def standard_words(text: str) -> list[str]:
+    return list(Pieces().words(text))
 
 
 @pytest.mark.parametrize(
