@@ -1,6 +1,6 @@
 """The protocols of a sandbox and its boxes, which every backend implements.
 
-``sandbox/contract/self_check.py`` is the same contract in executable form.
+``sandbox/contract`` is the same contract in executable form.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from infra.errors import SandboxError
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from sandbox.contract.kept import require_behaviours
+from sandbox.contract.check import require_behaviours
 
 
 @functools.cache

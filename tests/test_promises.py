@@ -35,12 +35,12 @@ _NOWHERE = "sandbox/test_nowhere_else.py::test_"
 _COMMANDS = "sandbox/packages/test_commands.py::test_"
 _NAMES = "sandbox/packages/test_wheels.py::test_"
 _ISOLATION = "sandbox/test_isolation.py::test_"
-_SHOWS = "sandbox/contract/test_self_check.py::test_every_box_shows"
+_SHOWS = "sandbox/contract/test_check.py::test_every_box_shows"
 _ANSWERS = "sandbox/backends/docker/test_any_answer.py::test_"
 _PROGRAMS = "agents/gates/test_any_program.py::test_"
 _VALIDATOR = "agents/gates/test_validator.py::test_"
 _USERS = "sandbox/backends/docker/test_users.py::test_"
-_KEPT = "sandbox/contract/test_kept.py::test_"
+_CHECK = "sandbox/contract/test_check.py::test_"
 _WALL = "sandbox/backends/docker/test_walls.py::test_a_wall_"
 
 # Words of the README → tests below `tests/`.
@@ -158,18 +158,18 @@ PROMISES: dict[str, list[str]] = {
     ],
     "on its memory file system.": [f"{_SHELL}commands_run_on_the_boxs_memory_file_system"],
     "the engine's boxes must show the 60 behaviours of `cosqa sandbox check`.": [
-        f"{_KEPT}no_box_is_given_out_before_the_engine_has_shown_all",
+        f"{_CHECK}no_box_is_given_out_before_the_engine_has_shown_all",
         _SHOWS,
     ],
     "The first run on an engine asks for them,": [
-        f"{_KEPT}a_run_that_asks_says_what_it_does_and_one_that_knows_is_silent",
+        f"{_CHECK}runs_at_once_ask_once_and_say_so",
     ],
-    "what it shows is kept for later runs, until engine, kernel, runtime, image or release": [
-        f"{_KEPT}an_engine_is_asked_once_and_anew_when_it_is_another",
-        f"{_KEPT}a_kept_result_that_is_damaged_is_none",
+    "what it shows is persisted for later runs, until engine, kernel, runtime, image or release": [
+        f"{_CHECK}an_engine_is_asked_once_and_again_when_it_is_another",
+        f"{_CHECK}a_persisted_result_that_is_damaged_is_none",
     ],
     "An engine that does not show one, or cannot hold boxes to a limit, runs nothing,": [
-        f"{_KEPT}what_an_engine_does_not_show_stops_each_run_and_is_named",
+        f"{_CHECK}what_an_engine_does_not_show_stops_each_run_and_is_named",
         f"{_BACKEND}an_engine_without_a_limit_runs_nothing_unless_that_is_accepted",
         "sandbox/backends/docker/test_abilities.py::test_an_engine_that_says_nothing_lacks_everything",
     ],

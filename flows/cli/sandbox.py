@@ -28,17 +28,15 @@ async def _check(settings: SandboxSettings, language: str) -> bool:
     say(await stage.description(settings))
     console.print(_limits(settings))
     table = Table("behaviour", "", "problem", title_justify="left")
-    failed = total = 0
     with console.status("checking behaviours"):
-        async for finding in stage.check_behaviours(settings, language):
-            total += 1
-            failed += not finding.ok
-            table.add_row(
-                finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", _shown(finding.detail)
-            )
+        results = await stage.check_behaviours(settings, language)
+    for result in results:
+        ok = "[green]ok[/]" if result.ok else "[red]no[/]"
+        table.add_row(result.name, ok, _shown(result.detail))
     console.print(table)
-    console.print(f"{total - failed} of {total} checks passed.")
-    return not failed
+    passed = sum(result.ok for result in results)
+    console.print(f"{passed} of {len(results)} checks passed.")
+    return passed == len(results)
 
 
 def _limits(settings: SandboxSettings) -> Table:

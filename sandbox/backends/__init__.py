@@ -12,9 +12,9 @@ from infra.errors import UnknownNameError
 from infra.registry import Registry
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.contract.self_check import OF_ALL_LANGUAGES
+from sandbox.contract.behaviours import BEHAVIOURS_OF_ALL_LANGUAGES
 
-_LIMITS = ("memory", "swap", "processes", "cpus", "seccomp")  # that an engine tells of itself
+_LIMITS = ("memory", "swap", "processes", "cpus", "seccomp")  # which an engine reports itself
 
 backends: Registry[Callable[[SandboxSettings], Sandbox]] = Registry(
     "sandbox backend", "sandbox.backends"
@@ -28,7 +28,7 @@ def make_sandbox(settings: SandboxSettings) -> Sandbox:
         UnknownNameError: No backend has that name; the message lists those that exist. Or
             ``accept_without`` names what is neither a limit nor a behaviour.
     """
-    known = [*_LIMITS, *(behaviour.name for behaviour in OF_ALL_LANGUAGES)]
+    known = [*_LIMITS, *(behaviour.name for behaviour in BEHAVIOURS_OF_ALL_LANGUAGES)]
     for name in settings.accept_without:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)

@@ -1,5 +1,5 @@
 """The contract of a sandbox in executable form.
 
-``behaviours`` lists what every backend must show, each a ``behaviour``; ``self_check`` tries them,
-and ``kept`` asks for them before a run, once for each engine.
+A table for each language lists the ``behaviours`` that boxes must show; ``check`` asks an engine
+for them before a run, and persists those that it has shown.
 """

@@ -14,7 +14,7 @@ from infra.records import Annotation, Pair, Record
 from infra.settings import CommitteeSettings, Settings, StoreSettings
 from infra.store import annotations, open_database
 from sandbox.backends import make_sandbox
-from sandbox.contract.kept import CheckedSandbox
+from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import rounds_of

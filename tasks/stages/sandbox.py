@@ -12,13 +12,8 @@ from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Cleanable, Sandbox
-from sandbox.contract.kept import keep_findings
-from sandbox.contract.self_check import (
-    OF_ALL_LANGUAGES,
-    CheckResult,
-    core_dump_handler,
-    self_check,
-)
+from sandbox.contract.behaviours import BEHAVIOURS_OF_ALL_LANGUAGES
+from sandbox.contract.check import CheckResult, check_engine
 from tasks.files.text import read_text
 
 _AT_ONCE = 8  # boxes of people's programs; the machine's slots bound them too
@@ -41,25 +36,14 @@ async def description(settings: SandboxSettings) -> str:
         return await sandbox.check()
 
 
-async def check_behaviours(settings: SandboxSettings, language: str) -> AsyncIterator[CheckResult]:
-    """Check each behaviour of a language's boxes; yield the findings, and keep them for runs.
+async def check_behaviours(settings: SandboxSettings, language: str) -> list[CheckResult]:
+    """Check each behaviour of a language's boxes; persist the results for runs.
 
     Raises:
         SandboxError: The sandbox failed, so that a behaviour could not be checked.
     """
-    async with _opened(settings) as sandbox:
-        findings = []
-        wanted = [one for one in OF_ALL_LANGUAGES if one.language == language]
-        async for finding in self_check(sandbox, wanted):
-            findings.append(finding)
-            yield finding
-        await keep_findings(sandbox, findings)
-        if handler := await core_dump_handler(sandbox):
-            _log.warning(
-                "crashes in boxes are handed to %s, which runs as root outside of them: set "
-                "kernel.core_pattern to a file's name on the engine's machine",
-                handler,
-            )
+    behaviours = [each for each in BEHAVIOURS_OF_ALL_LANGUAGES if each.language == language]
+    return await check_engine(settings, behaviours)
 
 
 async def run_program(

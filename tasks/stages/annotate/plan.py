@@ -16,7 +16,7 @@ from infra.settings import CommitteeSettings, SandboxSettings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.pending import keys_folder, write_pending
 from sandbox.backends import make_sandbox
-from sandbox.contract.kept import require_behaviours
+from sandbox.contract.check import require_behaviours
 from tasks.reports.text import words
 from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference

@@ -28,7 +28,7 @@ from infra.errors import (
 from infra.records import Annotation, Pair
 from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
-from sandbox.contract.kept import CheckedSandbox
+from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.caching import Retries, stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger

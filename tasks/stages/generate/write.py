@@ -32,7 +32,7 @@ from infra.settings import CommitteeSettings, Configuration, GenerationSettings
 from infra.store import Database, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
-from sandbox.contract.kept import CheckedSandbox
+from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource

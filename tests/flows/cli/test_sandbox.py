@@ -5,7 +5,6 @@ Covers `tasks.stages.sandbox`.
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import docker
@@ -16,7 +15,7 @@ from flows.cli.main import app
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.process_owner import owner_name, this_owner
 from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.self_check import CheckResult
+from sandbox.contract.check import CheckResult
 from tasks.stages import sandbox as stage
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
@@ -91,13 +90,13 @@ def test_a_program_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> Non
 
 
 def test_what_a_box_says_of_a_behaviour_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def findings(*_: object) -> AsyncIterator[CheckResult]:
-        yield CheckResult("a law", False, "printed '[bold]x[/]' [/] \x9b31m \u202e")
+    async def results(*_: object) -> list[CheckResult]:
+        return [CheckResult("a law", False, "printed '[bold]x[/]' [/] \x9b31m \u202e")]
 
     async def description(_: SandboxSettings) -> str:
         return "Docker [red]1\x9b[/]"
 
-    monkeypatch.setattr(stage, "check_behaviours", findings)
+    monkeypatch.setattr(stage, "check_behaviours", results)
     monkeypatch.setattr(stage, "description", description)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("COSQA_SANDBOX__IMAGE", "[red]image[/]")
@@ -106,27 +105,6 @@ def test_what_a_box_says_of_a_behaviour_is_shown_as_it_is(monkeypatch: pytest.Mo
     assert "printed '[bold]x[/]' [/] ⟨U+009B⟩31m ⟨U+202E⟩" in done.stdout
     assert "Docker [red]1⟨U+009B⟩[/]" in done.stdout
     assert "[red]image[/]" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("pattern", "handler"),
-    [("|/usr/lib/systemd/systemd-coredump %P\n", "/usr/lib/systemd/systemd-coredump %P"),
-     ("core.%p\n", "")],
-)  # fmt: skip
-def test_check_warns_where_crashes_leave_the_box(
-    pattern: str, handler: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def keep_nothing(*_: object) -> None:
-        """A box that is no box has shown nothing."""
-
-    printing = PASSED.model_copy(update={"stdout": pattern})
-    monkeypatch.setattr(stage, "make_sandbox", lambda _: FakeSandbox(lambda *_: printing))
-    monkeypatch.setattr(stage, "keep_findings", keep_nothing)
-    done = runner.invoke(app, ["sandbox", "check"])
-    assert "fake sandbox" in done.stdout
-    warnings = [record.getMessage() for record in caplog.records if record.name == stage.__name__]
-    assert len(warnings) == bool(handler)
-    assert all(handler in text and "kernel.core_pattern" in text for text in warnings)
 
 
 @pytest.mark.nightly

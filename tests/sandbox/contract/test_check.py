@@ -1,40 +1,52 @@
-"""An engine is asked for each behaviour once, and one that it does not show stops the run.
+"""Boxes must show all behaviours before one is given out, and an engine is asked for each once.
 
-Covers `kept`.
+Covers ``check``, ``behaviours`` and their tables.
 """
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from infra.errors import EngineUnavailableError, SandboxError, UnknownNameError
+from infra.errors import BoxLostError, EngineUnavailableError, SandboxError, UnknownNameError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends, make_sandbox
-from sandbox.base import CLOCK, Apart, Box, InstallResult, ShellResult
-from sandbox.contract.behaviour import Behaviour, ends
-from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.kept import CheckedSandbox, keep_findings, require_behaviours
-from sandbox.contract.self_check import CheckResult
+from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
+from sandbox.contract.behaviours import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
+from sandbox.contract.check import CheckedSandbox, check_engine, require_behaviours, self_check
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
-LAWS = [ends(f"law {number}", f"program {number}", "passed") for number in range(5)]
+LAWS = [
+    Behaviour(f"law {number}", f"program {number}", {"outcome": "passed"}) for number in range(5)
+]
+ALL = sorted(law.program for law in LAWS)
 SETTINGS = SandboxSettings(backend="engine")
 BROKEN = ExecutionResult(outcome="killed", message="it fell over")
 
 
-class Machine:
-    """An engine and what it was asked: the programs of all its boxes."""
+@pytest.mark.docker
+@pytest.mark.nightly
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize(
+    "behaviour", BEHAVIOURS_OF_ALL_LANGUAGES, ids=lambda behaviour: behaviour.name
+)
+async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:
+    (result,) = await self_check(sandbox, [behaviour])
+    assert result.ok, result.detail
 
-    def __init__(self) -> None:
+
+class Machine:
+    """An engine, its boxes, and the programs that it was asked to run."""
+
+    def __init__(self, answer: Callable[[str], ExecutionResult] = lambda _: PASSED) -> None:
         self.name = "engine 1"
         self.breaks: set[str] = set()
-        self.is_gone = False
         self.asked: list[str] = []
+        self.answer = answer
 
     async def run(
         self,
@@ -46,11 +58,9 @@ class Machine:
         timeout_s: float | None = None,
         apart: Apart = False,
     ) -> ExecutionResult:
-        await asyncio.sleep(0.01)
-        if self.is_gone:
-            raise EngineUnavailableError("no engine answers")
+        await asyncio.sleep(0)
         self.asked.append(program)
-        return BROKEN if program in self.breaks else PASSED
+        return BROKEN if program in self.breaks else self.answer(program)
 
     async def install(self, requirements: object) -> InstallResult:
         return InstallResult(ok=True)
@@ -77,9 +87,19 @@ class Machine:
         pass
 
 
+def lost(program: str) -> ExecutionResult:
+    if "os._exit" in program or "os.kill" in program:
+        raise BoxLostError("the box vanished in mid-run")
+    return PASSED
+
+
+def gone(program: str) -> ExecutionResult:
+    raise EngineUnavailableError("no engine answers")
+
+
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """Return the engine of a backend, on a machine where nothing is kept yet."""
+    """Return the engine of a backend, on a machine where nothing is persisted yet."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = Machine()
     backends.register("engine")(lambda settings: made)
@@ -96,15 +116,34 @@ async def required(
     return sorted(machine.asked)
 
 
-def kept_in(folder: Path) -> list[Path]:
-    """Return the files of kept results."""
+def persisted_in(folder: Path) -> list[Path]:
     return [*folder.rglob("shown.json")]
 
 
-ALL = sorted(law.program for law in LAWS)
+async def test_a_backend_that_believes_everything_is_found_out() -> None:
+    results = await self_check(Machine(lambda _: ExecutionResult(outcome="passed")))
+    assert [result.name for result in results] == [each.name for each in BEHAVIOURS]
+    wrong = [result for result in results if not result.ok]
+    assert len(wrong) > len(results) / 2
+    assert all(result.detail for result in wrong)
 
 
-async def test_an_engine_is_asked_once_and_anew_when_it_is_another(machine: Machine) -> None:
+async def test_a_box_that_is_lost_is_a_result_and_the_rest_is_checked() -> None:
+    results = await self_check(Machine(lost))
+    assert len(results) == len(BEHAVIOURS)
+    vanished = [result for result in results if "vanished" in result.detail]
+    assert len(vanished) > 2
+    assert not any(result.ok for result in vanished)
+
+
+def test_there_are_enough_behaviours_of_different_names() -> None:
+    names = {behaviour.name for behaviour in BEHAVIOURS_OF_ALL_LANGUAGES}
+    assert len(names) == len(BEHAVIOURS_OF_ALL_LANGUAGES)
+    for language, least in (("python", 60), ("javascript", 30), ("go", 30)):
+        assert sum(one.language == language for one in BEHAVIOURS_OF_ALL_LANGUAGES) >= least
+
+
+async def test_an_engine_is_asked_once_and_again_when_it_is_another(machine: Machine) -> None:
     assert await required(machine) == ALL
     assert await required(machine) == []
     machine.name = "engine 2"
@@ -134,7 +173,7 @@ async def test_what_an_engine_does_not_show_stops_each_run_and_is_named(machine:
 
 async def test_what_the_settings_do_without_is_not_asked_for(machine: Machine) -> None:
     name = BEHAVIOURS[0].name
-    laws = [ends(name, "broken", "passed"), *LAWS]
+    laws = [Behaviour(name, "broken", {"outcome": "passed"}), *LAWS]
     machine.breaks = {"broken"}
     accepting = SETTINGS.model_copy(update={"accept_without": ("swap", name)})
     assert await required(machine, accepting, laws) == ALL
@@ -143,66 +182,48 @@ async def test_what_the_settings_do_without_is_not_asked_for(machine: Machine) -
 
 
 async def test_a_machine_that_was_too_busy_once_is_asked_again(machine: Machine) -> None:
-    class Busy(Machine):
-        async def run(self, program: str, **_: object) -> ExecutionResult:
-            machine.asked.append(program)
-            return BROKEN if machine.asked.count(program) == 1 else PASSED
-
-    busy = Busy()
-    backends._entries["engine"] = lambda settings: busy
+    machine.answer = lambda program: BROKEN if machine.asked.count(program) == 1 else PASSED
     assert await required(machine) == sorted([*ALL, *ALL])
     assert await required(machine) == []
 
 
-async def test_of_two_runs_at_once_one_asks_and_the_other_waits(machine: Machine) -> None:
-    said: list[str] = []
+async def test_runs_at_once_ask_once_and_say_so(machine: Machine) -> None:
+    logged: list[str] = []
     await asyncio.gather(
-        *(require_behaviours(machine, SETTINGS, said.append, LAWS) for _ in range(3))
+        *(require_behaviours(machine, SETTINGS, logged.append, LAWS) for _ in range(3))
     )
     assert sorted(machine.asked) == ALL
-    assert sum("waiting" in message for message in said) == 2
-
-
-async def test_a_run_that_asks_says_what_it_does_and_one_that_knows_is_silent(
-    machine: Machine,
-) -> None:
-    said: list[str] = []
-    await require_behaviours(machine, SETTINGS, said.append, LAWS)
-    assert "5 behaviours" in said[0]
-    assert "cosqa sandbox check" in said[0]
-    assert "all 5" in said[-1]
-    said.clear()
-    await require_behaviours(machine, SETTINGS, said.append, LAWS)
-    assert said == []
+    [message] = logged
+    assert "5 behaviours" in message
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"{", b"\xff", b"{}", b"[[1]]", b"[" * 100_000],
-    ids=["empty", "cut", "no text", "no list", "no names", "deep"],
+    "content", [b"", b"\xff", b"{}", b"[[1]]"], ids=["empty", "no text", "no list", "no names"]
 )
-async def test_a_kept_result_that_is_damaged_is_none(
+async def test_a_persisted_result_that_is_damaged_is_none(
     machine: Machine, tmp_path: Path, content: bytes
 ) -> None:
     await required(machine)
-    [file] = kept_in(tmp_path)
+    [file] = persisted_in(tmp_path)
     file.write_bytes(content)
     assert await required(machine) == ALL
 
 
-async def test_an_engine_that_is_gone_is_its_own_error_and_nothing_is_kept(
+async def test_an_engine_that_is_gone_is_its_own_error_and_nothing_is_persisted(
     machine: Machine, tmp_path: Path
 ) -> None:
-    machine.is_gone = True
+    machine.answer = gone
     with pytest.raises(EngineUnavailableError, match="no engine answers"):
         await required(machine)
-    assert kept_in(tmp_path) == []
+    assert persisted_in(tmp_path) == []
 
 
-async def test_what_the_check_has_found_takes_the_place_of_what_was_kept(machine: Machine) -> None:
+async def test_a_check_takes_the_place_of_what_was_persisted(machine: Machine) -> None:
     await required(machine)
-    findings = [CheckResult(law.name, law.name != "law 2", "") for law in LAWS]
-    await keep_findings(machine, findings)
+    machine.breaks = {"program 2"}
+    results = await check_engine(SETTINGS, LAWS)
+    assert [result.name for result in results if not result.ok] == ["law 2"]
+    machine.breaks.clear()
     assert await required(machine) == ["program 2"]
 
 
