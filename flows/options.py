@@ -384,7 +384,7 @@ Seeds = Annotated[int, option(
 )]  # fmt: skip
 AnnotatorFiles = Annotated[list[Path] | None, option(
     "--annotators", "",
-    "Accuracies of annotators, as `cosqa annotators compare --output FILE` writes them.",
+    "Accuracies of annotators, as `cosqa compare-annotators --output FILE` writes them.",
     line="Repeat it for several.", panel=_FIGURES,
 )]  # fmt: skip
 AnnotationStore = Annotated[Path | None, option(
@@ -479,6 +479,32 @@ Set = Annotated[
     "`cosqa settings` prints them all.",
     title="Other settings", metavar="SECTION.KEY=VALUE", line="Repeat it for several.",
 )]  # fmt: skip
+
+# Options that several commands have: name → type.
+
+REREAD = {"reread": Reread}
+CHECKPOINT = {"checkpoint": Checkpoints}
+ENCODERS = {"encoders": Encoders}
+MODEL = {"model": Model}
+LIMIT = {"limit": Limit}
+METRICS = {"metrics": Metrics}
+RECIPE = {"recipe": Recipe}
+STORE = {"store": Store, "sets": Set}
+OUTPUT = {"output": Output} | STORE
+EXPORT = {"output": Output, "unlicensed": Unlicensed} | STORE
+SCORING = {"methods": Methods}
+CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
+INPUT = {
+    "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
+    "collection": Collection,
+}  # fmt: skip
+CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
+JUDGING = MODEL | LIMIT | {
+    "reasons": Reasons, "pairs": Pairs, "budget_usd": Budget, "approve": Approve,
+}  # fmt: skip
+INSTEAD = {"plan": Plan, "replay": Replay}
+WRITING = MODEL | {"limit": WritingLimit}
+TRAINING = {"base": Base} | RECIPE | {"epochs": Epochs, "name": EncoderName}
 
 
 def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Question]]:

@@ -85,7 +85,7 @@ def check(case: str, *words: object) -> str:
 
 @contextmanager
 def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
-    """Yield what a case's model server and `annotators compare` print, the server's in a file."""
+    """Yield what a case's model server and `compare-annotators` print, the server's in a file."""
     port, said = free_port(), Path("server.log")
     with said.open("w") as log:
         server = subprocess.Popen(
@@ -94,7 +94,7 @@ def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
     env = {"COSQA_LLM__BASE_URL": f"http://127.0.0.1:{port}/v1", "COSQA_LLM__API_KEY": key}
     try:
         lines = printed(
-            "cosqa", "annotators", "compare", "--truth", CASES / case / "pairs.jsonl",
+            "cosqa", "compare-annotators", "--truth", CASES / case / "pairs.jsonl",
             "--model", "openai/stub", "--configuration", "single", "--store", f"store-{port}",
             env=env,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""``cosqa annotators compare``: how far labels can be trusted."""
+"""``cosqa compare-annotators``: how far labels can be trusted."""
 
 import json
 from collections.abc import Sequence

@@ -1,32 +1,29 @@
 """The commands that run flows.
 
-Each is a Typer function: its docstring is its help, its parameters are its options, and the titled
-ones are the questions of its deployment's form. Checks come first, so that a mistake is answered
+Each is a Typer function: its docstring is its help; its parameters and the groups that
+`flow_command` adds are its options, and the titled ones are the questions of its deployment's form.
+Checks come first, so that a mistake is answered
 before Prefect is imported; what a command does is imported when it runs, so ``--help`` is quick.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from flows import options as o
-from flows.cli.output import command, examples, paragraphs, starting
+from flows.cli.output import command, flow_command
 from flows.options import settings_of
 from infra.errors import SettingsError
 
 app = typer.Typer(rich_markup_mode="rich")
-study_app = typer.Typer(rich_markup_mode="rich")
-annotators_app = typer.Typer(
-    rich_markup_mode="rich", no_args_is_help=True, help="Measure how far labels can be trusted."
-)
-
 challenge_app = typer.Typer(
     rich_markup_mode="rich", no_args_is_help=True, help="Enter other people's challenges."
 )
 
 
-def _run_pipeline(function: Any, given: dict[str, Any]) -> None:  # noqa: ANN401 - a function
+def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: ANN401 - a function
     """Check the input of a pipeline's command, then run its flow, plan it or replay it."""
     settings = settings_of(function, given)
     is_plan, is_replay = bool(given.get("plan")), bool(given.get("replay"))
@@ -43,189 +40,91 @@ def _run_pipeline(function: Any, given: dict[str, Any]) -> None:  # noqa: ANN401
         pipeline.make_labels_again(settings)
     else:
         pipeline.run_flow(function.__name__, settings)
-        preset = given.get("preset") or settings.preset
-        pipeline.remember(o.overrides_of(function, given), preset, settings)
+        pipeline.remember(o.overrides_of(function, given), settings)
 
 
-@command(
+@flow_command(
     app,
     "cosqa benchmark --top-k 5",
     "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
     panel="Build",
+    options=o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.SCORING | o.EXPORT | o.INSTEAD,
 )
-@starting
-def benchmark(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    reread: o.Reread = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    model: o.Model = None,
-    limit: o.Limit = None,
-    reasons: o.Reasons = None,
-    pairs: o.Pairs = None,
-    budget_usd: o.Budget = None,
-    approve: o.Approve = None,
-    methods: o.Methods = None,
-    output: o.Output = None,
-    unlicensed: o.Unlicensed = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-    *,
-    plan: o.Plan = False,
-    replay: o.Replay = False,
-) -> None:
+def benchmark(**given: object) -> None:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
 
     What was done before is not done again: run it again after a crash, with new queries, or with
     another model.
     """
-    _run_pipeline(benchmark, locals())
+    _run_pipeline(benchmark, given)
 
 
-@command(
+@flow_command(
     app,
     "cosqa collect --source python-source --path src/",
     "cosqa collect --source jsonl --path my-folder",
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
     panel="Build",
+    options=o.INPUT | o.REREAD | o.CANDIDATES | o.MODEL | o.STORE,
 )
-@starting
-def collect(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    reread: o.Reread = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    model: o.Model = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+def collect(**given: object) -> None:
     """Read queries and code, embed them, and find the candidates of each query.
 
     The first command in a folder that names its input keeps its options in cosqa.toml for those
     that follow; the model is for them.
     """
-    _run_pipeline(collect, locals())
+    _run_pipeline(collect, given)
 
 
-@command(
+@flow_command(
     app,
     "cosqa annotate --model openai/gpt-4o-mini --limit 10",
     "cosqa annotate --plan",
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
     "cosqa annotate --replay",
     panel="Build",
+    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.INSTEAD,
 )
-@starting
-def annotate(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    model: o.Model = None,
-    limit: o.Limit = None,
-    reasons: o.Reasons = None,
-    pairs: o.Pairs = None,
-    budget_usd: o.Budget = None,
-    approve: o.Approve = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-    *,
-    plan: o.Plan = False,
-    replay: o.Replay = False,
-) -> None:
+def annotate(**given: object) -> None:
     """Let the agents judge every candidate without a fresh label.
 
     Run `cosqa collect` with the same --source and --top-k first. A label is fresh until a part of
     the recipe changes that it depends on: `--plan` says what is pending, and why.
     """
-    _run_pipeline(annotate, locals())
+    _run_pipeline(annotate, given)
 
 
-@command(app, "cosqa publish", "cosqa publish --output cosqa-benchmarks-2", panel="Build")
-@starting
-def publish(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    unlicensed: o.Unlicensed = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+@flow_command(
+    app,
+    "cosqa publish",
+    "cosqa publish --output cosqa-benchmarks-2",
+    panel="Build",
+    options=o.INPUT | o.CANDIDATES | o.EXPORT,
+)
+def publish(**given: object) -> None:
     """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards."""
-    _run_pipeline(publish, locals())
+    _run_pipeline(publish, given)
 
 
-@command(app, "cosqa evaluate --method bm25 --method minilm", panel="Score")
-@starting
-def evaluate(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    methods: o.Methods = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+@flow_command(
+    app,
+    "cosqa evaluate --method bm25 --method minilm",
+    panel="Score",
+    options=o.INPUT | o.CANDIDATES | o.SCORING | o.OUTPUT,
+)
+def evaluate(**given: object) -> None:
     """Score retrieval methods on the exported benchmarks and write the report."""
-    _run_pipeline(evaluate, locals())
+    _run_pipeline(evaluate, given)
 
 
-@command(
+@flow_command(
     app,
     "cosqa generate --model openai/gpt-4o --limit 20",
     "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
     panel="Build",
+    options=o.INPUT | o.CANDIDATES | o.WRITING | o.OUTPUT,
 )
-@starting
-def generate(
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    model: o.Model = None,
-    limit: o.WritingLimit = None,
-    confirmed: o.Confirmed = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-    *,
-    dry_run: o.DryRun = False,
-) -> None:
+def generate(confirmed: o.Confirmed = None, *, dry_run: o.DryRun = False, **given: object) -> None:
     """Let a model write answers to queries without a match, for people to confirm.
 
     The agents verify each answer with a test program in a box. The verified ones come on a sheet;
@@ -233,7 +132,7 @@ def generate(
     `generated:`. Run `cosqa annotate` with the same preset, input and candidates first. It asks for
     no approval: --limit and COSQA_LLM__BUDGET_USD bound what it costs.
     """
-    settings = settings_of(generate, locals())
+    settings = settings_of(generate, given)
     if dry_run and confirmed:
         raise SettingsError("--dry-run and --confirmed are both given: leave one out")
     from flows.cli import checks
@@ -249,33 +148,27 @@ def generate(
         pipeline.generate(settings)
 
 
-@command(
+@flow_command(
     app,
     "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
     "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
     "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
     panel="Score",
+    options=o.SCORING | o.METRICS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
 )
-@starting
 def leaderboard(
     benchmark: o.BenchmarkFolder = None,
     runs: o.Runs = None,
-    methods: o.Methods = None,
-    metrics: o.Metrics = None,
-    checkpoint: o.Checkpoints = None,
     at_most: o.AtMost = None,
-    model: o.Model = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
     *,
     annotate_unjudged: o.AnnotateUnjudged = False,
+    **given: object,
 ) -> None:
     """Compare retrieval methods on a benchmark, with intervals, significance tests and charts.
 
     A method is a name such as bm25 or minilm, or several fused (bm25+minilm).
     """
-    settings = settings_of(leaderboard, locals())
+    settings = settings_of(leaderboard, given)
     if at_most and not annotate_unjudged:
         raise SettingsError(
             f"--at-most {at_most} limits what --annotate-unjudged annotates: give that too"
@@ -295,25 +188,16 @@ def leaderboard(
     )  # fmt: skip
 
 
-@command(
+@flow_command(
     app,
     "cosqa publish --output cosqa-benchmarks-2",
     "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
     panel="Score",
+    options=o.SCORING | o.METRICS | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
-def diff(
-    before: o.Before,
-    after: o.After,
-    methods: o.Methods = None,
-    metrics: o.Metrics = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+def diff(before: o.Before, after: o.After, **given: object) -> None:
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
-    settings = settings_of(diff, locals())
+    settings = settings_of(diff, given)
     from tasks.runtime.input_checks import ComparisonNeeds
 
     ComparisonNeeds([before, after]).check(settings)
@@ -322,28 +206,20 @@ def diff(
     evaluation.diff(settings, before=before, after=after)
 
 
-@command(
+@flow_command(
     app,
     "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
     "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
     panel="Score",
+    options=o.SCORING | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
-def estimate(
-    train: o.TrainingPairs,
-    queries: o.AskedQueries,
-    methods: o.Methods = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -> None:
     """Estimate how good encoders are on queries that nobody labelled.
 
     KAPE takes the score of each query from the training queries nearest to it, whose codes are
     known.
     """
-    settings = settings_of(estimate, locals())
+    settings = settings_of(estimate, given)
     from tasks.runtime.input_checks import EstimateNeeds
 
     EstimateNeeds([train, queries]).check(settings)
@@ -352,34 +228,22 @@ def estimate(
     evaluation.estimate(settings, train=train, queries=queries)
 
 
-@command(
+@flow_command(
     app,
     "cosqa train --data cosqa-benchmarks/python-source-documentation",
     "cosqa train --data jsonl --base codebert-base --recipe codexglue --name mine",
     "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
     panel="Score",
+    options=o.TRAINING | o.SCORING | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
-def train(
-    data: o.TrainingData,
-    test: o.Test = None,
-    base: o.Base = None,
-    recipe: o.Recipe = None,
-    epochs: o.Epochs = None,
-    name: o.EncoderName = None,
-    methods: o.Methods = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
     """Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it.
 
     What comes out is an encoder, which `--method` and `--encoder` take as checkpoint:FOLDER, with
     the test queries and a report: curves, gains over the base with intervals, what of the test was
     seen in training. A killed run goes on from its last checkpoint and ends with the same weights.
     """
-    settings = settings_of(train, locals())
+    settings = settings_of(train, given)
     from tasks.runtime.input_checks import TrainingNeeds
 
     TrainingNeeds({"data": data}, test).check(settings)
@@ -388,25 +252,19 @@ def train(
     evaluation.train(settings, data=data, test=test)
 
 
+@flow_command(
+    app,
+    "cosqa study",
+    "cosqa study --method bm25 --method minilm",
+    "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
+    panel="Papers",
+    options=o.INPUT | o.CANDIDATES | o.LIMIT | o.SCORING | o.OUTPUT,
+)
 def study(
-    context: typer.Context,
-    preset: o.Preset = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    queries: o.Queries = None,
-    codes: o.Codes = None,
-    collection: o.Collection = None,
-    encoders: o.Encoders = None,
-    top_k: o.TopK = None,
-    checkpoint: o.Checkpoints = None,
-    limit: o.Limit = None,
-    methods: o.Methods = None,
     annotators: o.AnnotatorFiles = None,
     annotation_store: o.AnnotationStore = None,
     score_sheet: o.ScoreSheet = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
+    **given: object,
 ) -> None:
     """Compute the papers' tables and figures for a benchmark, beside the published ones.
 
@@ -414,82 +272,36 @@ def study(
     model, size. Methods that are not scored yet are ranked first. What cannot be computed says what
     is missing.
     """
-    if context.invoked_subcommand:
-        _refuse_options_before(context, context.invoked_subcommand)
-        return
-    _study(locals())
-
-
-study_app.callback(
-    invoke_without_command=True,
-    subcommand_metavar="[kape|training ...]",
-    help=paragraphs(study),
-    epilog=examples(
-        "cosqa study",
-        "cosqa study --method bm25 --method minilm",
-        "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
-        "cosqa study kape --data docs=FOLDER",
-    ),
-)(study)
-
-
-@starting
-def _study(given: dict[str, Any]) -> None:
     settings = settings_of(study, given)
-    files = [*(given["annotators"] or ()), given["annotation_store"], given["score_sheet"]]
     from flows.cli import checks
 
-    checks.study(settings, files)
+    checks.study(settings, [*(annotators or ()), annotation_store, score_sheet])
     from flows.cli import evaluation
     from tasks.stages.study.evidence import StudyFiles
 
-    evaluation.study(
-        settings,
-        StudyFiles(
-            annotators=tuple(given["annotators"] or ()),
-            annotation_store=given["annotation_store"],
-            score_sheet=given["score_sheet"],
-        ),
+    files = StudyFiles(
+        annotators=tuple(annotators or ()),
+        annotation_store=annotation_store,
+        score_sheet=score_sheet,
     )
+    evaluation.study(settings, files)
 
 
-def _refuse_options_before(context: typer.Context, name: str) -> None:
-    """Refuse options before the name of a command below this one, which would not see them."""
-    given = [
-        parameter.opts[0]
-        for parameter in context.command.params
-        if (place := context.get_parameter_source(str(parameter.name)))
-        and place.name == "COMMANDLINE"
-    ]
-    if given:
-        raise SettingsError(
-            f"{', '.join(given)} before {name} would have no effect: write the options behind "
-            f"`{context.command_path} {name}`"
-        )
-
-
-@command(
-    study_app,
-    "cosqa study kape --data docs=documentation",
-    "cosqa study kape --data ruby=jsonl --encoder checkpoint:m=DIR?like=codexglue",
-    name="kape",
+@flow_command(
+    app,
+    "cosqa study-kape --data docs=documentation",
+    "cosqa study-kape --data ruby=jsonl --encoder checkpoint:m=DIR?like=codexglue",
+    panel="Papers",
+    options=o.ENCODERS | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
-def study_kape(
-    data: o.DataSets,
-    encoders: o.Encoders = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
-) -> None:
+def study_kape(data: o.DataSets, **given: object) -> None:
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
     Computes the tables and figures of the paper for each encoder on each data set, beside the
     published ones: estimates by budget, by number of neighbours and by weighting. What was computed
     before is not computed again. `cosqa estimate` estimates scores where the truth is not known.
     """
-    settings = settings_of(study_kape, locals())
+    settings = settings_of(study_kape, given)
     named = o.folders("--data", data)
     from tasks.runtime.input_checks import KapeNeeds
 
@@ -499,24 +311,15 @@ def study_kape(
     evaluation.study_kape(settings, data=named)
 
 
-@command(
-    study_app,
-    "cosqa study training --base minilm --data docs=A --data web=B --test beir/mine",
-    "cosqa study training --base cnn --base ncs --data docs=A --seeds 3",
-    name="training",
+@flow_command(
+    app,
+    "cosqa study-training --base minilm --data docs=A --data web=B --test beir/mine",
+    "cosqa study-training --base cnn --base ncs --data docs=A --seeds 3",
+    panel="Papers",
+    options=o.RECIPE | o.SCORING | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
 def study_training(
-    bases: o.Bases,
-    data: o.DataSets,
-    test: o.Test = None,
-    seeds: o.Seeds = 1,
-    recipe: o.Recipe = None,
-    methods: o.Methods = None,
-    checkpoint: o.Checkpoints = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
+    bases: o.Bases, data: o.DataSets, test: o.Test = None, seeds: o.Seeds = 1, **given: object
 ) -> None:
     """Train bases on data sets by several seeds, and compare what each data set gains.
 
@@ -525,7 +328,7 @@ def study_training(
     same test queries beside one another, and beside the papers' figures what has the names that the
     papers use (cosqa and cosqa-plus; python, java, ...).
     """
-    settings = settings_of(study_training, locals())
+    settings = settings_of(study_training, given)
     named = o.folders("--data", data)
     from tasks.runtime.input_checks import TrainingNeeds
 
@@ -535,31 +338,27 @@ def study_training(
     evaluation.study_training(settings, bases=tuple(bases), data=named, test=test, seeds=seeds)
 
 
-annotators_app.callback()(lambda: None)
-
-
-@command(
-    annotators_app,
-    "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
-    "cosqa annotators compare --truth pairs.jsonl --configuration spec",
-    name="compare",
+@flow_command(
+    app,
+    "cosqa compare-annotators --truth CoSQA/cosqa-dev.json --limit 100",
+    "cosqa compare-annotators --truth pairs.jsonl --configuration spec",
+    panel="Papers",
+    options=o.STORE,
 )
-@starting
 def compare_annotators(
     truth: o.Truth,
     models: o.Models = None,
     configurations: o.Configurations = None,
     limit: o.PairLimit = None,
     output: o.FiguresFile = None,
-    store: o.Store = None,
-    sets: o.Set = None,
+    **given: object,
 ) -> None:
     """Score annotators against known labels: the agents, a baseline, and people.
 
     Every model judges the pairs in every configuration of the agents. Pairs judged before by the
     same model and configuration are taken from the store.
     """
-    settings = settings_of(compare_annotators, locals())
+    settings = settings_of(compare_annotators, given)
     from flows.cli import checks
 
     checks.compare_annotators(settings, truth, limit, output)
@@ -571,33 +370,22 @@ def compare_annotators(
     )  # fmt: skip
 
 
-challenge_app.callback()(lambda: None)
-
-
-@command(
+@flow_command(
     challenge_app,
     "cosqa challenge codesearchnet --queries q.csv --source codesearchnet --path D",
     "cosqa challenge codesearchnet --queries q.csv --source source-code --path D",
     "cosqa challenge codesearchnet --queries q.csv --annotations store.csv",
     name="codesearchnet",
+    options=o.CORPUS | o.SCORING | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
 def challenge(
     queries: o.ChallengeQueries,
     annotations: o.ChallengeAnnotations = None,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    collection: o.Collection = None,
-    reread: o.Reread = None,
-    methods: o.Methods = None,
-    checkpoint: o.Checkpoints = None,
     depth: o.ChallengeDepth = 300,
     pool: o.ChallengePool = None,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
     *,
     natural: o.ChallengeNatural = False,
+    **given: object,
 ) -> None:
     """Rank all functions of each language for the challenge's queries, and score predictions.
 
@@ -605,7 +393,7 @@ def challenge(
     language, identifier, url; the row order is the ranking). With annotations they are scored as by
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
-    settings = settings_of(challenge, locals())
+    settings = settings_of(challenge, given)
     if pool and pool > depth:
         raise SettingsError(f"--pool {pool} asks for more than --depth {depth}: raise that")
     from tasks.benchmarks.challenge import challenge_queries, read_grades
@@ -643,33 +431,23 @@ def challenge_annotations(
     challenges.annotations(settings, sample, output)
 
 
-@command(
+@flow_command(
     challenge_app,
     "cosqa collect --source neural-code-search --path D --set source.repositories=R",
     "cosqa challenge neural-code-search --questions D/287_android_questions.json",
     "cosqa challenge neural-code-search --questions Q.json --post-rank",
     name="neural-code-search",
+    options=o.CORPUS | o.SCORING | o.CHECKPOINT | o.OUTPUT,
 )
-@starting
 def neural_code_search(
-    questions: o.AnsweredQuestions,
-    source: o.Source = None,
-    path: o.SourcePath = None,
-    collection: o.Collection = None,
-    reread: o.Reread = None,
-    methods: o.Methods = None,
-    checkpoint: o.Checkpoints = None,
-    post_rank: o.PostRank = False,
-    output: o.Output = None,
-    store: o.Store = None,
-    sets: o.Set = None,
+    questions: o.AnsweredQuestions, *, post_rank: o.PostRank = False, **given: object
 ) -> None:
     """Rank Java methods for Neural Code Search's questions, and judge the first 50 by Aroma.
 
     A result is right if it has more than .25 of the features of the question's answer. What comes
     out is a score sheet as published, scored as by `cosqa suite neural-code-search`.
     """
-    settings = settings_of(neural_code_search, locals())
+    settings = settings_of(neural_code_search, given)
     from tasks.corpus.neural_code_search import read_questions
     from tasks.runtime.input_checks import ChallengeNeeds
 

@@ -46,7 +46,7 @@ _HELP = (
 _ORDER = (
     "benchmark", "collect", "annotate", "publish", "generate", "label", "evaluate", "leaderboard",
     "diff", "estimate", "train", "server", "status", "pair", "browse", "store", "sandbox",
-    "settings", "list", "study", "annotators", "suite",
+    "settings", "list", "study", "study-kape", "study-training", "compare-annotators", "suite",
     "challenge",
 )  # fmt: skip
 
@@ -76,8 +76,6 @@ for _group, _name, _panel in (
     (tools.label_app, "label", "Build"),
     (tools.store_app, "store", "Run"),
     (tools.sandbox_app, "sandbox", "Run"),
-    (commands.study_app, "study", "Papers"),
-    (commands.annotators_app, "annotators", "Papers"),
     (tools.suite_app, "suite", "Papers"),
     (commands.challenge_app, "challenge", "Papers"),
 ):

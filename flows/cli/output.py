@@ -1,13 +1,14 @@
 """The terminal: messages, tables that never break a figure, and what a person sees of an error."""
 
 import functools
+import inspect
 import logging
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Timer
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_args
 
 import typer
 from rich.cells import cell_len, set_cell_size
@@ -53,6 +54,43 @@ def command(
         about, shown = paragraphs(function), examples(*lines)
         app.command(name, help=about, epilog=shown, rich_help_panel=panel)(function)
         return function
+
+    return register
+
+
+def flow_command(
+    app: typer.Typer,
+    *lines: str,
+    options: Mapping[str, Any],
+    name: str | None = None,
+    panel: str | None = None,
+) -> Callable[[F], F]:
+    """Make a function the command of a flow, as `command` does.
+
+    Args:
+        app: The group of commands.
+        lines: Examples.
+        options: Name → type of the options that the function takes as ``**given``.
+        name: The command's name, that of the function when not given.
+        panel: The part of the help in which it is.
+    """
+
+    def register(function: F) -> F:
+        own = list(inspect.signature(function).parameters.values())[:-1]
+        shared = [
+            inspect.Parameter(
+                key,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=False if get_args(kind)[0] is bool else None,
+                annotation=kind,
+            )
+            for key, kind in options.items()
+        ]
+        run: Any = starting(function)
+        run.__signature__ = inspect.Signature([*own, *shared])
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+        made: F = command(app, *lines, name=name, panel=panel)(run)
+        return made
 
     return register
 

@@ -44,12 +44,12 @@ def make_labels_again(settings: Settings) -> None:
         say(f"{made.model}, recipe {made.recipe_id}: {_summary(made)}")
 
 
-def remember(lasting: Overrides, preset: str | None, settings: Settings) -> None:
+def remember(lasting: Overrides, settings: Settings) -> None:
     """Write the options of the first command that names its input into the settings file.
 
     What limits one run alone is left out. The sample names none: its file gives way to others.
     """
-    file = Path("cosqa.toml")
+    file, preset = Path("cosqa.toml"), settings.preset
     lasting.pop("reannotation", None)
     for section, key in (("source", "reread"), ("annotation", "limit")):
         lasting.get(section, {}).pop(key, None)

@@ -6,7 +6,7 @@ the chosen ones, and averages a measure of the ranks.
 
 To add one, write a file with a class that is made without arguments and has ``uses_labels``,
 ``is_stable`` and ``estimate``, and decorate it with ``@estimators.register("name")``.
-`tests/tasks/estimators/test_conformance.py` tests it from then on; ``cosqa study kape`` compares it
+`tests/tasks/estimators/test_conformance.py` tests it from then on; ``cosqa study-kape`` compares it
 with the others.
 """
 

@@ -18,7 +18,7 @@ from tasks.studies import published_figures, published_name
 
 METRICS = ("MRR", "NDCG@10", "MMRR")
 AS_IT_IS, PAIRS, DEV = "none", "pairs", "dev "
-COMMAND = "cosqa study training"
+COMMAND = "cosqa study-training"
 _LEVEL = 0.95
 
 

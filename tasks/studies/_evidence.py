@@ -71,7 +71,7 @@ class BenchmarkFacts(Record):
 
 
 class Annotator(Record):
-    """An annotator's score against known labels, as ``cosqa annotators compare`` writes it.
+    """An annotator's score against known labels, as ``cosqa compare-annotators`` writes it.
 
     Attributes:
         configuration: The agents; the annotator's name for people and the baseline.

@@ -77,7 +77,7 @@ class _Score(BaseModel):
 
 
 def read_annotators(files: Iterable[Path]) -> list[Annotator]:
-    """Return the annotators of files that ``cosqa annotators compare --output`` has written.
+    """Return the annotators of files that ``cosqa compare-annotators --output`` has written.
 
     Raises:
         SourceError: A file is missing or is none that the command writes.
@@ -104,6 +104,6 @@ def _read_scores(file: Path) -> list[_Score]:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"])) or "the whole"
         raise SourceError(
-            f"{file}: {place}: {problem['msg']}; give a file that `cosqa annotators compare "
+            f"{file}: {place}: {problem['msg']}; give a file that `cosqa compare-annotators "
             "--output FILE` has written"
         ) from None

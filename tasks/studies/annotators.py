@@ -32,7 +32,7 @@ class Annotators(Study):
         "without test programs."
     )
     command = (
-        "cosqa annotators compare --truth FILE --output compared.json, then "
+        "cosqa compare-annotators --truth FILE --output compared.json, then "
         "cosqa study --annotators compared.json"
     )
     conditions = ("source",)

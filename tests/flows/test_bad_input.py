@@ -212,7 +212,7 @@ annotate --replay
 diff nope nope
 leaderboard --benchmark nope
 leaderboard --benchmark . --metric NDCQ
-annotators compare --truth nope
+compare-annotators --truth nope
 """
     ended = subprocess.run(
         [sys.executable, "-c", MISTAKES],

@@ -96,7 +96,7 @@ def test_what_cannot_be_is_refused_before_anything_is_trained(world: Path) -> No
 
 @pytest.mark.nightly  # the gate runs the command in test_every_flow
 def test_the_command_prints_its_tables(world: Path) -> None:
-    words = ["study", "training", "--base", "ncs", "--data", f"docs={world / 'half.jsonl'}"]
+    words = ["study-training", "--base", "ncs", "--data", f"docs={world / 'half.jsonl'}"]
     places = ["--store", str(world / "store"), "--output", str(world / "out")]
     done = CliRunner().invoke(app, [*words, "--method", "bm25", *places], env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output

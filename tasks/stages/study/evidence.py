@@ -58,7 +58,7 @@ class StudyFiles(Record):
     """Files that figures are computed from, beside the store.
 
     Attributes:
-        annotators: What ``cosqa annotators compare --output`` has written.
+        annotators: What ``cosqa compare-annotators --output`` has written.
         annotation_store: CodeSearchNet's annotationStore.csv.
         score_sheet: Neural Code Search's score_sheet.csv.
     """

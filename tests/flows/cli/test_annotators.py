@@ -46,7 +46,7 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     figures = tmp_path / "figures.json"
     options = ["--model", "openai/scripted", "--configuration", "single"]
     places = ["--store", str(tmp_path / "store"), "--output", str(figures)]
-    command = ["annotators", "compare", "--truth", str(truth)]
+    command = ["compare-annotators", "--truth", str(truth)]
     outcome = CliRunner().invoke(app, [*command, *options, *places])
     assert outcome.exit_code == 0, outcome.output
     chance, people, single = json.loads(figures.read_text())

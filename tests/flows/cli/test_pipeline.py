@@ -392,7 +392,7 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
         ("generate", *source),
         ("generate", *source, "--dry-run"),
         ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
-        ("annotators", "compare", "--truth", str(truth), *store),
+        ("compare-annotators", "--truth", str(truth), *store),
     ):
         assert _NO_MODEL in told(*words), words
         assert "`cosqa benchmark` in an empty folder" in told(*words)

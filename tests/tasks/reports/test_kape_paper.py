@@ -95,7 +95,7 @@ def test_our_estimators_have_the_facts_of_table_3() -> None:
 
 
 def test_the_page_of_all_studies_has_the_same_truth_and_estimates() -> None:
-    figures = [each for each in published_figures() if each.command == "cosqa study kape"]
+    figures = [each for each in published_figures() if each.command == "cosqa study-kape"]
     assert len(figures) == 2 * len(ROWS)
     for each in figures:
         model, _, what = each.column.partition(", ")
