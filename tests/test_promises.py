@@ -96,7 +96,7 @@ PROMISES: dict[str, list[str]] = {
         f"{_ENGINE}an_image_that_is_missing_is_built_without_a_network_and_one_that_is_there_is_kept",
     ],
     "`DOCKER_HOST` names another engine,": [
-        f"{_BACKEND}no_engine_is_its_own_error_and_leaves_nothing_open",
+        f"{_BACKEND}no_engine_is_its_own_error",
         "sandbox/backends/docker/test_faults.py::test_a_program_whose_line_is_cut_runs_again",
     ],
     "`COSQA_SANDBOX__RUNTIME` another runtime": [

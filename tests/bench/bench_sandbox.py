@@ -28,8 +28,9 @@ from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.backends.docker.engine import Engine
 from sandbox.backends.docker.jobs import Jobs
-from sandbox.backends.docker.users import number_of
+from sandbox.backends.docker.users import MOST
 from sandbox.base import CLOCK
+from sandbox.machine_slots import MachineSlots
 from tests.bench.rivals import (
     CODE,
     EXECUTIONS,
@@ -181,10 +182,10 @@ def where_time_goes(times: int) -> Table:
     job = partial(jobs.program, clock=CLOCK, timeout_s=None)
     nothing = job("", hash_seed=0, code="")
     full, other_seed = (job(PROGRAM, hash_seed=seed, code=None) for seed in (0, 1))
-    engine = Engine(SandboxSettings())
+    engine, user = Engine(SandboxSettings()), MachineSlots("users", MOST).try_take()
+    assert user is not None
     for _ in range(times):
-        container = timed("create the container", partial(engine.create, None, number_of(0)))
-        running = timed("start it, until its runner waits", partial(engine.start_runner, container))
+        running = timed("start a box, until its runner waits", partial(engine.start, None, user))
         ask = partial(running.channel.ask, timeout_s=20)
         timed("run nothing: fork, guard, clean-up", partial(ask, nothing))
         timed("run the pair's program", partial(ask, full))
@@ -192,6 +193,7 @@ def where_time_goes(times: int) -> Table:
         timed("remove the container", partial(engine.stop, running))
     engine.clear()
     engine.close()
+    user.release()
     table = Table(title="where the time goes, medians", title_justify="left")
     table.add_column("step")
     table.add_column("milliseconds", justify="right")

@@ -1,4 +1,4 @@
-"""What an engine says of itself: the limits that it can hold a box to, and its memory.
+"""The limits that an engine can hold a box to, and its identity, by its own report.
 
 An engine that lacks one (rootless without delegated control groups, a kernel without them, a daemon
 without a seccomp profile) starts the container all the same, and at most prints a warning.
@@ -9,9 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from infra.errors import SandboxError
-from infra.settings import SandboxSettings
 
-_MEGABYTE = 2**20
 _FIELDS = {
     "memory": "MemoryLimit",
     "swap": "SwapLimit",
@@ -65,15 +63,3 @@ def identity(info: Info, runtime: str | None, image_id: str) -> str:
     """
     fields = {name: info.get(name) for name in _IDENTITY}
     return json.dumps({**fields, "runtime": runtime, "image": image_id}, sort_keys=True)
-
-
-def excess(info: Info, settings: SandboxSettings) -> str:
-    """Return by how much boxes at their limit exceed the engine's memory, "" where they fit."""
-    slots, each_mb = settings.machine_slots, settings.memory_mb
-    memory_mb = int(info.get("MemTotal", 0)) // _MEGABYTE
-    if slots * each_mb <= memory_mb:
-        return ""
-    return (
-        f"{slots:,} boxes of {each_mb:,} MB (sandbox.slots, sandbox.memory_mb) need more than the "
-        f"engine's {memory_mb:,} MB: programs may be stopped for memory that others use"
-    )

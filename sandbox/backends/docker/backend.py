@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +18,9 @@ from sandbox.backends import backends
 from sandbox.backends.docker.box import DockerBox
 from sandbox.backends.docker.engine import Engine, Running
 from sandbox.backends.docker.pool import Pool
-from sandbox.backends.docker.users import MOST, number_of
+from sandbox.backends.docker.users import MOST
 from sandbox.base import Box
-from sandbox.machine_slots import MachineSlots, Slot
-
-_log = logging.getLogger(__name__)
-
+from sandbox.machine_slots import MachineSlots
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
@@ -48,10 +44,8 @@ class DockerSandbox:
         self.slots = MachineSlots(f"{engine}-in-use", settings.machine_slots)
         ready = MachineSlots(f"{engine}-ready", settings.ready)
         self._users = MachineSlots("users", MOST)  # one kernel counts, whatever engine is asked
-        self._users_of: dict[Running, Slot] = {}
         self._workers = ThreadPoolExecutor(2 * capacity, thread_name_prefix="sandbox")
-        self._engine: Engine | None = None
-        self._opening = asyncio.Lock()
+        self._connecting: asyncio.Task[Engine] | None = None
         self._boxes: set[DockerBox] = set()
         self._pool = Pool(
             self._make, self._unmake, Running.is_alive, reserve=ready.try_take, capacity=capacity
@@ -85,19 +79,19 @@ class DockerSandbox:
         for box in list(self._boxes):
             await box.remove()
         await self._pool.close()
-        engine, self._engine = self._engine, None
-        if engine is not None:
+        connecting, self._connecting = self._connecting, None
+        if connecting is not None:
             with contextlib.suppress(SandboxError):  # the next start removes what is left
-                await self.call(engine.clear)
-            engine.close()
-        for user in self._users_of.values():  # of boxes that could not be removed before
-            user.release()
-        self._users_of.clear()
+                engine = await connecting
+                try:
+                    await self.call(engine.clear)
+                finally:
+                    engine.close()
         self._workers.shutdown(wait=False)
 
     async def clean(self, *, everything: bool) -> int:
         """Remove what other processes left; see ``Cleanable.clean``."""
-        engine = await self.acquire(partial(Engine, self.settings), rollback=Engine.close)
+        engine = await self.call(Engine, self.settings)
         try:
             return await self.call(engine.remove_everything if everything else engine.sweep)
         finally:
@@ -105,11 +99,11 @@ class DockerSandbox:
 
     async def engine(self) -> Engine:
         """Return the engine; the first call connects and removes containers of ended processes."""
-        async with self._opening:
-            if self._engine is None:
-                connect = partial(Engine.connected, self.settings)
-                self._engine = await self.acquire(connect, rollback=Engine.close)
-            return self._engine
+        connecting = self._connecting
+        if connecting is None or (connecting.done() and connecting.exception()):
+            connecting = asyncio.create_task(self.call(Engine.connected, self.settings))
+            self._connecting = connecting
+        return await asyncio.shield(connecting)
 
     async def start(self, volume: Volume | None, language: str) -> Running:
         """Return a waiting runner: one started in advance, or a new one that has the volume.
@@ -126,14 +120,10 @@ class DockerSandbox:
         return self._pool.discard(running)
 
     async def remove_volume(self, volume: Volume) -> None:
-        """Remove what was installed; where that fails, the next start does."""
+        """Remove the packages installed for a box; where that fails, the next start does."""
         engine = await self.engine()
-        try:
-            await self.call(engine.remove_volume, volume)
-        except SandboxError as error:
-            _log.warning(
-                "a volume of installed packages is left for the next start: %s", str(error)
-            )
+        with contextlib.suppress(SandboxError):
+            await self.call(engine.remove, volume)
 
     async def call(
         self,
@@ -145,30 +135,19 @@ class DockerSandbox:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._workers, lambda: function(*args, **kwargs))
 
-    async def acquire(
-        self, make: Callable[[], Value], *, rollback: Callable[[Value], None]
-    ) -> Value:
-        """Run a blocking call that makes something; roll it back when the caller is cancelled."""
-        making = asyncio.ensure_future(self.call(make))
-        try:
-            return await asyncio.shield(making)
-        except asyncio.CancelledError:
-            with contextlib.suppress(SandboxError):
-                await self.call(rollback, await making)
-            raise
-
     async def _make(self, volume: Volume | None = None, language: str = "python") -> Running:
         engine = await self.engine()
         user = await self._users.take()
         try:
-            running = await self.call(engine.start, volume, number_of(user.place), language)
+            return await self.call(engine.start, volume, user, language)
         except BaseException:
             user.release()
             raise
-        self._users_of[running] = user
-        return running
 
     async def _unmake(self, running: Running) -> None:
         engine = await self.engine()
-        await self.call(engine.stop, running)
-        self._users_of.pop(running).release()
+        try:
+            await self.call(engine.stop, running)
+        finally:
+            if running.user:
+                running.user.release()

@@ -5,7 +5,6 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from docker.models.volumes import Volume
@@ -76,12 +75,9 @@ class DockerBox:
             if not fetched.result.ok:
                 return fetched.result
             if self._volume is None:
-                self._volume = await self._sandbox.acquire(
-                    engine.make_volume, rollback=engine.remove_volume
-                )
+                self._volume = await self._sandbox.call(engine.make_volume)
             self._installed_bytes += fetched.size
-            make = partial(engine.installers.make, self._volume, archive)
-            installer = await self._sandbox.acquire(make, rollback=engine.remove)
+            installer = await self._sandbox.call(engine.installers.make, self._volume, archive)
             try:
                 left = max(1.0, started + limit - time.monotonic())
                 done = await self._sandbox.call(engine.installers.run, installer, left)

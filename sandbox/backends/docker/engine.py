@@ -6,12 +6,11 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 """
 
 import contextlib
-import logging
 import shutil
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, NamedTuple
 
 import requests
@@ -20,19 +19,16 @@ from docker.models.containers import Container
 from docker.models.volumes import Volume
 from docker.types import Ulimit
 
-from infra.errors import BoxLostError
 from infra.settings import SandboxSettings
 from sandbox.backends.docker import abilities, boot
 from sandbox.backends.docker.channel import Channel
 from sandbox.backends.docker.connection import attached, connected, translated
 from sandbox.backends.docker.installers import NO_LOG, NO_NETWORK, Installers
 from sandbox.backends.docker.jobs import longest_answer
-from sandbox.backends.docker.networks import COMMAND, SYSCTLS, Networks
 from sandbox.backends.docker.process_owner import is_left_over, this_owner
-from sandbox.backends.docker.users import GROUP, IMAGE_USER, UserImages
+from sandbox.backends.docker.users import GROUP, IMAGE_USER, UserImages, number_of
+from sandbox.machine_slots import Slot
 from sandbox.packages.wheels import PACKAGES, wheel_cache
-
-_log = logging.getLogger(__name__)
 
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
@@ -42,15 +38,31 @@ _SHARED_MEMORY = "size=8m,nr_inodes=512,mode=1777"
 _START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 0.2
 
+# A network that holds only a loopback interface takes the engine as long as the rest of a box's
+# start, so a container that only waits keeps one, and a box is started in it. A box has its network
+# to itself. The next box gets it where the runner has found all processes and sockets gone, and
+# connections do not linger.
+KEEPS_A_NETWORK = ("cat",)  # ends with its stdin, and so with the process that holds the other end
+_NO_LINGERING = {"net.ipv4.tcp_max_tw_buckets": "0"}
+
 
 class Running(NamedTuple):
-    """A container and the connection to the runner in it."""
+    """A container that runs.
+
+    Attributes:
+        container: The container.
+        channel: The connection to its first process.
+        network: The container that keeps the network of a box.
+        user: The lock on a box's user number.
+    """
 
     container: Container
     channel: Channel
+    network: "Running | None" = None
+    user: Slot | None = None
 
     def is_alive(self) -> bool:
-        """Return whether the runner still waits."""
+        """Return whether the container's first process still waits."""
         return self.channel.is_open()
 
 
@@ -61,8 +73,7 @@ class Engine:
         self._settings = settings
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
-        self._lines: dict[str, Channel] = {}  # those that keep the containers of networks alive
-        self._networks = Networks(self._make_network_container, self._is_running, self.remove)
+        self._idle_networks: deque[Running] = deque()
         self._client = connected(settings.machine_slots + 2)
         self._user_images = UserImages(self._client, settings.image, self._labels)
         self.installers = Installers(self._create, self.remove, settings)
@@ -99,7 +110,7 @@ class Engine:
         return abilities.identity(info, self._settings.runtime, str(image.id))
 
     def admit(self) -> None:
-        """Refuse an engine that cannot hold a box to its limits, and warn of too many boxes.
+        """Refuse an engine that cannot hold a box to its limits.
 
         Raises:
             SandboxError: It lacks a limit that ``sandbox.accept_without`` does not name.
@@ -107,62 +118,93 @@ class Engine:
         with translated():
             info = self._client.info()
         abilities.require(info, self._settings.accept_without)
-        if self._settings.slots is not None and (excess := abilities.excess(info, self._settings)):
-            _log.warning("%s", excess)
 
-    def start(self, volume: Volume | None, user: int, language: str = "python") -> Running:
-        """Return a container with a waiting runner and no way to the host or a network."""
-        return self.start_runner(self.create(volume, user, language))
-
-    def create(self, volume: Volume | None, user: int, language: str = "python") -> Container:
-        """Make a container for a runner; errors as in ``Sandbox.check``.
+    def start(self, volume: Volume | None, user: Slot, language: str = "python") -> Running:
+        """Return a box with a waiting runner; errors as in ``Sandbox.check``.
 
         Nothing of the volume is loaded by the runner itself: no variable leads it there.
 
         Args:
-            volume: What was installed, which the box can only read.
-            user: The number of the box's user, which no other box has.
+            volume: The packages installed for the box, which can only read them.
+            user: The lock on the box's user number, which no other box has.
             language: The language of the box.
         """
-        make = partial(
-            self._create,
-            boot.command(),
-            image=self._user_images.of(user, language),
-            user=f"{user}:{GROUP}",
-            environment={"PYTHONHASHSEED": "0"},
-            volumes={volume.name: {"bind": PACKAGES, "mode": "ro"}} if volume else {},
-            stdin_open=True,
-            log_config=NO_LOG,
-        )
-        if self._settings.runtime:  # a box with a kernel of its own may be unable to join a network
-            return make(**NO_NETWORK)
-        return self._networks.make_in_one(lambda network: make(network_mode=network))
-
-    def start_runner(self, container: Container) -> Running:
-        """Start a container's runner and wait until it is ready; where that fails, remove it."""
+        number = number_of(user.place)
+        image = self._user_images.of(number, language)
+        network = self._take_network()
+        joined = {"network_mode": f"container:{network.container.id}"} if network else NO_NETWORK
         try:
-            with translated():
-                channel = self._attach(container)
+            container = self._create(
+                boot.command(),
+                image=image,
+                user=f"{number}:{GROUP}",
+                environment={"PYTHONHASHSEED": "0"},
+                volumes={volume.name: {"bind": PACKAGES, "mode": "ro"}} if volume else {},
+                stdin_open=True,
+                log_config=NO_LOG,
+                **joined,
+            )
+            running = self._start(container)._replace(network=network, user=user)
         except BaseException:
-            self.remove(container)
+            if network:
+                self._idle_networks.append(network)
             raise
-        running = Running(container, channel)
         try:
-            with translated():
-                container.start()
-                channel.receive(_START_TIMEOUT_S)
+            running.channel.receive(_START_TIMEOUT_S)
         except BaseException:
             self.stop(running)
             raise
         return running
 
     def stop(self, running: Running) -> None:
-        """Disconnect from a runner, which ends an idle one, and remove its container."""
-        container, channel = running
-        channel.close()
+        """Disconnect from a container, which ends an idle runner, and remove it.
+
+        A box's network is kept for the next box if nothing of this one is left in it.
+        """
+        running.channel.close()
         with contextlib.suppress(APIError, requests.RequestException):
-            container.wait(timeout=_STOP_TIMEOUT_S)  # spares the engine a process that kills
-        self.remove(container, keep_network=channel.is_clean)
+            running.container.wait(timeout=_STOP_TIMEOUT_S)  # spares the engine a killing process
+        self.remove(running.container)
+        if running.network and running.channel.is_clean:
+            self._idle_networks.append(running.network)
+        elif running.network:
+            self.stop(running.network)
+
+    def _start(self, container: Container) -> Running:
+        """Start a container; where that fails, remove it."""
+        parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+        with contextlib.ExitStack() as undo, translated():
+            undo.callback(self.remove, container)
+            streams = attached(container, parameters)
+            channel = Channel(*streams, longest_answer(self._settings))
+            undo.callback(channel.close)
+            container.start()
+            undo.pop_all()
+        return Running(container, channel)
+
+    def _take_network(self) -> Running | None:
+        """Return an idle network or a new one; None for boxes with a kernel of their own.
+
+        Those may be unable to join another container's.
+        """
+        if self._settings.runtime:
+            return None
+        with contextlib.suppress(IndexError):
+            while True:
+                network = self._idle_networks.pop()
+                if network.is_alive():
+                    return network
+                self.stop(network)
+        return self._start(
+            self._create(
+                KEEPS_A_NETWORK,
+                sysctls=_NO_LINGERING,
+                log_config=NO_LOG,
+                stdin_open=True,
+                auto_remove=True,  # it may end when nobody is left to remove it
+                **NO_NETWORK,
+            )
+        )
 
     def make_volume(self) -> Volume:
         """Make a volume for what is installed for one box."""
@@ -175,28 +217,16 @@ class Engine:
             container.reload()
         return bool(container.attrs["State"]["OOMKilled"])
 
-    def remove(self, container: Container, *, keep_network: bool = True) -> None:
-        """Kill and remove a container in any state; do nothing where it is gone."""
-        with translated():
-            try:
-                container.remove(force=True, v=True)
-            except NotFound:
-                pass
-            except APIError as error:
-                if error.status_code != requests.codes.conflict:  # its removal is under way
-                    raise
-                return
-        self._networks.give_back(container, keep=keep_network)
-        if line := self._lines.pop(str(container.id), None):
-            line.close()
+    def remove(self, removable: Container | Volume) -> None:
+        """Kill and remove a container, or remove a volume; do nothing where it is gone.
 
-    def remove_volume(self, volume: Volume) -> None:
-        """Remove a volume; do nothing where it is gone, or still held by what is being removed."""
+        Nor where it is being removed, or still used: the next start removes it.
+        """
         with translated(), contextlib.suppress(NotFound):
             try:
-                volume.remove(force=True)
+                removable.remove(force=True)
             except APIError as error:
-                if error.status_code != requests.codes.conflict:  # the next start removes it
+                if error.status_code != requests.codes.conflict:
                     raise
 
     def sweep(self) -> int:
@@ -228,40 +258,14 @@ class Engine:
         with ThreadPoolExecutor(self._settings.machine_slots) as workers:
             list(workers.map(self.remove, containers))
         for volume in volumes:
-            self.remove_volume(volume)
+            self.remove(volume)
         return len(containers) + len(volumes)
 
     def close(self) -> None:
         """Close the connections to the engine."""
-        for line in self._lines.values():
-            line.close()
+        for network in self._idle_networks:
+            network.channel.close()
         self._client.close()
-
-    def _make_network_container(self) -> Container:
-        network_container = self._create(
-            COMMAND,
-            sysctls=dict(SYSCTLS),
-            log_config=NO_LOG,
-            stdin_open=True,
-            auto_remove=True,  # it may end when nobody is left to remove it
-            **NO_NETWORK,
-        )
-        try:
-            with translated():
-                self._lines[str(network_container.id)] = self._attach(network_container)
-                network_container.start()
-        except BaseException:
-            self.remove(network_container)
-            raise
-        return network_container
-
-    def _is_running(self, container: Container) -> bool:
-        try:
-            with translated():
-                container.reload()
-        except BoxLostError:
-            return False
-        return bool(container.status == "running")
 
     def _create(self, command: Sequence[str], **options: Any) -> Container:  # noqa: ANN401 - docker-py's
         limits = self._settings
@@ -286,10 +290,6 @@ class Engine:
                 runtime=limits.runtime,
                 **options,
             )
-
-    def _attach(self, container: Container) -> Channel:
-        parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        return Channel(*attached(container, parameters), longest_answer(self._settings))
 
 
 def _ulimits(largest_file: int) -> list[Ulimit]:

@@ -22,7 +22,6 @@ _RUNNER_MEMORY_MB = 24  # set aside for the runner, so that programs meet their 
 _MOST_COMMANDS = 50
 _MOST_BESIDE_OUTPUT = 512 * 1024  # bytes of a report without what was printed
 _JSON_BYTES = 6  # that one byte of a report may take in JSON
-_MOST_FAULTS = 100  # that are looked at
 
 
 class CommandReport(Record):
@@ -133,17 +132,6 @@ def _valid(kind: type[Answer], fields: Mapping[str, object]) -> Answer:
     try:
         answer = kind.model_validate(fields)
         answer.model_dump_json()  # which no half of a surrogate pair survives, nor does any store
-    except ValidationError as error:
-        raise BoxLostError(f"the box sent a report that is not valid ({_told(error)})") from None
-    except PydanticSerializationError:
-        raise BoxLostError("the box sent a report that is not valid (text that is none)") from None
+    except (ValidationError, PydanticSerializationError):
+        raise BoxLostError("the box sent a report that is not valid") from None
     return answer
-
-
-def _told(error: ValidationError) -> str:
-    """Return what is wrong with a report; its words are a stranger's, so few and printable."""
-    if error.error_count() > _MOST_FAULTS:
-        return f"{error.error_count()} faults"
-    faults = error.errors(include_input=False, include_url=False)[:5]
-    told = (f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg'][:200]}" for fault in faults)
-    return ascii(", ".join(told))[1:-1]

@@ -1,9 +1,8 @@
 """The process that made a container, distinguished from every other on any host.
 
-Host names are used twice, and numbers again: two machines or containers of one name may share an
-engine. So a process is named by host, machine, boot, PID namespace, number and start time, and has
-ended for certain only where the machine was started anew since, or where this process would see it.
-Where there is no ``/proc``, the unknown parts are empty and the rest must do.
+Machines or containers of one host name may share an engine, and process numbers are used again. So
+a process is named by host, machine, boot, PID namespace, number and start time. Where there is no
+``/proc``, the unknown parts are empty.
 """
 
 import os
@@ -24,38 +23,27 @@ def this_owner() -> str:
 
 def owner_name(process: int, started: str) -> str:
     """Return the name of a process of this machine, boot and PID namespace."""
-    place = (socket.gethostname(), _first_line(_MACHINE), _first_line(_BOOT), _namespace())
-    return "/".join((*place, str(process), started))
+    here = (socket.gethostname(), _first_line(_MACHINE), _first_line(_BOOT), _namespace())
+    return "/".join((*here, str(process), started))
 
 
 def is_left_over(owner: str) -> bool:
     """Return whether an owner has ended for certain.
 
-    One that an earlier version named, by fewer parts, may be of another machine and has not.
+    Its machine was started again since, or this process would see it. The owner of another machine,
+    or named in another form, has not.
     """
-    parts = owner.split("/")
-    if len(parts) != _PARTS or not parts[4].isdecimal():
+    parts, here = owner.split("/"), this_owner().split("/")
+    if len(parts) != _PARTS or parts[:2] != here[:2]:
         return False
-    host, machine, boot, namespace, number, started = parts
-    *here, _, _ = this_owner().split("/")
-    if [host, machine] != here[:2]:
-        return False
-    if boot != here[2]:
-        return bool(machine and boot and here[2])
-    return namespace == here[3] and not (_is_alive(int(number)) and _started(number) == started)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    *place, process, started = parts
+    if place == here[:-2]:
+        return process.isdecimal() and _started(process) != started
+    return bool(place[1] and place[2]) and place[2] != here[2]
 
 
 def _started(process: int | str) -> str:
+    """Return when a process of this PID namespace was started, "" where there is none."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

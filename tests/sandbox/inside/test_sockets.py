@@ -1,6 +1,6 @@
 """What a program leaves in its network is gone before the next run, or the box and its network are.
 
-Covers `sandbox.inside.sockets` and how `sandbox.backends.docker.networks` gives networks back.
+Covers `sandbox.inside.sockets` and how `sandbox.backends.docker.engine` gives networks back.
 """
 
 import asyncio

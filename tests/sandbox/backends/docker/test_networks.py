@@ -1,7 +1,9 @@
-"""Boxes take over networks from each other, and nothing else with them."""
+"""Boxes take over networks from each other, and nothing else with them.
+
+Covers ``engine``.
+"""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,7 +12,6 @@ from docker.models.containers import Container
 
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.networks import Networks
 from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network, removals
 from tests.sandbox.conftest import CODE, LIMITS
@@ -110,27 +111,3 @@ async def test_a_network_that_was_lost_is_replaced(own: DockerSandbox) -> None:
     await asyncio.to_thread(network_container.remove, force=True)
     assert await outcome(own, FINDS_NOTHING) == "passed"
     assert [one.id for one in await network_containers(own)] != [network_container.id]
-
-
-async def test_networks_that_a_burst_needed_are_removed_when_it_is_long_over() -> None:
-    numbers, alive = itertools.count(), set[str]()
-
-    def make(*_: str) -> Container:
-        made = Container({"Id": str(next(numbers))})
-        alive.add(str(made.id))
-        return made
-
-    def remove(container: Container) -> None:
-        alive.remove(str(container.id))
-
-    networks = Networks(make, lambda container: container.id in alive, remove)
-    burst = [networks.make_in_one(make) for _ in range(12)]
-    for box in burst:
-        remove(box)
-        networks.give_back(box, keep=True)
-    assert len(alive) == 12
-    for _ in range(110):
-        box = networks.make_in_one(make)
-        remove(box)
-        networks.give_back(box, keep=True)
-    assert len(alive) == 1
