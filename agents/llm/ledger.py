@@ -143,6 +143,10 @@ class Ledger(ABC):
     async def close(self) -> None:
         """Let go of what the ledger holds open; the next call opens it again."""
 
+    @abstractmethod
+    async def flush(self) -> None:
+        """Wait until all that was committed is written; errors are those of `commit`."""
+
     async def find(self, key: str) -> RawReply | None:
         """Return the reply that is kept for a key, or None; errors as in `content`."""
         content = await self.content(key)
@@ -289,6 +293,9 @@ class JournalLedger(Ledger):
         if self.is_in_usd and not (reservation.is_priced or reservation.usd):
             await self.commit(reservation, reservation.tokens, None)
         self._in_flight.discard(reservation.number)
+
+    async def flush(self) -> None:
+        """Wait for nothing: here `commit` has waited."""
 
     async def close(self) -> None:
         """Close the journal, once all that was handed over is written."""

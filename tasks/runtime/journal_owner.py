@@ -8,9 +8,11 @@ with a later answer.
 import asyncio
 import logging
 import pickle
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
@@ -133,8 +135,12 @@ class Owner:
         }
         attempt.calls |= made
         if made:
-            ended, waiting = await asyncio.wait(made, timeout=_AT_ONCE_S)
-            attempt.waiting |= waiting
+            await asyncio.sleep(0)
+            at_once = [call for call in made if call.get_name() != "acquire_slots"]
+            if at_once:
+                await asyncio.wait(at_once, timeout=_AT_ONCE_S)
+            ended = {call for call in made if call.done()}
+            attempt.waiting |= made - ended
         else:
             ended, _ = await asyncio.wait(attempt.waiting, return_when=asyncio.FIRST_COMPLETED)
             attempt.waiting -= ended
@@ -297,11 +303,16 @@ class WorkerLedger(Ledger):
         self._calls: list[_Call] = []  # to be sent
         self._ends: dict[int, tuple[str, asyncio.Future[Any]]] = {}  # number → name and end
         self._waiting: set[int] = set()  # calls that wait at the owner
+        self._commits: set[asyncio.Future[None]] = set()
+        self._unwritten: dict[bytes, bytes] = {}  # replies that are on their way to the owner
+        self._error: BaseException | None = None  # of a commit
         self._sending: asyncio.Task[None] | None = None
         self._asking_for: asyncio.Task[None] | None = None
 
     async def content(self, key: str) -> bytes | None:
         """Return what is kept for a key."""
+        if unwritten := self._unwritten.get(bytes.fromhex(key)):
+            return zlib.decompress(unwritten)
         found: bytes | None = await self._call("content", key)
         return found
 
@@ -317,8 +328,27 @@ class WorkerLedger(Ledger):
         usd: float | None,
         contents: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
-        """Replace a reservation by what its request took."""
-        await self._call("commit", reservation, tokens, usd, contents)
+        """Send what a request took on its way to the owner; `flush` waits until it is written.
+
+        Until then the reply counts as on the wire, and is found here.
+        """
+        replies = dict(contents)
+        self._unwritten |= replies
+        end = self._call("commit", reservation, tokens, usd, contents)
+        self._commits.add(end)
+        end.add_done_callback(partial(self._forget, replies.keys()))
+
+    async def flush(self) -> None:
+        """Wait until all that was committed is written.
+
+        Raises:
+            UnrecordableError: The journal cannot be written.
+            WorkerLostError: The owner is lost.
+        """
+        if self._commits:
+            await asyncio.wait(self._commits)
+        if self._error:
+            raise self._error
 
     async def abandon(self, reservation: Reservation) -> None:
         """Let a reservation stay."""
@@ -339,8 +369,17 @@ class WorkerLedger(Ledger):
 
     async def close(self) -> None:
         """Give back all that the attempt has, which then has ended."""
+        if self._commits:
+            await asyncio.wait(self._commits)
         with suppress(WorkerLostError), _explained():
             await self._actor.release.remote(self._attempt)
+
+    def _forget(self, keys: Iterable[bytes], end: "asyncio.Future[None]") -> None:
+        """Forget replies that are written, or why they are not."""
+        self._commits.discard(end)
+        for key in keys:
+            self._unwritten.pop(key, None)
+        self._error = self._error or end.exception()
 
     def _call(self, name: str, *arguments: Any) -> "asyncio.Future[Any]":  # noqa: ANN401
         number, end = next(self._numbers), asyncio.get_running_loop().create_future()

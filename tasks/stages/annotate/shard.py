@@ -179,7 +179,12 @@ async def judge_pairs(
 
     try:
         judging = Judging(annotate, places, chosen.annotation.stop_after_failures, ledger.stop)
-        return await judging.judge(pairs, chosen.llm.timeout_s)
+        judged = await judging.judge(pairs, chosen.llm.timeout_s)
+        try:
+            await ledger.flush()
+        except (LanguageModelError, WorkerLostError) as error:
+            judged.error = judged.error or error
+        return judged
     finally:
         await committee.close()
         await sandbox.close()

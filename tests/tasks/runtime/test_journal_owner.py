@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 import ray
@@ -17,7 +18,7 @@ from agents.llm.ledger import journal_ledger
 from agents.llm.question import TokenLimits
 from agents.llm.reply import RawReply
 from infra.budget import Budget
-from infra.errors import BudgetExhaustedError, WorkerLostError
+from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostError
 from infra.ray import ensure_ray
 from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
 from tasks.runtime import journal_owner
@@ -68,6 +69,7 @@ async def pay(ledger: WorkerLedger, key: str) -> None:
         assert await ledger.find(key) is None
         async with ledger.reserved(LIMITS, lambda: 0.5) as commit:
             await commit(30, 0.25, [(key, RawReply(text=key))])
+    await ledger.flush()
 
 
 async def settled() -> None:
@@ -90,6 +92,38 @@ async def test_what_workers_pay_for_at_once_is_kept_once_and_travels_together(
     for worker in workers:
         await worker.close()
     assert here.owner._attempts == {}
+
+
+async def test_a_reply_on_its_way_to_the_owner_is_found_and_its_worker_goes_on(
+    tmp_path: Path,
+) -> None:
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    async with worker.reserved(LIMITS, lambda: 0.5) as commit:
+        before = here.exchanges
+        await commit(30, 0.25, [(KEYS[0], RawReply(text="said"))])
+    found = await worker.find(KEYS[0])
+    assert (here.exchanges, found and found.text) == (before, "said")
+    await worker.close()
+    assert here.spent() == (30, 0.25), "closed before it was written"
+    other = await here.worker("b").find(KEYS[0])
+    assert other is not None
+    assert other.text == "said"
+
+
+async def test_a_reply_that_could_not_be_written_is_told_of_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    full = AsyncMock(side_effect=UnrecordableError("no room"))
+    monkeypatch.setattr(here.owner._ledger, "commit", full)
+    async with worker.reserved(LIMITS, lambda: 0.5) as commit:
+        await commit(30, 0.25, [(KEYS[0], RawReply(text="said"))])
+    for _ in range(2):
+        with pytest.raises(UnrecordableError, match="no room"):
+            await worker.flush()
+    await worker.close()
 
 
 async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_path: Path) -> None:
