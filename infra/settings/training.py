@@ -37,11 +37,6 @@ class TrainingSettings(Section):
     )
     split_by: Literal["query", "repository"] = Field(
         "query",
-        description="What the split keeps together, beside queries of equal or nearly equal code: "
-        "a query, or all code of a repository (of installed code: of a package).",
-    )
-    overlap: Literal["refuse", "drop"] = Field(
-        "refuse",
-        description="Training pairs whose query is a dev or a test query too: refuse the data, or "
-        "leave these pairs out.",
+        description="What the split keeps together: a query, or all code of a repository (of "
+        "installed code: of a package).",
     )

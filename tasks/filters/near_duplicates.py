@@ -11,9 +11,8 @@ Every pair that can be near is compared, so that nothing is dropped or kept by a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 
-from infra.languages import language_named, language_of
+from infra.languages import language_named
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 from tasks.filters._kept_bags import KeptBags
 
@@ -47,34 +46,6 @@ class NearDuplicates:
             return NEAR
         kept.add(bag)
         return None
-
-
-def clusters(texts: Sequence[str]) -> list[int]:
-    """Return the cluster of each text: that of all it is equal or nearly equal to, and of theirs.
-
-    A cluster is called by the place of its first text. Texts come without their languages, so that
-    each is read in the one that reads it (`language_of`), and as Python where none does.
-    """
-    bags, places = KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY), list[int]()
-    parents, first = list(range(len(texts))), dict[str, int]()
-
-    def root(place: int) -> int:
-        while parents[place] != place:
-            parents[place] = place = parents[parents[place]]
-        return place
-
-    for place, text in enumerate(texts):
-        alike = [first.setdefault(text, place)]
-        language = language_of(text)
-        bag = identifiers(text, language.name if language else "")
-        if alike[0] == place and bag.total() >= FEWEST_IDENTIFIERS:
-            alike += [places[row] for row in bags.near(bag).tolist()]
-            bags.add(bag)
-            places.append(place)
-        together = sorted({root(place), *map(root, alike)})
-        for other in together[1:]:
-            parents[other] = together[0]
-    return [root(place) for place in range(len(texts))]
 
 
 def identifiers(text: str, language: str = "") -> Counter[str]:

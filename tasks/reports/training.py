@@ -11,7 +11,6 @@ from tasks.reports.document import Block, Chart, Document, Facts, Paragraph, Sec
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.text import count, duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
-from tasks.training.data import Leakage
 from tasks.training.encoder import Description
 from tasks.training.job import History
 
@@ -44,9 +43,8 @@ class TrainingReport(Record):
         name: The encoder that came out.
         description: How it is read, and what it was trained by.
         pairs: Training pairs.
+        dropped: Pairs of dev or test queries that were left out of training.
         dev_queries: Queries that chose the epoch.
-        dev_codes: Codes among which they were ranked, where the recipe takes all.
-        leakage: What of the test was seen in training.
         history: Losses, dev scores, time.
         tested: Fingerprint of the test queries, their labels and code base.
         gains: Over other methods on the test queries; none before it was tested.
@@ -55,9 +53,8 @@ class TrainingReport(Record):
     name: str
     description: Description
     pairs: int
+    dropped: int
     dev_queries: int
-    dev_codes: int
-    leakage: Leakage
     history: History
     tested: str
     gains: tuple[Gain, ...] = ()
@@ -111,7 +108,6 @@ def _apart(gain: Gain) -> tuple[str, str]:
 def training_document(report: TrainingReport) -> Document:
     """Return the report as a document."""
     told, recipe = report.description, report.description.recipe
-    leak = report.leakage
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
@@ -134,27 +130,12 @@ def training_document(report: TrainingReport) -> Document:
                             "seed": str(recipe.seed),
                             "recipe's hash": told.recipe_hash,
                             "data": f"{told.data} ({told.data_fingerprint[:12]})",
+                            "pairs of dev or test queries left out": count(report.dropped),
                             "licences of base and data": ", ".join(told.licences) or "unknown",
                             "time": f"{duration(report.history.seconds)}, "
                             f"{count(report.history.steps)} steps, on {report.history.device}",
                         }
                     )
-                ],
-            ),
-            Section(
-                "leakage",
-                "What of the test was seen in training",
-                [
-                    Table(
-                        ["", "test queries"],
-                        [
-                            ["all with a right code", count(leak.queries)],
-                            ["of the text of a training query", count(leak.same_query)],
-                            ["with a right code of a training pair", count(leak.same_code)],
-                            ["with one equal or nearly equal to such", count(leak.near_code)],
-                        ],
-                    ),
-                    f"{count(leak.dropped)} training pairs of dev or test queries were left out.",
                 ],
             ),
         ],

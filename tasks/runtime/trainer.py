@@ -1,9 +1,8 @@
 """A Ray actor that trains one model, on a GPU where there is one."""
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any
 
 import ray
@@ -15,30 +14,40 @@ from tasks.training.job import History, TrainingJob, TrainingProgress
 
 
 class _Worker:
-    """Trains a model in a process of its own."""
+    """Trains a model in its own process; its progress can be read meanwhile."""
 
-    def train(
-        self, job: TrainingJob, folder: Path, threads: int, gpus: int
-    ) -> Iterator[TrainingProgress | History]:
-        """Yield the progress, at the end the history; the model is saved in the folder then."""
+    def __init__(self) -> None:
+        self._progress: SimpleQueue[TrainingProgress | None] = SimpleQueue()
+
+    def train(self, job: TrainingJob, threads: int, gpus: int) -> History:
+        """Train the model and save it in the job's folder."""
         if not gpus:  # Ray hides no GPU from work that asked for none
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
-        from tasks.training.trainer import progress_of_training  # noqa: PLC0415
+        from tasks.training.trainer import train  # noqa: PLC0415
 
         torch.set_num_threads(threads)
-        yield from progress_of_training(job, folder)
+        try:
+            model, history = train(job, self._progress.put)
+            model.save(job.model_folder)
+        finally:
+            self._progress.put(None)
+        return history
+
+    def next_progress(self) -> TrainingProgress | None:
+        """Wait for the next progress; None after the last."""
+        return self._progress.get()
 
 
-def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | History]:
-    """Yield the progress of a training on Ray, at the end its history.
+def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> History:
+    """Train on Ray; the model is saved in the job's folder, which all nodes mount.
 
-    Where the worker dies, another run of the same job goes on from its last checkpoint.
+    Where the worker dies, another run of the same job resumes from its last checkpoint.
 
     Args:
-        job: What to train. Its folder and ``folder`` are on storage that all nodes mount.
-        folder: An empty folder, in which the model is saved.
+        job: What to train.
+        emit: Takes the progress.
 
     Raises:
         EncoderUnavailableError: The worker died.
@@ -48,26 +57,32 @@ def train_on_ray(job: TrainingJob, folder: Path) -> Iterator[TrainingProgress | 
     gpus = int(any(node.gpus >= 1 for node in nodes))
     cores = max(node.cores for node in nodes)
     remote: Any = ray.remote(_Worker)
-    worker = remote.options(num_gpus=gpus, num_cpus=0 if gpus else cores).remote()
-    train = worker.train.options(num_returns="streaming").remote
+    worker = remote.options(
+        num_gpus=gpus, num_cpus=0 if gpus else cores, max_concurrency=2
+    ).remote()
     try:
-        stream = train(job, folder, cores, gpus)
-        with suppress(StopIteration):
-            while True:
-                if ended([stream]):
-                    yield ray.get(next(stream))
+        done, call = worker.train.remote(job, cores, gpus), worker.next_progress.remote()
+        while True:
+            if not ended([call]):
+                continue
+            if (progress := ray.get(call)) is None:
+                break
+            emit(progress)
+            call = worker.next_progress.remote()
+        history: History = ray.get(done)
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
             raise error.cause from error
-        failure = f"the training failed on its worker: {error}"
-        if "out of memory" in failure:
-            failure += "\na smaller training.batch_size needs less memory"
-        raise TrainingError(failure) from error
+        raise TrainingError(
+            f"the training failed on its worker: {error}\nwhere memory is short, a smaller "
+            f"training.batch_size needs less; where a checkpoint is damaged, remove {job.folder}"
+        ) from error
     except RayError as error:
         cause = str(error).partition("\n")[0].rstrip(".")
         raise EncoderUnavailableError(
-            f"the worker that trains has died: {cause}; what it has saved is kept, and the same "
-            "command goes on from there; a smaller training.batch_size needs less memory"
+            f"the worker that trains has died: {cause}; the same command resumes from its last "
+            "checkpoint; a smaller training.batch_size needs less memory"
         ) from error
     finally:
         ray.kill(worker)
+    return history

@@ -1,8 +1,7 @@
-"""The stages of training: data is read, a model is trained on Ray, its gain is reported.
+"""The stages of training: a model is trained on Ray, and its gain is reported.
 
-What comes out is a folder below ``encoders/`` beside the benchmarks: the model, how it is read and
-was trained (``encoder.json``), curves and figures (``training.json``), the test queries as a BEIR
-folder (``test/``), and the report.
+They write a folder below ``encoders/``: the model, its description (``encoder.json``), curves and
+figures (``training.json``), the test queries as a BEIR folder (``test/``), and the report.
 """
 
 import re
@@ -28,7 +27,7 @@ from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, encoders
 from tasks.encoders._checkpoint import TRAINED
-from tasks.encoders._transformer import SpecifiedEncoder, TransformerSpec
+from tasks.encoders._transformer import SpecifiedEncoder
 from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
@@ -47,26 +46,25 @@ from tasks.training.encoder import (
     read_description,
     write_description,
 )
-from tasks.training.job import History, TrainingJob
+from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES, Recipe
 
 PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
 _OTHERS = (PAGE, TABLES, FIGURES, TEST)  # than the model's
-_MODEL = "model"
-_VERSION = "1"  # to be raised when the same recipe and data are to give other weights
+_VERSION = "2"  # to be raised when the same recipe and data are to give other weights
 _USUAL = "cosqa-plus"
 _CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
 
 
 @dataclass
 class TrainingInput:
-    """What is trained on what, read once, on demand.
+    """The data and settings of a training; the data is read once, on demand.
 
     Only paths and settings are pickled, so that it can be a parameter of tasks.
 
     Attributes:
-        path: What `tasks.training.data.read_training_data` reads.
+        path: The data (`tasks.training.data.read_training_data`).
         test: A benchmark to test on in place of the data's own test queries.
         settings: Base, recipe and split.
     """
@@ -111,18 +109,17 @@ class TrainingInput:
             return self.settings.base
         found = encoders.get(self.settings.base)
         spec = check_trainable(self.settings.base, found)
-        changed = spec.model_copy(update=self._reading(spec))
-        return replace(cast("SpecifiedEncoder", found), spec=changed)
-
-    def _reading(self, spec: TransformerSpec) -> dict[str, object]:
         recipe = self.recipe
-        return {
-            "similarity": recipe.similarity,
-            "pooling": recipe.pooling or spec.pooling,
-            "white_space": "collapsed",
-            "query_length": min(spec.max_length, recipe.query_length),
-            "code_length": min(spec.max_length, recipe.code_length),
-        }
+        changed = spec.model_copy(
+            update={
+                "similarity": recipe.similarity,
+                "pooling": recipe.pooling or spec.pooling,
+                "white_space": "collapsed",
+                "query_length": min(spec.max_length, recipe.query_length),
+                "code_length": min(spec.max_length, recipe.code_length),
+            }
+        )
+        return replace(cast("SpecifiedEncoder", found), spec=changed)
 
     @cached_property
     def tested(self) -> str:
@@ -168,7 +165,7 @@ class TrainedEncoder(Record):
 
     @property
     def reference(self) -> str:
-        """By which other commands name it."""
+        """The name by which other commands read it."""
         return f"checkpoint:{self.name}={self.folder}"
 
 
@@ -176,7 +173,7 @@ class WrittenTraining(Record):
     """A written report.
 
     Attributes:
-        encoder: What was trained.
+        encoder: The encoder.
         page: The report.
         leaderboard: The page of all methods.
     """
@@ -219,64 +216,63 @@ def train_encoder(
     publish: PublishSettings,
     ray: RaySettings,
 ) -> TrainedEncoder:
-    """Train the model, unless its folder has it, and put the test queries beside it.
+    """Train the model, unless its folder has it, and write its folder.
 
-    A run that was killed left checkpoints beside the folder, from which this one goes on.
+    A run that failed left checkpoints in a hidden folder, from which this one resumes; a concurrent
+    run of the same training is waited for.
 
     Raises:
-        SettingsError: The folder holds something else, or another run trains it.
+        SettingsError: The folder holds something else.
         SourceError: The data cannot be read.
         EncoderError: The base cannot be loaded.
         TrainingError: The weights are no numbers any more.
     """
     folder = _folder(inputs, publish)
-    is_trained = _is_trained(inputs, folder)
-    if folder.exists() and not is_trained:
-        raise SettingsError(
-            f"{folder} holds an encoder of another base, recipe or data, or something else: give "
-            "--name, or move the folder away"
-        )
     work = folder.with_name(f".{folder.name}.{inputs.identity[:12]}")
-    try:
-        with locked(work.with_suffix(".lock"), wait=False):
-            if is_trained:
-                _keep(inputs, folder, folder, read_training(folder).history)
-            else:
-                history = _trained(inputs, work, ray)
-                _keep(inputs, work / _MODEL, folder, history)
-                shutil.rmtree(work)
-    except BlockingIOError:
-        raise SettingsError(
-            f"another run trains {folder.name}: wait for it, or give --name"
-        ) from None
-    work.with_suffix(".lock").unlink(missing_ok=True)
+    with locked(work / "lock"):
+        if _is_trained(inputs, folder):
+            _write_folder(inputs, folder, folder, read_training(folder).history)
+        elif folder.exists():
+            raise SettingsError(
+                f"{folder} holds an encoder of another base, recipe or data, or something else: "
+                "give --name, or move the folder away"
+            )
+        else:
+            job = TrainingJob(inputs.base, inputs.recipe, inputs.data.train, inputs.data.dev, work)
+            _write_folder(inputs, job.model_folder, folder, _trained(job, inputs, ray))
+        shutil.rmtree(work)
     return TrainedEncoder(name=folder.name, folder=folder)
 
 
-def _trained(inputs: TrainingInput, work: Path, settings: RaySettings) -> History:
-    """Train by steps that the log and the Prefect UI show; the model lies in the work folder."""
-    data, recipe, logger = inputs.data, inputs.recipe, get_run_logger()
-    logger.info("%s", sizes_of(data))
-    model = work / _MODEL
-    shutil.rmtree(model, ignore_errors=True)
-    model.mkdir(parents=True)
-    job = TrainingJob(inputs.base, recipe, data.train, data.dev, work)
-    steps = -(-len(data.train) // recipe.batch_size) * recipe.epochs
+def _trained(job: TrainingJob, inputs: TrainingInput, settings: RaySettings) -> History:
+    """Train, with progress in the log and the Prefect UI; the model lies in the job's folder."""
+    data, logger = inputs.data, get_run_logger()
+    logger.info(
+        "%s: %s, %s dev and %s over %s; %s of dev or test queries left out",
+        data.name,
+        counted(len(data.train), "training pairs"),
+        f"{len(data.dev.queries):,}",
+        counted(len(data.test.queries), "test queries"),
+        counted(len(data.test.codes), "codes"),
+        counted(data.dropped, "training pairs"),
+    )
+    job.model_folder.mkdir(parents=True, exist_ok=True)
+    steps = -(-len(data.train) // job.recipe.batch_size) * job.recipe.epochs
     ensure_ray(settings)
     with progress(artifact_key("train", inputs.name), "training steps", steps) as bar:
-        for told in train_on_ray(job, model):
-            if isinstance(told, History):
-                return told
-            if told.loss is not None:
-                bar.note = f"loss {told.loss:.4f}"
-            if told.score is not None:
-                logger.info("epoch %.0f: dev %s %.4f", told.epoch, recipe.metric, told.score)
-            bar.advance(told.step - bar.done)
-    raise AssertionError("a training ends with its history")
+
+        def show(step: TrainingProgress) -> None:
+            if step.loss is not None:
+                bar.note = f"loss {step.loss:.4f}"
+            if step.score is not None:
+                logger.info("epoch %.0f: dev %s %.4f", step.epoch, job.recipe.metric, step.score)
+            bar.advance(step.step - bar.done)
+
+        return train_on_ray(job, show)
 
 
-def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) -> None:
-    """Put a model, what it was trained by and its test queries in the place of the folder."""
+def _write_folder(inputs: TrainingInput, model: Path, folder: Path, history: History) -> None:
+    """Replace the folder by the model, its description and the test queries."""
     data, base = inputs.data, inputs.base
     spec = None if isinstance(base, str) else base.spec
     licences = {*data.licences, *([spec.licence] if spec else [])}
@@ -292,10 +288,14 @@ def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) ->
         licences=tuple(sorted(licences)),
     )
     report = TrainingReport(
-        name=folder.name, description=description, pairs=len(data.train),
-        dev_queries=len(qrels_of(data.dev.labels)), dev_codes=len(data.dev.codes),
-        leakage=data.leakage, history=history, tested=inputs.tested,
-    )  # fmt: skip
+        name=folder.name,
+        description=description,
+        pairs=len(data.train),
+        dropped=data.dropped,
+        dev_queries=len(qrels_of(data.dev.labels)),
+        history=history,
+        tested=inputs.tested,
+    )
 
     def own(written: Path) -> list[str]:
         files = written.rglob("*") if (written / TRAINED).is_file() else ()
@@ -308,20 +308,6 @@ def _keep(inputs: TrainingInput, model: Path, folder: Path, history: History) ->
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
 
 
-def sizes_of(data: TrainingData) -> str:
-    """Return what is trained on, chosen by and tested on, in words."""
-    leak = data.leakage
-    pairs, dropped = (counted(n, "training pairs") for n in (len(data.train), leak.dropped))
-    tested, codes = counted(leak.queries, "test queries"), counted(len(data.test.codes), "codes")
-    dropped = f"; {dropped} of their queries left out" if leak.dropped else ""
-    return (
-        f"{data.name}: {pairs}, {len(data.dev.queries):,} dev and {tested} over {codes}; of the "
-        f"test queries {leak.same_query:,} are training queries too, {leak.same_code:,} have a "
-        f"right code that was trained on, {leak.near_code:,} one that is nearly equal to such"
-        f"{dropped}"
-    )
-
-
 @stage("write-training", "report on {trained.name}")
 def write_training(
     trained: TrainedEncoder,
@@ -329,11 +315,11 @@ def write_training(
     runs: list[Run],
     settings: EvaluationSettings,
 ) -> TrainingReport:
-    """Write the report beside the encoder: what it was trained by, curves, gains with intervals.
+    """Write the report into the encoder's folder: recipe, curves, gains with intervals.
 
     Args:
         trained: The encoder.
-        benchmark: What it was tested on.
+        benchmark: The benchmark of the runs.
         runs: The rankings of the base, where one was fine-tuned, of the encoder, and of others.
         settings: The metrics.
     """

@@ -1,6 +1,6 @@
 """Training: encoders fine-tuned on labelled pairs, and models trained from nothing.
 
-`recipes` says how a model is trained, `data` on what, `trainer` does it by sentence-transformers'
-trainer, `folder` is what comes out: a checkpoint that ``checkpoint:FOLDER`` names. `models` has the
-models that have no pretrained weights.
+`data` reads and splits the pairs, `recipes` has the papers' hyper-parameters, `trainer` trains by
+sentence-transformers' trainer, `models` has the models without pretrained weights, and `encoder`
+reads the trained folder, which ``checkpoint:FOLDER`` names.
 """

@@ -1,47 +1,36 @@
-"""What training gives: a folder that is an encoder, with how and by what it was trained.
-
-``encoder.json`` says how the folder is read: its ``kind`` is ``transformer`` or the name of a model
-of `tasks.training.models`; and what it was trained by: recipe, base, data and their licences.
-"""
+"""The trained folder: an encoder with its recipe, base, data and licences in ``encoder.json``."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from pydantic import Field, ValidationError
 
-from infra.batches import batched
 from infra.errors import EncoderError, SettingsError
 from infra.records import Record
-from tasks.encoders import EncoderSpec, Kind, Similarity, Vectors, of_wrong_length
+from tasks.encoders import EncoderSpec, Kind, Vectors, of_wrong_length
 from tasks.encoders._checkpoint import TRAINED
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tasks.training.recipes import Recipe
 
-if TYPE_CHECKING:
-    import torch
-
-    from tasks.training.models._joint import JointModel
-
 TRANSFORMER = "transformer"
 IDENTITY = {"name", "model", "revision", "licence", "source"}
-_TEXTS_AT_ONCE = 64
+_BATCH = 64
 
 
 class Description(Record):
-    """How a trained folder is read, and what it was trained by.
+    """The description of a trained folder.
 
     Attributes:
         kind: ``transformer``, or the name of a model of `tasks.training.models`.
         reading: Fields of a transformer's specification.
         dimension: Length of a vector.
-        recipe: How it was trained.
+        recipe: The recipe.
         recipe_hash: Digest of recipe, base and data: the same one gives the same weights.
-        base: Name, model and revision of what was fine-tuned; empty for what began with nothing.
+        base: Name, model and revision of the fine-tuned encoder; empty for a model from nothing.
         data: Name of the data.
-        data_fingerprint: Digest of training pairs and dev labels.
+        data_fingerprint: Digest of training pairs and dev queries.
         licences: Licences of the base and of the data.
     """
 
@@ -63,7 +52,7 @@ class JointSpec(EncoderSpec):
 
 
 def read_description(folder: Path) -> Description:
-    """Return what a trained folder says of itself.
+    """Return the description of a trained folder.
 
     Raises:
         EncoderError: The file cannot be read.
@@ -76,7 +65,7 @@ def read_description(folder: Path) -> Description:
 
 
 def write_description(folder: Path, description: Description) -> None:
-    """Write what a trained folder says of itself."""
+    """Write the description into a trained folder."""
     text = json.dumps(description.model_dump(mode="json"), indent=1, sort_keys=True)
     (folder / TRAINED).write_text(f"{text}\n", "utf-8")
 
@@ -91,41 +80,19 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     Raises:
         EncoderError: The file cannot be read.
     """
-    told = read_description(folder)
-    identity = {**identity, "source": f"{told.recipe.source}; {identity['source']}"}
+    description = read_description(folder)
+    identity = {**identity, "source": f"{description.recipe.source}; {identity['source']}"}
     if identity["licence"] == "unknown":
-        identity["licence"] = " AND ".join(told.licences) or "unknown"
-    if told.kind == TRANSFORMER:
-        return TransformerSpec(**told.reading, **identity), TransformerEncoder
+        identity["licence"] = " AND ".join(description.licences) or "unknown"
+    if description.kind == TRANSFORMER:
+        return TransformerSpec(**description.reading, **identity), TransformerEncoder
     spec = JointSpec(
-        kind=told.kind, dimension=told.dimension, similarity=told.recipe.similarity, **identity
+        kind=description.kind,
+        dimension=description.dimension,
+        similarity=description.recipe.similarity,
+        **identity,
     )
     return spec, JointEncoder
-
-
-def embed(
-    model: "JointModel",
-    texts: Sequence[str],
-    kind: Kind,
-    similarity: Similarity,
-    device: "str | torch.device" = "cpu",
-) -> Vectors:
-    """Return (n, dimension) vectors in the order of the texts, of unit length for a cosine."""
-    import torch  # noqa: PLC0415 - heavy libraries load when used
-    from torch.nn.functional import normalize  # noqa: PLC0415
-
-    distinct = list(dict.fromkeys(texts))
-    order = sorted(range(len(distinct)), key=lambda row: -len(distinct[row]))
-    found: dict[str, Any] = {}
-    with torch.inference_mode():
-        for rows in batched(order, _TEXTS_AT_ONCE):
-            some = [distinct[row] for row in rows]
-            features = {name: each.to(device) for name, each in model.features(some, kind).items()}
-            vectors = model(features, kind)
-            if similarity == "cosine":
-                vectors = normalize(vectors, dim=1)
-            found |= zip(some, vectors.float().cpu().numpy(), strict=True)
-    return np.array([found[text] for text in texts], np.float32)
 
 
 class JointEncoder:
@@ -140,15 +107,20 @@ class JointEncoder:
     """
 
     def __init__(self, checkpoint: Path, spec: JointSpec) -> None:
-        from tasks.training.models import models  # noqa: PLC0415 - loads torch
+        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - heavy
+
+        from tasks.training._tower import Tower  # noqa: PLC0415
+        from tasks.training.models import models  # noqa: PLC0415
 
         self.spec = spec
+        kind = models.get(spec.kind)
         try:
-            self._model = models.get(spec.kind).load(checkpoint).eval()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            model = kind.load(checkpoint)
+        except Exception as error:  # tokenizers raises no narrower one
             raise EncoderError(
                 f"cannot load encoder {spec.name!r} ({checkpoint}): {error}"
             ) from error
+        self._model = SentenceTransformer(modules=[Tower(model)])
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:  # noqa: ARG002 - batches are small
         """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
@@ -156,7 +128,13 @@ class JointEncoder:
         Raises:
             EncoderError: A vector is zero or not finite.
         """
-        vectors = embed(self._model, texts, kind, self.spec.similarity)
+        encode = self._model.encode_query if kind == "query" else self._model.encode_document
+        vectors: Vectors = encode(
+            list(texts),
+            batch_size=_BATCH,
+            normalize_embeddings=self.spec.similarity == "cosine",
+            show_progress_bar=False,
+        )
         wrong = of_wrong_length(vectors, self.spec.similarity)
         if len(wrong):
             raise EncoderError(

@@ -1,4 +1,4 @@
-"""What is to be trained, how far that is, and what it left: without any heavy import."""
+"""A training job, its progress and its history, without heavy imports."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +11,11 @@ from tasks.training.recipes import Recipe
 
 
 class TrainingProgress(Record):
-    """How far a training is.
+    """The progress of a training.
 
     Attributes:
-        step: Steps that were taken.
-        epoch: Times that the pairs were gone through, in parts of one.
+        step: Steps taken.
+        epoch: Epochs done, with their fraction.
         loss: Mean loss since the last report; None where there is none.
         score: The dev score, where the dev queries were just ranked.
     """
@@ -27,18 +27,18 @@ class TrainingProgress(Record):
 
 
 class History(Record):
-    """What a training left besides weights.
+    """The history of a training.
 
     Attributes:
         metric: The metric of the dev queries.
         before: The dev score before the first step.
         losses: (step, mean loss since the one before).
         scores: (epoch, dev score).
-        best_epoch: The one whose weights were kept.
-        steps: Steps that were taken.
+        best_epoch: The epoch of the weights.
+        steps: Steps taken.
         dimension: Length of a vector.
         seconds: Time of training since the last start, evaluation included.
-        device: What computed.
+        device: The device that computed.
     """
 
     metric: str
@@ -54,16 +54,15 @@ class History(Record):
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """What is to be trained.
+    """A training job.
 
     Attributes:
         base: The class of the encoder to fine-tune, or the name of a model of
             `tasks.training.models`.
-        recipe: How it is trained.
-        pairs: What it is trained on.
-        dev: What the best epoch is chosen by.
-        folder: Where checkpoints are kept; of one job alone.
-        checkpoint_minutes: Minutes between checkpoints.
+        recipe: Its recipe.
+        pairs: The training pairs.
+        dev: The dev queries, which choose the best epoch.
+        folder: The folder of this job's checkpoints and model.
     """
 
     base: EncoderClass | str
@@ -71,4 +70,8 @@ class TrainingJob:
     pairs: Pairs
     dev: Benchmark
     folder: Path
-    checkpoint_minutes: float = 10.0
+
+    @property
+    def model_folder(self) -> Path:
+        """The folder in which the trained model is saved."""
+        return self.folder / "model"

@@ -48,9 +48,5 @@ class JointModel(nn.Module):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote.
-
-        Raises:
-            EncoderError: A file lacks or is damaged.
-        """
+        """Return the model that `save` wrote; any error says that a file is damaged."""
         raise NotImplementedError

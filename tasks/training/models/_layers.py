@@ -4,8 +4,7 @@ Vectors of tokens are (texts, tokens, size), their mask is (texts, tokens) and f
 filled. Each text has at least one token, and is filled at its end.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -14,7 +13,6 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from infra.errors import EncoderError
 from tasks.encoders import Kind
 from tasks.training.models._joint import JointModel
 from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_tokens, vocabulary
@@ -101,22 +99,14 @@ class TokenModel(JointModel):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote, or raise `EncoderError`."""
-        with reading(folder):
-            fields = cls.fields_in(folder)
-            read = [Tokenizer.from_file(str(folder / f"{field}.json")) for field in fields]
-            model = cls._made(dict(zip(fields, read, strict=True)), 0)
-            model.load_state_dict(load_file(folder / WEIGHTS))
+        """Return the model that `save` wrote."""
+        vocabularies = {
+            field: Tokenizer.from_file(str(folder / f"{field}.json"))
+            for field in cls.fields_in(folder)
+        }
+        model = cls._made(vocabularies, 0)
+        model.load_state_dict(load_file(folder / WEIGHTS))
         return model
-
-
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Raise `EncoderError` for whatever fails while a model is read from a folder."""
-    try:
-        yield
-    except Exception as error:  # tokenizers raises no narrower one
-        raise EncoderError(f"{folder} holds no such model, or a damaged one: {error}") from error
 
 
 class WeightedMean(nn.Module):

@@ -23,7 +23,7 @@ from tasks.encoders import Kind
 from tasks.training.models import models
 from tasks.training.models._fasttext import SIZE, fasttext, ngrams, words_of
 from tasks.training.models._joint import Features, JointModel
-from tasks.training.models._layers import WEIGHTS, reading
+from tasks.training.models._layers import WEIGHTS
 from tasks.training.recipes import Recipe
 
 
@@ -97,7 +97,6 @@ class Ncs(JointModel):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the model that `save` wrote, or raise `EncoderError`."""
-        with reading(folder):
-            known = json.loads((folder / "words.json").read_text("utf-8"))
-            return cls(known, **load_file(folder / WEIGHTS))
+        """Return the model that `save` wrote."""
+        known = json.loads((folder / "words.json").read_text("utf-8"))
+        return cls(known, **load_file(folder / WEIGHTS))

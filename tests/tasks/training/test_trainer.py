@@ -1,32 +1,27 @@
-"""The trainer beside the same computation in plain PyTorch; runs that were killed, and full disks.
+"""The trainer against the same computation in plain PyTorch; killed and resumed runs.
 
-Covers `tasks.training.job`.
+Covers `tasks.training.job`, `tasks.training._tower`.
 """
 
-import errno
 import random
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.data_collator import (
     SentenceTransformerDataCollator,
 )
+from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
-from infra.errors import DiskFullError, EncoderError, TrainingError
+from infra.errors import EncoderError, TrainingError
 from infra.records import Code
 from tasks.benchmarks.benchmark import qrels_of
 from tasks.benchmarks.pairs import Pairs
@@ -34,18 +29,12 @@ from tasks.metrics import evaluate, mean
 from tasks.ranking.methods import rank_vectors
 from tasks.search.scores import in_memory
 from tasks.training import trainer
-from tasks.training.encoder import embed
+from tasks.training._tower import Tower
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.recipes import RECIPES
-from tasks.training.trainer import (
-    last_checkpoint,
-    progress_of_training,
-    train,
-    with_names_as_queries,
-)
-from tests.fakes.small_disk import small_disk
+from tasks.training.trainer import dev_evaluator, train, with_names_as_queries
 from tests.tasks.training.plain import LOOPS, Batch, PlainTraining, flat
-from tests.tasks.training.world import checkpoint, inputs_of, job_of
+from tests.tasks.training.world import checkpoint, inputs_of, job_of, vectors_of
 
 Trained = tuple[dict[str, Tensor], History]
 SMALL: dict[str, Any] = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-3}
@@ -83,11 +72,6 @@ def job(folder: Path, **recipe: Any) -> TrainingJob:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     model, history = train(job(tmp_path_factory.mktemp("undisturbed")), ignore)
     return weights(model), history
-
-
-def often(folder: Path, **recipe: Any) -> TrainingJob:
-    """Return the same job with a checkpoint after each step."""
-    return replace(job(folder, **recipe), checkpoint_minutes=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +114,7 @@ def test_losses_and_weights_are_those_of_the_published_loop(
         assert loss == pytest.approx(plain_loss, abs=2e-5 * steps), steps
     best = weights_after[3 * round(history.best_epoch) - 1]
     # Where a gradient is next to nought, rounding turns Adam's step round.
-    far = (flat(trained.transformer) - best).norm() / (best - before).norm()
+    far = (flat(cast("nn.Module", trained.transformer)) - best).norm() / (best - before).norm()
     assert far.item() < 1e-2
 
 
@@ -146,138 +130,19 @@ def killed_after(steps: int) -> Any:
     return tell
 
 
-@pytest.mark.parametrize("minutes", [1e-9, 1e9])
-def test_a_killed_run_goes_on_to_the_weights_of_an_undisturbed_one(
-    tmp_path: Path, minutes: float, undisturbed: Trained
+def test_a_killed_run_is_resumed_to_the_weights_of_an_undisturbed_one(
+    tmp_path: Path, undisturbed: Trained
 ) -> None:
     expected, history = undisturbed
-    step = random.randrange(5, 12)
-    killed = replace(job(tmp_path / "killed"), checkpoint_minutes=minutes)
+    killed = job(tmp_path)
     with pytest.raises(KilledError):
-        train(killed, killed_after(step))
-    assert last_checkpoint(killed.folder)
+        train(killed, killed_after(random.randrange(5, 12)))
     resumed, again = train(killed, ignore)
     assert_equal(weights(resumed), expected)
     torch.testing.assert_close(again.scores, history.scores, atol=1e-6, rtol=0)
     assert again.model_dump(include={"steps", "before", "best_epoch"}) == history.model_dump(
         include={"steps", "before", "best_epoch"}
     )
-
-
-def test_no_dev_score_is_lost_where_a_run_is_killed_at_the_end_of_an_epoch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Trained
-) -> None:
-    killed = often(tmp_path / "killed")
-    score = trainer._DevScore.__call__
-
-    def raise_in_training(self: Any, model: Any, *more: Any, **named: Any) -> Any:
-        if more or named:
-            raise KilledError
-        return score(self, model)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(trainer._DevScore, "__call__", raise_in_training)
-        with pytest.raises(KilledError):
-            train(killed, ignore)
-    _, again = train(killed, ignore)
-    torch.testing.assert_close(again.scores, undisturbed[1].scores, atol=1e-6, rtol=0)
-
-
-SCRIPT = """
-import sys, torch
-from pathlib import Path
-from tests.tasks.training.test_trainer import often, train
-torch.set_num_threads(1)
-def tell(progress):
-    print(progress.step, flush=True)
-train(often(Path(sys.argv[1]), epochs=20), tell)
-"""
-
-
-@pytest.mark.slow(15)
-@pytest.mark.nightly
-def test_a_process_that_is_killed_while_it_writes_leaves_a_whole_checkpoint(tmp_path: Path) -> None:
-    whole, _ = train(job(tmp_path / "whole", epochs=20), ignore)
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "killed")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        for line in process.stdout:
-            if int(line) >= 30:
-                process.send_signal(signal.SIGKILL)
-                break
-    resumed, _ = train(job(tmp_path / "killed", epochs=20), ignore)
-    assert_equal(weights(resumed), weights(whole))
-
-
-@pytest.mark.parametrize("damage", ["no state", "cut weights", "cut optimizer", "no weights"])
-def test_of_checkpoints_the_last_whole_one_is_taken(
-    tmp_path: Path, damage: str, undisturbed: Trained
-) -> None:
-    killed = often(tmp_path / "killed")
-    with pytest.raises(KilledError):
-        train(killed, killed_after(7))
-    last = last_checkpoint(killed.folder)
-    assert last
-    if damage.startswith("cut"):
-        file = last / ("model.safetensors" if damage == "cut weights" else "optimizer.pt")
-        file.write_bytes(file.read_bytes()[:-100])
-    else:
-        (last / {"no state": "trainer_state.json"}.get(damage, "model.safetensors")).unlink()
-    before = last_checkpoint(killed.folder)
-    assert before
-    assert before != last
-    resumed, _ = train(killed, ignore)
-    assert_equal(weights(resumed), undisturbed[0])
-
-
-FULL = OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("save_model", SafetensorError("I/O error: No space left on device (os error 28)")),
-        ("torch.save", FULL),
-        ("torch.save", RuntimeError("[enforce fail at inline_container.cc] . PytorchStreamWriter")),
-    ],
-)
-def test_a_full_disk_keeps_the_checkpoint_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: Exception
-) -> None:
-    full = job(tmp_path)
-    owner = torch if name == "torch.save" else trainer
-    write = getattr(owner, name.rpartition(".")[2])
-
-    def fails(*arguments: Any, **options: Any) -> None:
-        if (full.folder / "checkpoint-4" / "trainer_state.json").is_file():
-            raise error
-        write(*arguments, **options)
-
-    monkeypatch.setattr(owner, name.rpartition(".")[2], fails)
-    if isinstance(error, RuntimeError):
-        monkeypatch.setattr(trainer, "free_bytes", lambda _: 0)
-    with pytest.raises(DiskFullError, match="--output"):
-        train(full, ignore)
-    assert [each.name for each in full.folder.glob("checkpoint-*")] == ["checkpoint-4"]
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    yield from small_disk(tmp_path / "disk", 1)
-
-
-@pytest.mark.exhaustive
-def test_a_disk_that_fills_up_keeps_the_checkpoint_before(
-    tmp_path: Path, disk: Path, undisturbed: Trained
-) -> None:
-    full = replace(job(tmp_path), folder=disk / "work")
-    (disk / "other").write_bytes(b"x" * (600 << 10))
-    with pytest.raises(DiskFullError, match="--output"):
-        train(full, ignore)
-    assert [each.name for each in full.folder.glob("checkpoint-*")] == ["checkpoint-4"]
-    (disk / "other").unlink()
-    resumed, _ = train(full, ignore)
-    assert_equal(weights(resumed), undisturbed[0])
 
 
 def test_what_is_made_of_texts_alone_is_made_of_the_whole_code_base(tmp_path: Path) -> None:
@@ -301,9 +166,7 @@ def test_dev_scores_are_those_of_this_projects_metrics(recipe: str, tmp_path: Pa
         tmp_path / "work",
     )
     model = trainer._model_of(work).eval()
-    found = trainer._DevScore(work.dev, work.recipe)(
-        SentenceTransformer(modules=[trainer._Tower(model)], device="cpu")
-    )
+    found = dev_evaluator(work.dev, work.recipe)(SentenceTransformer(modules=[Tower(model)]))
     qrels = qrels_of(work.dev.labels)
     own = {code for codes in qrels.values() for code in codes}
     is_all = work.recipe.dev_codes == "all"
@@ -312,14 +175,15 @@ def test_dev_scores_are_those_of_this_projects_metrics(recipe: str, tmp_path: Pa
     codes = {code: texts[code] for code in sorted(texts)}
     similarity = work.recipe.similarity
     rankings = rank_vectors(
-        {"": embed(model, [*queries.values()], "query", similarity)},
-        in_memory({"": embed(model, [*codes.values()], "code", similarity)}),
+        {"": vectors_of(model, [*queries.values()], "query", similarity)},
+        in_memory({"": vectors_of(model, [*codes.values()], "code", similarity)}),
         [*queries],
         [*codes],
         1_000,
     )
     by_query = evaluate(rankings, qrels, [work.recipe.metric])[work.recipe.metric]
-    assert found == {work.recipe.metric: pytest.approx(mean(by_query.values()), abs=1e-6)}
+    metric = {"MRR": "dev_mrr@1000", "NDCG@10": "dev_ndcg@10"}[work.recipe.metric]
+    assert found[metric] == pytest.approx(mean(by_query.values()), abs=1e-6)
 
 
 def test_weights_that_are_no_numbers_any_more_are_an_error(tmp_path: Path) -> None:
@@ -331,10 +195,10 @@ def scored_by(monkeypatch: pytest.MonkeyPatch, scores: Sequence[float]) -> None:
     """Let the dev queries have these scores, the first one before training."""
     left = iter(scores)
 
-    def score(self: Any, *_: Any, **__: Any) -> dict[str, float]:
-        return {self.primary_metric: next(left)}
+    def score(*_: Any, **__: Any) -> dict[str, float]:
+        return {"dev_ndcg@10": next(left)}
 
-    monkeypatch.setattr(trainer._DevScore, "__call__", score)
+    monkeypatch.setattr(InformationRetrievalEvaluator, "__call__", score)
 
 
 @pytest.mark.parametrize(
@@ -356,37 +220,24 @@ def test_weights_are_those_of_the_first_best_epoch_and_patience_ends_training(
     assert all(torch.equal(own[name], tensor) for name, tensor in kept.items())
 
 
-def test_patience_does_not_begin_again_with_a_run_that_was_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_keeps_its_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed = job(tmp_path, epochs=9, patience=2)
     scored_by(monkeypatch, [0.1, 0.9, 0.3])
     with pytest.raises(KilledError):
         train(killed, killed_after(9))
     scored_by(monkeypatch, [0.4])
-    for _ in range(2):  # the second time training is over, and the model is yet to be written
-        _, history = train(killed, ignore)
-        assert history.scores == ((1.0, 0.9), (2.0, 0.3), (3.0, 0.4))
-        assert (history.before, history.best_epoch) == (0.1, 1.0)
-        scored_by(monkeypatch, [])
+    _, history = train(killed, ignore)
+    assert history.scores == ((1.0, 0.9), (2.0, 0.3), (3.0, 0.4))
+    assert (history.before, history.best_epoch) == (0.1, 1.0)
 
 
-@pytest.mark.parametrize("loss", ["hardest-margin", "random-margin"])
-def test_the_margin_losses_are_those_that_are_published(loss: str, tmp_path: Path) -> None:
-    torch.manual_seed(1)
-    queries, codes = normalize(torch.randn(5, 4)), normalize(torch.randn(5, 4))
-    recipe = RECIPES["cosqa-plus"].model_copy(update={"loss": loss, "margin": 0.3})
-    right = trainer.RightOnes("abcde", "fghij")
-    found = trainer._MarginLoss(lambda each: {"sentence_embedding": each}, recipe, right)(  # type: ignore[arg-type]
-        [3 * queries, codes / 2], torch.arange(5)
-    )
-    each = []
-    for i in range(5):
-        own = queries[i] @ codes[i]
-        others = [max(float(queries[i] @ codes[j]), 0.0) for j in range(5) if j != i]
-        other = max(others) if loss == "hardest-margin" else float(queries[(i + 1) % 5] @ codes[i])
-        each.append(max(0.0, 0.3 - float(own) + other))
-    assert found.item() == pytest.approx(sum(each) / 5, abs=1e-6)
+def test_progress_has_each_loss_and_dev_score(tmp_path: Path) -> None:
+    progress: list[TrainingProgress] = []
+    _, history = train(job(tmp_path), progress.append)
+    assert history.device == "cpu"
+    assert [each.step for each in progress if each.loss] == list(range(1, 13))
+    assert [each.epoch for each in progress if each.score is not None] == [0, 1, 2, 3]
+    assert history.losses == tuple((each.step, each.loss) for each in progress if each.loss)
 
 
 def test_one_pair_in_ten_has_its_functions_name_as_query() -> None:
@@ -406,27 +257,6 @@ def test_one_pair_in_ten_has_its_functions_name_as_query() -> None:
     assert 70 <= both.count(("read configuration file 2", masked)) <= 130
     assert with_names_as_queries(pairs, recipe).queries == changed.queries
     assert with_names_as_queries(pairs, RECIPES["cosqa-plus"]) is pairs
-
-
-def test_progress_is_told_before_the_history_and_the_model_is_saved(tmp_path: Path) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    *_, history = yielded = list(progress_of_training(job(tmp_path), folder))
-    told = [each for each in yielded if isinstance(each, TrainingProgress)]
-    assert isinstance(history, History)
-    assert len(told) == len(yielded) - 1
-    assert history.device == "cpu"
-    assert [each.step for each in told if each.loss] == list(range(1, 13))
-    assert [each.epoch for each in told if each.score is not None] == [1, 2, 3]
-    assert history.losses == tuple((each.step, each.loss) for each in told if each.loss)
-    assert {"config.json", "model.safetensors", "tokenizer.json"} <= {
-        file.name for file in folder.iterdir()
-    }
-
-
-def test_an_error_of_the_training_comes_through_the_progress(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="no numbers"):
-        list(progress_of_training(job(tmp_path, learning_rate=1e30), tmp_path))
 
 
 def test_a_recipe_that_pools_otherwise_than_its_base_can_is_refused(tmp_path: Path) -> None:

@@ -5,9 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from infra.settings import TrainingSettings
+from tasks.encoders import Kind, Vectors
 from tasks.stages.train import TrainingInput
 from tasks.training.job import TrainingJob
+from tasks.training.models._joint import JointModel
 from tests.fakes.checkpoints import make_checkpoint
 
 WORDS = ("list", "file", "sum", "dict", "tree", "mail", "time", "path", "graph", "image")
@@ -49,7 +54,17 @@ def inputs_of(folder: Path, base: str, number: int = 40, **settings: Any) -> Tra
     return TrainingInput(data, None, TrainingSettings(base=base, **settings))
 
 
-def job_of(inputs: TrainingInput, folder: Path, minutes: float = 1e6, **recipe: Any) -> TrainingJob:
+def job_of(inputs: TrainingInput, folder: Path, **recipe: Any) -> TrainingJob:
     """Return the job of an input, with a changed recipe."""
     changed = inputs.recipe.model_copy(update=recipe)
-    return TrainingJob(inputs.base, changed, inputs.data.train, inputs.data.dev, folder, minutes)
+    return TrainingJob(inputs.base, changed, inputs.data.train, inputs.data.dev, folder)
+
+
+def vectors_of(model: JointModel, texts: Sequence[str], kind: Kind, similarity: str) -> Vectors:
+    """Return a model's vectors of texts, computed one by one, of unit length for a cosine."""
+    model.eval()
+    with torch.no_grad():
+        rows = [model(model.features([text], kind), kind)[0] for text in texts]
+    found: Vectors = torch.stack(rows).numpy()
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / lengths if similarity == "cosine" else found

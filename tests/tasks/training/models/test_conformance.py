@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 from infra.errors import EncoderError
 from tasks.encoders import Kind
+from tasks.training.encoder import JointEncoder, JointSpec
 from tasks.training.models import models
 from tasks.training.models._joint import JointModel
 from tasks.training.recipes import RECIPES
@@ -103,12 +104,16 @@ def test_a_folder_without_a_file_or_with_a_damaged_one_is_refused(
     name: str, model: JointModel, tmp_path: Path
 ) -> None:
     model.save(tmp_path)
+    spec = JointSpec(
+        name="damaged", model="m", revision="r", licence="MIT", source="s",
+        kind=name, dimension=model.dimension, similarity=model.recipe.similarity,
+    )  # fmt: skip
     for file in sorted(tmp_path.iterdir()):
         whole = file.read_bytes()
         for part in (whole[: len(whole) // 2], None):
             file.write_bytes(part) if part else file.unlink()
-            with pytest.raises(EncoderError):
-                models.get(name).load(tmp_path)
+            with pytest.raises(EncoderError, match="cannot load encoder 'damaged'"):
+                JointEncoder(tmp_path, spec)
         file.write_bytes(whole)
 
 

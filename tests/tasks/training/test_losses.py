@@ -1,4 +1,4 @@
-"""Laws of what a loss draws as wrong: nothing that is known to be right.
+"""The losses against loops over pairs; a query's other answers are no wrong codes.
 
 Covers the losses of `tasks.training.trainer`.
 """
@@ -9,20 +9,14 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from tasks.training.recipes import RECIPES, Recipe
-from tasks.training.trainer import RightOnes, _MarginLoss, _SoftmaxLoss
+from tasks.training.trainer import PairLoss
 
-LONG = "def total(rows):\n" + "".join(f"    sum_{i} = rows[{i}].price_{i}\n" for i in range(20))
-CODES = (
-    LONG,
-    "def largest(values):\n    return max(values)",
-    LONG + "    return rows",  # nearly equal to the first
-    "def read(path):\n    return open(path).read()",
-    "def largest(values):\n    return max(values)",
-)
-QUERIES = ("sum prices", "Find the largest", "add up", "find the largest", "maximum of a list")
-OTHERS = {(0, 2), (2, 0), (1, 3), (3, 1), (1, 4), (4, 1), (3, 4)}
+# (query, code) of five pairs: the second and the fourth have one query, it and the fifth one code.
+LABELS = torch.tensor([[0, 0], [1, 1], [2, 2], [1, 3], [3, 1]])
+OTHERS = {(1, 3), (3, 1), (1, 4), (4, 1)}
 
 
 class Given(nn.Module):
@@ -32,9 +26,8 @@ class Given(nn.Module):
         return {"sentence_embedding": features["vectors"]}
 
 
-def loss_of(recipe: Recipe, right: RightOnes, rows: Tensor, *vectors: Tensor) -> Tensor:
-    kind: Any = _SoftmaxLoss if recipe.loss == "softmax" else _MarginLoss
-    loss: Tensor = kind(Given(), recipe, right)([{"vectors": each} for each in vectors], rows)
+def loss_of(recipe: Recipe, labels: Tensor, *vectors: Tensor) -> Tensor:
+    loss: Tensor = PairLoss(Given(), recipe)([{"vectors": each} for each in vectors], labels)  # type: ignore[arg-type]
     return loss
 
 
@@ -58,10 +51,12 @@ def plain(recipe: Recipe, similar: Tensor, others: set[tuple[int, int]]) -> floa
     return sum(losses) / number
 
 
+@pytest.mark.parametrize("similarity", ["product", "cosine"])
 @pytest.mark.parametrize("loss", ["softmax", "hardest-margin", "random-margin"])
-def test_what_is_right_is_drawn_as_wrong_by_no_loss(loss: str) -> None:
-    recipe = RECIPES["codexglue"].model_copy(update={"loss": loss, "scale": 2.0, "margin": 0.7})
-    right = RightOnes(CODES, QUERIES, QUERIES)
+def test_a_loss_is_that_of_loops_without_other_answers(loss: str, similarity: str) -> None:
+    recipe = RECIPES["codexglue"].model_copy(
+        update={"loss": loss, "scale": 2.0, "margin": 0.7, "similarity": similarity}
+    )
     generator = torch.Generator().manual_seed(1)
     for rows in ([0, 1, 2, 3, 4], [4, 2, 0], [1, 3], [1, 3, 4], [0, 3], [2]):
         queries, codes = (
@@ -69,27 +64,19 @@ def test_what_is_right_is_drawn_as_wrong_by_no_loss(loss: str) -> None:
         )
         here = {
             (i, j) for i, one in enumerate(rows) for j, other in enumerate(rows)
-            if i != j and (one, other) in OTHERS
+            if (one, other) in OTHERS
         }  # fmt: skip
-        found = loss_of(recipe, right, torch.tensor(rows), queries, codes)
-        expected = plain(recipe, queries.detach() @ codes.detach().T, here)
-        assert found.item() == pytest.approx(expected, abs=1e-5), rows
+        found = loss_of(recipe, LABELS[rows], queries, codes)
+        sides = [queries.detach(), codes.detach()]
+        asked, answers = map(normalize, sides) if similarity == "cosine" else sides
+        assert found.item() == pytest.approx(plain(recipe, asked @ answers.T, here), abs=1e-5), rows
         found.backward()  # type: ignore[no-untyped-call]
         assert queries.grad is not None
         assert torch.isfinite(queries.grad).all()
 
 
-def test_another_right_one_is_by_query_by_code_and_by_near_code() -> None:
-    found = RightOnes(CODES, QUERIES).of(torch.arange(5)).nonzero().tolist()
-    assert {(i, j) for i, j in found} == OTHERS
-    renamed = RightOnes(CODES, QUERIES, ["a", "b", "c", "d", "A"]).of(torch.arange(5))
-    assert renamed[0, 4]
-    assert renamed[1, 3]
-
-
 def test_sixteen_right_codes_of_a_query_can_be_learnt() -> None:
-    queries = [f"query {row // 16}" for row in range(64)]
-    right = RightOnes([f"code {row}" for row in range(64)], queries)
+    labels = torch.tensor([[row // 16, row] for row in range(64)])
     vectors = torch.eye(4).repeat_interleave(16, dim=0)
     recipe = RECIPES["cosqa-plus"]
-    assert loss_of(recipe, right, torch.arange(64), vectors, vectors).item() < 1e-3 < log(16)
+    assert loss_of(recipe, labels, vectors, vectors).item() < 1e-3 < log(16)
