@@ -1,10 +1,10 @@
-"""Lucene's standard analyser and its BM25, which the methods lucene and elasticsearch share.
+"""Lucene's standard analyser and its BM25, for the methods lucene and elasticsearch.
 
-What Lucene 9 does by default: words by the default boundaries of Unicode's annex 29, lower-cased,
-no stop words; BM25 with k1 = 1.2 and b = 0.75, lengths kept in one byte, single precision. Queries
-are words and no expressions: AND, quotes and the like mean nothing. Emoji are no words here, and
-words of Thai, Lao and Khmer are single characters; equal scores come by code id, where Lucene has
-the order of the index.
+Lucene 9's defaults: words by the default boundaries of Unicode's annex 29, lower-cased, no stop
+words; BM25 with k1 = 1.2 and b = 0.75, lengths stored in one byte, single precision. Queries are
+words and no expressions: AND, quotes and the like mean nothing. Emoji are no words here, and words
+of Thai, Lao and Khmer are single characters; equal scores come by code id, where Lucene has the
+order of the index.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ import numpy as np
 import regex
 
 from tasks.benchmarks.runs import Rankings
-from tasks.retrievers._words import Matrix, Words, spread, with_data
+from tasks.retrievers._words import Matrix, Words, repeat_by_row, with_data
 
 _BOUNDARY = regex.compile(r"(?V1w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _LONGEST = 255  # characters; longer words are cut into pieces
-_MOST_PIECES = 1 << 20  # that are remembered
+_MOST_PIECES = 1 << 20  # that are cached
 _K1, _B, _ONE = np.float32(1.2), np.float32(0.75), np.float32(1)
-_EXACT = 24  # lengths below are kept as they are
+_EXACT = 24  # lengths below are stored as they are
 
 
 def rank_by_bm25(words: Words, depth: int) -> Rankings:
@@ -30,12 +30,12 @@ def rank_by_bm25(words: Words, depth: int) -> Rankings:
 
     def weigh(some: Matrix) -> Matrix:
         lengths = some.sum(axis=1).tolist()
-        kept = np.array([kept_length(size) for size in lengths], np.float32)
-        inverse = spread(_ONE / (_K1 * ((_ONE - _B) + _B * kept / mean)), some)
+        stored = np.array([stored_length(size) for size in lengths], np.float32)
+        inverse = repeat_by_row(_ONE / (_K1 * ((_ONE - _B) + _B * stored / mean)), some)
         scale = rarity[some.indices]
         return with_data(some, scale - scale / (_ONE + some.data.astype(np.float32) * inverse))
 
-    return words.rank(words.asked_counts().astype(np.float64), weigh, depth)
+    return words.rank(words.query_counts().astype(np.float64), weigh, depth)
 
 
 class Pieces(dict[str, Sequence[str]]):
@@ -53,8 +53,8 @@ class Pieces(dict[str, Sequence[str]]):
         return chain.from_iterable(map(self.__getitem__, _BOUNDARY.split(text)))
 
 
-def kept_length(length: int) -> int:
-    """Return a field's length after it was kept in one byte: exact up to 40, then 4 bits of it.
+def stored_length(length: int) -> int:
+    """Return a field's length after it was stored in one byte: exact up to 40, then 4 bits of it.
 
     Lucene's SmallFloat: 24 exact values, then a float with 3 bits of mantissa.
     """

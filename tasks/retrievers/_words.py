@@ -1,4 +1,4 @@
-"""Words of queries and code, and ranking by them, which the lexical methods share."""
+"""The words of queries and code, and ranking by them, for the lexical methods."""
 
 from array import array
 from collections import defaultdict
@@ -29,18 +29,18 @@ class Words:
     """The words of queries and of codes.
 
     Attributes:
-        query_ids: One for each row of ``asked``.
-        code_ids: One for each row of ``said``, in ascending order.
-        asked: (queries, words) int32 ones, a row's words in their order, repeated ones too.
-        said: (codes, words) int32 counts.
+        query_ids: One for each row of ``query_words``.
+        code_ids: One for each row of ``code_counts``, in ascending order.
+        query_words: (queries, words) int32 ones, a row's words in their order, repeated ones too.
+        code_counts: (codes, words) int32 counts.
         numbers: Word → its column, in the order of the codes' first words; words that only queries
             have come last.
     """
 
     query_ids: Sequence[str]
     code_ids: Sequence[str]
-    asked: Matrix
-    said: Matrix
+    query_words: Matrix
+    code_counts: Matrix
     numbers: dict[str, int]
 
     @classmethod
@@ -50,52 +50,54 @@ class Words:
         codes: Sequence[Code],
         find: Find = words,
         *,
-        ask: Find | None = None,
+        find_in_query: Find | None = None,
         field: str = "text",
     ) -> Self:
-        """Return the words of texts, which are read once, and not kept.
+        """Return the words of texts, which are read once.
 
         Args:
             queries: The queries.
             codes: The codes.
             find: Finds the words of a text.
-            ask: Finds those of a query, where another way.
-            field: Of the codes, whose words are found: ``text`` or ``name``.
+            find_in_query: Finds the words of a query, where another way.
+            field: The codes' field: ``text`` or ``name``.
         """
         numbers = defaultdict[str, int]()
         numbers.default_factory = numbers.__len__
         code_ids, texts = _ids_and_texts(codes, field)
-        said = _ones(texts, find, numbers)
-        said.sum_duplicates()
-        asked = _ones((query.text for query in queries), ask or find, numbers)
-        said.resize(said.shape[0], asked.shape[1])  # type: ignore[call-arg, arg-type]
-        return cls([query.query_id for query in queries], code_ids, asked, said, numbers)
+        counts = _ones(texts, find, numbers)
+        counts.sum_duplicates()
+        ones = _ones((query.text for query in queries), find_in_query or find, numbers)
+        counts.resize(counts.shape[0], ones.shape[1])  # type: ignore[call-arg, arg-type]
+        return cls([query.query_id for query in queries], code_ids, ones, counts, numbers)
 
-    def asked_counts(self) -> Matrix:
+    def query_counts(self) -> Matrix:
         """Return (queries, words) int32 counts."""
-        counts = self.asked.copy()
+        counts = self.query_words.copy()
         counts.sum_duplicates()
         return counts
 
     def mean_length(self) -> float:
-        """Return how many words a code has in the mean, or 1 where none has any."""
-        return float(self.said.sum() / len(self.code_ids)) or 1.0
+        """Return the mean number of words of a code, or 1 where no code has any."""
+        return float(self.code_counts.sum() / len(self.code_ids)) or 1.0
 
-    def having(self) -> npt.NDArray[np.int64]:
-        """Return (words,) how many of the codes have each word."""
-        found: npt.NDArray[np.int64] = np.bincount(self.said.indices, minlength=self.said.shape[1])
+    def document_frequency(self) -> npt.NDArray[np.int64]:
+        """Return (words,) numbers of codes that have the word."""
+        found: npt.NDArray[np.int64] = np.bincount(
+            self.code_counts.indices, minlength=self.code_counts.shape[1]
+        )
         return found
 
     def idf(self) -> npt.NDArray[np.float32]:
         """Return (words,) Lucene's inverse document frequency, in single precision."""
-        having = self.having()
-        rarity = np.log(1 + (len(self.code_ids) - having + 0.5) / (having + 0.5))
+        frequency = self.document_frequency()
+        rarity = np.log(1 + (len(self.code_ids) - frequency + 0.5) / (frequency + 0.5))
         single: npt.NDArray[np.float32] = rarity.astype(np.float32)
         return single
 
     def rank(
         self,
-        asked: Matrix,
+        queries: Matrix,
         weigh: Callable[[Matrix], Matrix],
         depth: int,
         *,
@@ -107,24 +109,24 @@ class Words:
         vector; several queries run at once, since that product lets other threads run.
 
         Args:
-            asked: (queries, words) weights, of the type in which scores are added, and in their
+            queries: (queries, words) weights, of the type in which scores are added, and in their
                 order in a row; a word may come several times.
             weigh: Returns weights for counts of some codes.
             depth: Length of the rankings.
             all_codes: Whether codes whose sum is 0 stand at the end, by id. They share no word of
                 any weight with the query.
         """
-        columns, places = np.unique(asked.indices, return_inverse=True)
+        columns, places = np.unique(queries.indices, return_inverse=True)
         starts = range(0, len(self.code_ids), _TEXTS_AT_ONCE)
-        blocks = (weigh(self.said[start : start + _TEXTS_AT_ONCE]) for start in starts)
-        weights = sparse.vstack([some[:, columns].astype(asked.dtype) for some in blocks], "csc")
+        blocks = (weigh(self.code_counts[start : start + _TEXTS_AT_ONCE]) for start in starts)
+        weights = sparse.vstack([some[:, columns].astype(queries.dtype) for some in blocks], "csc")
         depth = min(depth, len(self.code_ids))
         codes = np.empty((len(self.query_ids), depth), np.int32)
         scores = np.empty((len(self.query_ids), depth))
 
         def rank(row: int) -> None:
-            own = slice(asked.indptr[row], asked.indptr[row + 1])
-            found = weights[:, places[own]] @ asked.data[own]
+            own = slice(queries.indptr[row], queries.indptr[row + 1])
+            found = weights[:, places[own]] @ queries.data[own]
             codes[row] = best(found, depth)
             scores[row] = found[codes[row]]
 
@@ -139,11 +141,13 @@ class Words:
 def unit_rows(weights: Matrix) -> Matrix:
     """Return rows of Euclidean length 1; one without weights stays 0."""
     lengths = norm(weights.astype(np.float64), axis=1)
-    return with_data(weights, weights.data / spread(np.where(lengths > 0, lengths, 1), weights))
+    return with_data(
+        weights, weights.data / repeat_by_row(np.where(lengths > 0, lengths, 1), weights)
+    )
 
 
-def spread(values: npt.NDArray[np.floating], matrix: Matrix) -> npt.NDArray[np.floating]:
-    """Return a value of each row for each entry that is stored of it."""
+def repeat_by_row(values: npt.NDArray[np.floating], matrix: Matrix) -> npt.NDArray[np.floating]:
+    """Return each row's value, once for each of its stored entries."""
     return np.repeat(values, np.diff(matrix.indptr))
 
 
@@ -154,7 +158,7 @@ def with_data(matrix: Matrix, data: npt.NDArray[np.floating]) -> Matrix:
 
 @runtime_checkable
 class _Columns(Protocol):
-    """Codes that are kept in columns, and made one by one when they are read."""
+    """Codes stored in columns, which are made one by one when they are read."""
 
     def ordered(self) -> Self: ...
     def column(self, name: str) -> pa.ChunkedArray: ...
@@ -163,7 +167,7 @@ class _Columns(Protocol):
 def _ids_and_texts(codes: Sequence[Code], field: str) -> tuple[list[str], Iterable[str]]:
     """Return the codes' ids in ascending order, and their texts or names in that order.
 
-    Of codes that are kept in columns only these two are read, the texts some at a time.
+    Of codes stored in columns only these two are read, the texts some at a time.
     """
     if isinstance(codes, _Columns):
         codes = codes.ordered()

@@ -17,4 +17,4 @@ class BagOfWords:
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
         words = Words.of(queries, codes)
-        return words.rank(unit_rows(words.asked_counts()), unit_rows, depth)
+        return words.rank(unit_rows(words.query_counts()), unit_rows, depth)

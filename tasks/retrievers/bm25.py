@@ -7,7 +7,7 @@ import numpy as np
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._words import Matrix, Words, spread, with_data
+from tasks.retrievers._words import Matrix, Words, repeat_by_row, with_data
 
 _K1, _B = 1.2, 0.75
 
@@ -30,8 +30,10 @@ class BM25:
         mean, rarity = words.mean_length(), words.idf().astype(np.float64)
 
         def weigh(some: Matrix) -> Matrix:
-            norm = spread(_K1 * ((1 - _B) + _B * some.sum(axis=1) / mean), some)
+            norm = repeat_by_row(_K1 * ((1 - _B) + _B * some.sum(axis=1) / mean), some)
             return with_data(some, rarity[some.indices] * (some.data / (norm + some.data)))
 
-        asked = with_data(words.asked, words.asked.data.astype(np.float32))  # repeated words stay
+        asked = with_data(
+            words.query_words, words.query_words.data.astype(np.float32)
+        )  # repeated words stay
         return words.rank(asked, weigh, depth)

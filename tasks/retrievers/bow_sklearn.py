@@ -33,9 +33,13 @@ class BowSklearn:
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
         words = Words.of(queries, codes, _words)
-        kept = _most_frequent(words)
-        chosen = replace(words, asked=words.asked[:, kept], said=words.said[:, kept])
-        return chosen.rank(unit_rows(chosen.asked_counts()), unit_rows, depth, all_codes=True)
+        columns = _most_frequent(words)
+        chosen = replace(
+            words,
+            query_words=words.query_words[:, columns],
+            code_counts=words.code_counts[:, columns],
+        )
+        return chosen.rank(unit_rows(chosen.query_counts()), unit_rows, depth, all_codes=True)
 
 
 def _words(text: str) -> Iterable[str]:
@@ -44,8 +48,8 @@ def _words(text: str) -> Iterable[str]:
 
 def _most_frequent(words: Words) -> npt.NDArray[np.intp]:
     """Return the columns of the codes' most frequent words, in their alphabetical order."""
-    times = words.said.sum(axis=0)
-    said = sorted(word for word, number in words.numbers.items() if times[number])
-    in_order = np.array([words.numbers[word] for word in said], np.intp)
+    times = words.code_counts.sum(axis=0)
+    in_codes = sorted(word for word, number in words.numbers.items() if times[number])
+    in_order = np.array([words.numbers[word] for word in in_codes], np.intp)
     chosen = np.sort((-times[in_order]).argsort(kind="stable")[:_FEATURES])
     return in_order[chosen]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from infra.records import Code, Query
 from infra.words import words as subtokens
@@ -13,13 +13,10 @@ from tasks.retrievers import retrievers
 from tasks.retrievers._lucene import Pieces, rank_by_bm25
 from tasks.retrievers._words import Words
 
-Rows = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
-
 
 @retrievers.register("elasticsearch")
 class Elasticsearch:
-    """What ElasticSearch finds by its defaults in two fields: a function's name, and its text.
+    """ElasticSearch's defaults over two fields: a function's name, and its text.
 
     Husain et al. 2019 (arXiv 1909.09436, section 4) index the name, split into sub-tokens, and the
     text of the whole function. No ElasticSearch is run: its standard analyser and its BM25 are
@@ -39,37 +36,29 @@ class Elasticsearch:
         def of_name(name: str) -> Iterable[str]:
             return pieces.words(" ".join(subtokens(name)))
 
-        fields = (
-            Words.of(queries, codes, of_name, ask=pieces.words, field="name"),
-            Words.of(queries, codes, pieces.words),
-        )
-        found = zip(*(_results(words, depth) for words in fields), strict=True)
-        rows, columns, scores = map(np.concatenate, found)
-        return _best_of(fields[0], rows, columns, scores, depth)
+        names = Words.of(queries, codes, of_name, find_in_query=pieces.words, field="name")
+        texts = Words.of(queries, codes, pieces.words)
+        # The first results of each field hold the first of both.
+        scores = _scores(names, depth).maximum(_scores(texts, depth))
+        table = np.full((len(queries), min(depth, len(codes))), NOTHING, np.int32)
+        values = np.zeros(table.shape)
+        for row in range(len(queries)):
+            own = slice(scores.indptr[row], scores.indptr[row + 1])
+            found, each = scores.indices[own], scores.data[own]
+            order = np.lexsort((found, -each))[:depth]
+            table[row, : len(order)], values[row, : len(order)] = found[order], each[order]
+        return Rankings(texts.query_ids, texts.code_ids, table, values)
 
 
-def _results(words: Words, depth: int) -> tuple[Rows, Rows, Doubles]:
-    """Return (results,) rows of queries, rows of codes and scores by one field."""
-    kept = np.flatnonzero(np.diff(words.said.indptr))  # Lucene counts the codes that have the field
-    if not len(kept):
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-    ids = [words.code_ids[row] for row in kept.tolist()]
-    ranked = rank_by_bm25(replace(words, code_ids=ids, said=words.said[kept]), depth)
-    which, places = np.nonzero(ranked.codes != NOTHING)
-    return which, kept[ranked.codes[which, places]], ranked.scores[which, places]
-
-
-def _best_of(words: Words, rows: Rows, codes: Rows, scores: Doubles, depth: int) -> Rankings:
-    """Return rankings by each code's best score; the first ``depth`` of each field are enough."""
-    order = np.lexsort((-scores, codes, rows))
-    rows, codes, scores = rows[order], codes[order], scores[order]
-    first = np.append(True, (np.diff(rows) != 0) | (np.diff(codes) != 0))[: len(rows)]
-    rows, codes, scores = rows[first], codes[first], scores[first]
-    order = np.lexsort((codes, -scores, rows))
-    rows, codes, scores = rows[order], codes[order], scores[order]
-    place = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    table = np.full((len(words.query_ids), min(depth, len(words.code_ids))), NOTHING, np.int32)
-    kept_scores, kept = np.zeros(table.shape), place < table.shape[1]
-    table[rows[kept], place[kept]] = codes[kept]
-    kept_scores[rows[kept], place[kept]] = scores[kept]
-    return Rankings(words.query_ids, words.code_ids, table, kept_scores)
+def _scores(words: Words, depth: int) -> sparse.csr_array:
+    """Return (queries, codes) scores of the first ``depth`` results by one field, 0 for others."""
+    shape = (len(words.query_ids), len(words.code_ids))
+    having = np.flatnonzero(np.diff(words.code_counts.indptr))  # Lucene counts these codes alone
+    if not len(having):
+        return sparse.csr_array(shape)
+    ids = [words.code_ids[row] for row in having.tolist()]
+    counts = words.code_counts[having]
+    ranked = rank_by_bm25(replace(words, code_ids=ids, code_counts=counts), depth)
+    rows, places = np.nonzero(ranked.codes != NOTHING)
+    columns = having[ranked.codes[rows, places]]
+    return sparse.csr_array((ranked.scores[rows, places], (rows, columns)), shape)

@@ -24,11 +24,11 @@ class TfIdf:
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose weighted counts are nearest to each query's."""
         words = Words.of(queries, codes)
-        having = words.having()
-        rarity = np.where(having > 0, np.log(len(codes) / np.maximum(having, 1)), 0)
+        frequency = words.document_frequency()
+        rarity = np.where(frequency > 0, np.log(len(codes) / np.maximum(frequency, 1)), 0)
 
         def weigh(counts: Matrix) -> Matrix:
             weighed = (1 + np.log(counts.data)) * rarity[counts.indices]
             return unit_rows(with_data(counts, weighed))
 
-        return words.rank(weigh(words.asked_counts()), weigh, depth)
+        return words.rank(weigh(words.query_counts()), weigh, depth)

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
 from infra.words import words
-from tasks.retrievers._lucene import Pieces, kept_length
+from tasks.retrievers._lucene import Pieces, stored_length
 from tasks.retrievers.bow_sklearn import BowSklearn
 from tasks.retrievers.elasticsearch import Elasticsearch
 from tasks.retrievers.lucene import Lucene
@@ -51,12 +51,12 @@ def test_words_are_those_of_the_standard_analyser(text: str, words: list[str]) -
 
 
 def test_lengths_are_kept_as_small_floats() -> None:
-    assert [kept_length(n) for n in (0, 23, 24, 39, 40, 41, 42, 56, 57, 60)] == [
+    assert [stored_length(n) for n in (0, 23, 24, 39, 40, 41, 42, 56, 57, 60)] == [
         0, 23, 24, 39, 40, 40, 42, 56, 56, 60
     ]  # fmt: skip
-    kept = {kept_length(n) for n in range(100_000)}
-    assert kept == {kept_length(n) for n in kept}, "what is kept stays"
-    assert len({kept_length(n) for n in range(2**20)}) <= 255
+    lengths = {stored_length(n) for n in range(100_000)}
+    assert lengths == {stored_length(n) for n in lengths}, "a stored length stays"
+    assert len({stored_length(n) for n in range(2**20)}) <= 255
 
 
 def plain_bm25(question: str, text: str) -> float:
@@ -69,7 +69,7 @@ def plain_bm25(question: str, text: str) -> float:
         if has:
             idf = log(1 + (len(TEXTS) - has + 0.5) / (has + 0.5))
             tf = words.count(word)
-            score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * kept_length(len(words)) / mean))
+            score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * stored_length(len(words)) / mean))
     return score
 
 
@@ -108,7 +108,7 @@ def plain_field(question: list[str], documents: list[list[str]], which: int) -> 
     for word in question:
         has = sum(word in each for each in holding)
         idf = log(1 + (len(holding) - has + 0.5) / (has + 0.5))
-        tf, size = documents[which].count(word), kept_length(len(documents[which]))
+        tf, size = documents[which].count(word), stored_length(len(documents[which]))
         score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * size / mean)) if tf else 0
     return score
 
