@@ -24,10 +24,10 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     """Train a model, and compare it with its base and with other methods on test queries.
 
     Args:
-        data: What it is trained on: a benchmark or pairs, split or not.
+        data: The training data: a benchmark or pairs, split or not.
         test: Folder of a benchmark to test on; None takes the data's own test queries.
-        settings: The settings, of which `training` says what is trained, and evaluation.methods
-            what it is compared with besides; None reads them from file and environment.
+        settings: The settings, with the base in `training` and further methods to compare with in
+            `evaluation.methods`; None reads them from file and environment.
     """
     ready = check_inputs(settings, TrainingNeeds({"data": data}, test))
     database, chosen = ready.database, ready.settings

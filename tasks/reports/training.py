@@ -1,4 +1,4 @@
-"""The report of a training: what by, the curves of loss and dev score, the gain on test queries."""
+"""The report of a training: recipe, curves of loss and dev score, gain on test queries."""
 
 from collections.abc import Iterator, Sequence
 from math import nan
@@ -41,7 +41,7 @@ class TrainingReport(Record):
 
     Attributes:
         name: The encoder that came out.
-        description: How it is read, and what it was trained by.
+        description: The description of its folder.
         pairs: Training pairs.
         dropped: Pairs of dev or test queries that were left out of training.
         dev_queries: Queries that chose the epoch.
@@ -61,7 +61,7 @@ class TrainingReport(Record):
 
 
 def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
-    """Return what a method gains over each other one, by query; alone, what it scores.
+    """Return a method's gains over each other one, by query; alone, its scores.
 
     Args:
         name: The method.
@@ -87,7 +87,7 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
 
 
 def gains_table(report: TrainingReport) -> Table:
-    """Return the encoder's scores beside those of the others."""
+    """Return the encoder's scores and those of the others."""
     rows = [
         [gain.method, gain.metric, f"{gain.before:.4f}", f"{gain.after:.4f}", *_apart(gain)]
         for gain in report.gains
@@ -107,31 +107,33 @@ def _apart(gain: Gain) -> tuple[str, str]:
 
 def training_document(report: TrainingReport) -> Document:
     """Return the report as a document."""
-    told, recipe = report.description, report.description.recipe
+    description, recipe = report.description, report.description.recipe
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
-        lead=[Paragraph(f"{recipe.name} on {told.data}: {count(report.pairs)} pairs")],
+        lead=[Paragraph(f"{recipe.name} on {description.data}: {count(report.pairs)} pairs")],
         sections=[
             Section("gain", "On test queries", [gains_table(report), _about_gains(report)]),
             Section("curves", "While it was trained", list(_curves(report.history))),
             Section(
                 "by",
-                "What it was trained by",
+                "Recipe, base and data",
                 [
                     Facts(
                         {
-                            "base": " ".join(told.base.values()) or f"{told.kind}, from nothing",
+                            "base": " ".join(description.base.values())
+                            or f"{description.kind}, from nothing",
                             "recipe": f"{recipe.name} ({recipe.source})",
                             "loss": f"{recipe.loss} over {recipe.similarity}",
                             "epochs, pairs in a step": f"{recipe.epochs}, {recipe.batch_size}",
                             "learning rate": f"{recipe.learning_rate:g}, {recipe.schedule}, "
                             f"warm-up {recipe.warm_up:.0%}",
                             "seed": str(recipe.seed),
-                            "recipe's hash": told.recipe_hash,
-                            "data": f"{told.data} ({told.data_fingerprint[:12]})",
+                            "recipe's hash": description.recipe_hash,
+                            "data": f"{description.data} ({description.data_fingerprint[:12]})",
                             "pairs of dev or test queries left out": count(report.dropped),
-                            "licences of base and data": ", ".join(told.licences) or "unknown",
+                            "licences of base and data": ", ".join(description.licences)
+                            or "unknown",
                             "time": f"{duration(report.history.seconds)}, "
                             f"{count(report.history.steps)} steps, on {report.history.device}",
                         }
@@ -170,8 +172,8 @@ def _charts(history: History, scores: Sequence[tuple[float, float]]) -> Iterator
     each = history.losses[-1][0] / epochs
     loss = Line([(step / each, loss) for step, loss in history.losses], "loss", STYLES[1])
     rises = steps(0, highest, 4)
-    told = f"loss, from {history.losses[0][1]:.3f} to {history.losses[-1][1]:.3f}"
+    alt = f"loss, from {history.losses[0][1]:.3f} to {history.losses[-1][1]:.3f}"
     yield Chart(
         "Loss by epoch",
-        lines(told, [loss], across, [(rise, f"{rise:g}") for rise in rises], highest=rises[-1]),
+        lines(alt, [loss], across, [(rise, f"{rise:g}") for rise in rises], highest=rises[-1]),
     )

@@ -46,12 +46,12 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
     Where the worker dies, another run of the same job resumes from its last checkpoint.
 
     Args:
-        job: What to train.
+        job: The job.
         emit: Takes the progress.
 
     Raises:
         EncoderUnavailableError: The worker died.
-        CosqaError: What the training itself raises.
+        CosqaError: The training failed.
     """
     nodes = live_nodes()
     gpus = int(any(node.gpus >= 1 for node in nodes))

@@ -37,7 +37,7 @@ class Tower(InputModule):
             self.model.features([inputs[row] for row in rows], kind)
             for rows in batched(order, at_once)
         ]
-        # By this name the trainer tells one column's features from the other's.
+        # The trainer finds each column's features by this name.
         return {"input_ids": torch.tensor(order), "parts": parts, "kind": kind}
 
     def forward(self, features: dict[str, Any], **_: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Recipes: how a model is trained, as papers and their code have it."""
+"""Recipes: the hyper-parameters of papers and their code."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,34 +13,33 @@ Loss = Literal["softmax", "hardest-margin", "random-margin", "none"]
 
 
 class Recipe(Record):
-    """How a model is trained on pairs of query and code.
+    """The hyper-parameters of a training on pairs of query and code.
 
     Attributes:
-        name: What it is called.
-        source: Where it is published.
+        name: Its name.
+        source: The publication.
         loss: ``softmax``: cross-entropy of each query's own code among all codes of the batch;
-            ``hardest-margin``: the own code must be nearer than the nearest other one of the batch,
+            ``hardest-margin``: the own code must be nearer than the nearest wrong one of the batch,
             by ``margin``; ``random-margin``: a code's own query nearer than another one of the
             batch, which is shuffled; ``none``: the model is made at once, of the queries and the
-            whole code base. Codes that are known to be right for a query, or nearly equal to one,
-            are none of its others.
-        similarity: By which the loss compares query and code, and later whoever ranks by the model.
-        scale: What similarities are multiplied by in ``softmax``.
+            whole code base. A query's other answers in the batch are no wrong codes.
+        similarity: The similarity of query and code in the loss and in rankings by the model.
+        scale: Factor of the similarities in ``softmax``.
         margin: Of the two margin losses.
-        epochs: Times that all pairs are gone through, at most.
+        epochs: The most epochs.
         batch_size: Pairs in a step.
-        learning_rate: Of AdamW (without weight decay), at its highest.
+        learning_rate: The highest learning rate of AdamW, without weight decay.
         warm_up: Share of the steps in which the learning rate rises from 0.
         schedule: Whether it then falls to 0, ``linear``, or stays, ``constant``.
-        pooling: How a transformer's tokens become a vector; None: as its base's do.
+        pooling: Pooling of a transformer's tokens; None: its base's.
         query_length: Tokens of a query.
         code_length: Tokens of a code.
-        metric: Of the dev queries after each epoch; the weights of the best epoch are kept.
+        metric: The dev queries' metric after each epoch, which chooses the best epoch.
         dev_codes: Codes that dev queries are ranked among: ``all`` of the benchmark, or their
             ``own``, those of the dev pairs.
         patience: Epochs without a better score after which training ends; 0 trains all epochs.
         names_as_queries: Share of the pairs whose query is the function's name, masked in the code.
-        seed: Of weights, order of pairs and dropout.
+        seed: Seed of weights, order of pairs and dropout.
     """
 
     name: str

@@ -211,8 +211,8 @@ def train(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> tuple[J
     """Return the trained model with the weights of its best epoch, and its history.
 
     Args:
-        job: What to train. Where its folder has checkpoints of the same job, training resumes from
-            the last one.
+        job: The job. Where its folder has checkpoints of the same job, training resumes from the
+            last one.
         emit: Takes the progress.
 
     Raises:
@@ -240,7 +240,7 @@ def train(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> tuple[J
 def _model_of(job: TrainingJob) -> JointModel:
     if isinstance(job.base, str):
         codes: Sequence[str] = job.pairs.codes
-        if job.recipe.loss == "none":  # what is made of texts alone is made of all that is searched
+        if job.recipe.loss == "none":  # a model of texts alone is made of the searched code base
             codes = [*dict.fromkeys([*codes, *(code.text for code in job.dev.codes)])]
         made: JointModel = models.get(job.base).of(job.pairs.queries, codes, job.recipe)
         return made

@@ -1,11 +1,10 @@
-"""What CodeSearchNet's joint embeddings share.
+"""The base of CodeSearchNet's joint embeddings.
 
 Husain et al. 2019, section 4, and the code published with it: one query encoder, and a code encoder
-for each language of the training code, all trained together. Which language a text is in is told by
-its syntax here, so that code of several languages is embedded like any other; what has no encoder
-of its own is read by that of the most frequent language. Their vocabulary is half of whole tokens
-and half of pieces of at most 8 characters; here byte-pair encoding learns both. Their texts are all
-filled to the full length, and convolutions see what fills them; here no filling is seen.
+for each language of the training code, all trained together. A text's language is that of its
+syntax, and code of a language without an encoder is read by that of the most frequent language.
+Their vocabulary is half whole tokens and half pieces of at most 8 characters; here byte-pair
+encoding learns both. Their convolutions see the padding; here no layer does.
 """
 
 from collections import Counter
@@ -87,11 +86,11 @@ class CodeSearchNetModel(TokenModel):
             self.pools[kind] = WeightedMean(SIZE)
 
     def layers_for(self, _length: int, /) -> Sequence[nn.Module]:
-        """Return what each maps token vectors and their mask to others, for texts of a length."""
+        """Return the layers over token vectors and their mask, for texts of a length."""
         return ()
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
-        """Return ids of tokens, and of several code encoders the rows that each is to read."""
+        """Return ids of tokens, and with several code encoders the rows of each."""
         if kind == "query" or len(self.vocabularies) == len(self.fields):
             return super().features(texts, kind)
         rows: dict[str, list[int]] = {}
@@ -126,7 +125,7 @@ class CodeSearchNetModel(TokenModel):
 
 @lru_cache(1 << 16)
 def _language(code: str) -> str:
-    """Return a code's language; each epoch asks again, and to read code takes milliseconds."""
+    """Return a code's language, cached for the next epochs."""
     language = language_of(code)
     return language.name if language else ""
 
@@ -148,9 +147,9 @@ def _by_encoder(codes: Sequence[str]) -> dict[str, list[str]]:
 
 
 class Convolutions(nn.Module):
-    """Convolutions with tanh, from the second on added to what they are computed from.
+    """Convolutions with tanh; the second and later ones have residual connections.
 
-    With a length, the most tokens of a text, a vector for each place is learned and added first.
+    With a length, the most tokens of a text, learned position vectors are added first.
     """
 
     def __init__(self, layers: int, width: int, length: int = 0) -> None:

@@ -22,7 +22,7 @@ def words_of(text: str) -> list[str]:
 def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
     """Return vectors of the words of texts, and of their n-grams: skip-gram, fastText's defaults.
 
-    Texts are given as words, at least one in all. The seed is that of first vectors and of draws.
+    Texts are given as words, at least one in all. The seed is that of first vectors and samples.
     """
     most = max(Counter(chain.from_iterable(texts)).values())
     return FastText(
@@ -40,5 +40,5 @@ def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
 
 
 def ngrams(word: str) -> list[int]:
-    """Return the rows of ``vectors_ngrams`` whose mean is the vector of a word not kept."""
+    """Return the rows of ``vectors_ngrams`` whose mean is the vector of an unknown word."""
     return list(ft_ngram_hashes(word, 3, 6, _BUCKETS))

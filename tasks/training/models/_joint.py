@@ -16,7 +16,7 @@ class JointModel(nn.Module):
     """A model with a side for queries and a side for code, whose vectors are compared.
 
     Attributes:
-        recipe: How it is trained where no other recipe is named.
+        recipe: Its recipe where no other is named.
         dimension: Length of a vector.
     """
 
@@ -30,16 +30,16 @@ class JointModel(nn.Module):
         Args:
             queries: The training queries.
             codes: The code of each, in the same order.
-            recipe: How it will be trained, the lengths of texts among it.
+            recipe: The recipe of its training, with the lengths of texts.
         """
         raise NotImplementedError
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
-        """Return what `forward` needs of the texts, padded to one length, on the CPU."""
+        """Return the input of `forward`, padded to one length, on the CPU."""
         raise NotImplementedError
 
     def forward(self, features: Features, kind: Kind) -> Tensor:
-        """Return (texts, dimension) vectors, as they are, not of unit length."""
+        """Return (texts, dimension) vectors, not of unit length."""
         raise NotImplementedError
 
     def save(self, folder: Path) -> None:

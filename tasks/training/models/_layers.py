@@ -1,7 +1,7 @@
-"""A model over ids of tokens, and the layers that several models have.
+"""A model over ids of tokens, and the layers of several models.
 
-Vectors of tokens are (texts, tokens, size), their mask is (texts, tokens) and false where a text is
-filled. Each text has at least one token, and is filled at its end.
+Vectors of tokens are (texts, tokens, size); their mask is (texts, tokens) and false for padding.
+Each text has at least one token, and its padding is at its end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ MARGIN_RECIPE = Recipe(
 
 
 class TokenModel(JointModel):
-    """A model whose texts have one or more fields of tokens, each with a vocabulary of its own.
+    """A model whose texts have one or more fields of tokens, each with its own vocabulary.
 
     Attributes:
-        fields: Kind of text → its fields, each with what splits a text into the field's tokens.
-        lengths: The most tokens of fields that have not the recipe's length for the kind.
-        min_count: How often a token must occur to be in a vocabulary of at most 10,000.
+        fields: Kind of text → field → the function that splits a text into the field's tokens.
+        lengths: The most tokens of fields without the recipe's length for the kind.
+        min_count: The fewest occurrences of a token in a vocabulary of at most 10,000.
         pieces: Whether rarer tokens are cut into pieces.
     """
 

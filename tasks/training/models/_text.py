@@ -12,7 +12,7 @@ from infra.words import words
 
 Split = Callable[[str], list[str]]  # text → its tokens
 
-PADDING = 0  # id of what fills texts to one length
+PADDING = 0  # id of the padding token
 UNKNOWN = "<unk>"  # the token of an empty text; its id stands for tokens without one
 _SPECIAL = ["<pad>", UNKNOWN]
 _QUERY = re.compile(r"\w+|[^\w\s]")
@@ -52,7 +52,7 @@ def name_words(code: str) -> list[str]:
 
 
 def calls(code: str) -> list[str]:
-    """Return the names that code calls, inner calls first, without what is before a dot.
+    """Return the names that code calls, inner calls first, without the part before a dot.
 
     Code that no language reads calls nothing.
     """
@@ -74,21 +74,25 @@ def vocabulary(
     """Return the vocabulary of texts: at most 10,000 entries.
 
     Args:
-        texts: What it is learned from, as tokens.
-        length: The most ids of a text; what is beyond is cut off.
-        min_count: How often an entry must occur.
+        texts: The texts to learn from, as tokens.
+        length: The most ids of a text, after which it is cut.
+        min_count: The fewest occurrences of an entry.
         pieces: Whether rarer tokens are cut into pieces, by byte-pair encoding of bytes; else they
             are unknown.
     """
-    how: Any = {"vocab_size": 10_000, "min_frequency": min_count, "special_tokens": _SPECIAL}
-    how["show_progress"] = False
+    options: Any = {
+        "vocab_size": 10_000,
+        "min_frequency": min_count,
+        "special_tokens": _SPECIAL,
+        "show_progress": False,
+    }
     if pieces:
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = ByteLevel(use_regex=False)  # a blank marks a token's beginning
-        trainer: Any = trainers.BpeTrainer(**how, initial_alphabet=ByteLevel.alphabet())
+        trainer: Any = trainers.BpeTrainer(**options, initial_alphabet=ByteLevel.alphabet())
     else:
         tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
-        trainer = trainers.WordLevelTrainer(**how)
+        trainer = trainers.WordLevelTrainer(**options)
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.enable_truncation(length)
     tokenizer.enable_padding(pad_id=PADDING, pad_token=_SPECIAL[PADDING])
@@ -96,6 +100,6 @@ def vocabulary(
 
 
 def ids(tokenizer: Tokenizer, texts: Sequence[list[str]]) -> list[list[int]]:
-    """Return ids of texts that are given as tokens, filled to one length of at least 1."""
+    """Return ids of texts that are given as tokens, padded to one length of at least 1."""
     tokens = [text or [UNKNOWN] for text in texts]
     return [one.ids for one in tokenizer.encode_batch(tokens, is_pretokenized=True)]

@@ -1,9 +1,9 @@
 """Neural Code Search: fastText vectors of words, weighted by TF-IDF (Sachdev et al. 2018).
 
-Of code the paper takes words of names, calls, literals and comments; here it is all words. By which
-rule its second pass ("NCS_postrank") orders the first results is not published; this encoder fused
-with another method (``bm25+NAME``) is such a pass. Vectors are learned from the data's whole code
-base, which is what is searched, and from the training queries.
+Of code the paper takes words of names, calls, literals and comments; here it is all words. The rule
+of its second pass ("NCS_postrank") is not published; this encoder fused with another method
+(``bm25+NAME``) is such a pass. Vectors are learned from the training queries and the whole searched
+code base.
 """
 
 import json
@@ -31,12 +31,12 @@ from tasks.training.recipes import Recipe
 class Ncs(JointModel):
     """A query is the mean of its words' vectors, a code the sum of its words' by TF-IDF.
 
-    A word that fastText has not kept is the mean of its n-grams.
+    A word outside fastText's vocabulary is the mean of its n-grams.
 
     Args:
-        known: The words kept.
-        vectors: (words kept + n-grams, size) vectors.
-        idf: (words kept + 1,) inverse document frequencies, the last one of all other words.
+        known: The vocabulary.
+        vectors: (vocabulary + n-grams, size) vectors.
+        idf: (vocabulary + 1,) inverse document frequencies, the last one of all other words.
     """
 
     recipe = Recipe(
@@ -60,16 +60,16 @@ class Ncs(JointModel):
     @classmethod
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
         """Return a model that is trained already: fastText on both sides, frequencies of codes."""
-        said = [words_of(code) for code in codes]
-        found = fasttext([*map(words_of, queries), *said], recipe.seed)
-        holding = Counter(word for code in said for word in set(code))
-        holders = [*(holding[word] for word in found.index_to_key), 0]
-        idf = torch.tensor([log((1 + len(said)) / (1 + number)) + 1 for number in holders])
+        documents = [words_of(code) for code in codes]
+        found = fasttext([*map(words_of, queries), *documents], recipe.seed)
+        frequency = Counter(word for document in documents for word in set(document))
+        frequencies = [*(frequency[word] for word in found.index_to_key), 0]
+        idf = torch.tensor([log((1 + len(documents)) / (1 + n)) + 1 for n in frequencies])
         rows = torch.cat([torch.tensor(found.vectors), torch.tensor(found.vectors_ngrams)])
         return cls(found.index_to_key, rows, idf)
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
-        """Return (texts, rows) numbers of vectors, and the weight of each; 0 fills a text."""
+        """Return (texts, rows) numbers of vectors, and the weight of each, padded with 0."""
         parts = [self._parts(words_of(text), kind) for text in texts]
         rows = [torch.tensor([row for row, _ in text]) for text in parts]
         weights = [torch.tensor([weight for _, weight in text]) for text in parts]
