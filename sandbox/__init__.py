@@ -9,13 +9,13 @@ A program that runs in a box can use up its own limits. It cannot reach the netw
 another box or the runner. Earlier runs of its box leave it no files, processes, sockets or
 variables; but its memory is a copy of the runner's, where freed parts can hold what they printed.
 
-Verdicts about code that attacks its tests are protected where the code runs apart from the program,
-in a process of its own (``apart`` of `sandbox.base.Box.run`): it sees what it is called with, and
-can do no more than answer. Beside the program it reaches neither the report nor the outcomes of
-test functions, and can take no plain test away or empty it. But there it shares an interpreter with
-the asserts: it can return what is equal to everything, read the expected result, change what
-asserts rest on (built-ins, `unittest`, `asyncio`, the program's other names, memory) and turn the
-counters up. Mutants and the control find a program that passes whatever it tests, but not such code
-where it tells them from the original. So a label whose evidence says ``shared`` can be trusted only
-as far as the code's author: do not use it where authors gain from false ones.
+Verdicts about code that attacks its tests are protected where the code has a process of its own
+(``isolated`` of `sandbox.base.Box.run`): it sees what it is called with, and can do no more than
+answer. In the program's process it reaches neither the report nor the outcomes of test functions,
+and can take no plain test away or empty it. But there it shares an interpreter with the asserts:
+it can return what is equal to everything, read the expected result, change what asserts rest on
+(built-ins, `unittest`, `asyncio`, the program's other names, memory) and turn the counters up.
+Mutants and the control find a program that passes whatever it tests, but not such code where it
+tells them from the original. So a label whose evidence says ``shared`` can be trusted only as far
+as the code's author: do not use it where authors gain from false ones.
 """

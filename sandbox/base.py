@@ -11,7 +11,7 @@ from pydantic import Field
 
 from infra.records import ExecutionResult, Record
 
-Apart = bool | Literal["on_copies"]
+Isolation = bool | Literal["on_copies"]
 NOT_SEPARABLE = "NotSeparableError"
 CLOCK = 1_767_225_600.0  # 2026-01-01T00:00:00Z, the clock at a program's start by default
 
@@ -67,7 +67,7 @@ class Box(Protocol):
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> ExecutionResult:
         """Run a test program that may ``import target`` (the code under test).
 
@@ -78,7 +78,7 @@ class Box(Protocol):
             clock: Time of day at which the program begins, in seconds since the epoch.
             code: Another version of the code under test for this one run, such as a mutant.
             timeout_s: A shorter wall-clock limit than the settings', for this one run.
-            apart: Run the code under test in a process of its own, which sees the arguments of
+            isolated: Run the code under test in a process of its own, which sees the arguments of
                 calls and nothing of the program. Where that cannot be done, the result is
                 ``raised`` with ``NOT_SEPARABLE`` as the type of the error. With ``on_copies`` the
                 program's own arguments stay as they were, whatever the code does to them.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from infra.languages._programs import DottedNames, assertions_in, ast, parse_or_none
-from sandbox.inside.counting import imported_assertions
+from sandbox.inside.instrumentation import imported_assertions
 
 Names = set[str]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from infra.languages._programs import DottedNames, FunctionNode, assertions_in, ast
-from sandbox.inside.counting import imported_assertions
+from sandbox.inside.instrumentation import imported_assertions
 
 _BROAD = {"AssertionError", "Exception", "BaseException"}
 _SUPPRESS = "suppress"

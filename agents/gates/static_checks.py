@@ -17,7 +17,7 @@ from infra.languages._programs import (
     parse,
     parse_or_none,
 )
-from sandbox.inside.counting import imported_assertions
+from sandbox.inside.instrumentation import imported_assertions
 
 _TARGET = "target"
 _LOOKS = {"getattr", "hasattr"}  # every other call with a module and the name of its part may patch

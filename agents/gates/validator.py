@@ -89,12 +89,12 @@ class OracleValidator:
         self, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[str, object]:
         """Return what the report says of a run with the code under test in its own process."""
-        apart = await box.run(draft.program, apart=True)
+        apart = await box.run(draft.program, isolated=True)
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
             if self._rules.expects_by_arguments(draft.program):
-                kept = await box.run(draft.program, apart="on_copies")
+                kept = await box.run(draft.program, isolated="on_copies")
                 if _what_was_tested(kept) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}

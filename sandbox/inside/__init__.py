@@ -1,9 +1,9 @@
 """Code that runs inside a box: standard library only, sent as source by the backend's ``boot``.
 
-``runner`` is the first process. For each job it forks a child; ``child`` prepares it (``counting``
-instruments the code, ``seccomp`` limits its system calls) and starts the guard, which alone can
-report; ``play`` and ``collection`` hold all of this that the program can reach.
+``runner`` is the first process. For each job it forks a child; ``child`` prepares it
+(``instrumentation`` counts, ``seccomp`` limits its system calls) and starts the guard, which alone
+can report; ``run_tests`` and ``collection`` hold all of this that the program can reach.
 
-Where the code under test runs apart, ``service`` is its process and ``stub`` the module that the
+Where the code under test is isolated, ``service`` is its process and ``proxy`` the module that the
 program imports in its place; ``values`` go over a socket between them in ``frames``.
 """

@@ -32,19 +32,19 @@ from types import CodeType, FrameType
 from sandbox.inside.clock import set_clock
 from sandbox.inside.collection import definitions_in
 from sandbox.inside.failures import PROGRAM
-from sandbox.inside.play import (
+from sandbox.inside.proxy import proxy_loader
+from sandbox.inside.run_tests import (
     Importer,
     audit_hook,
     loader,
-    play,
     program_runner,
+    run_tests,
 )
 from sandbox.inside.seccomp import (
     hide_process,
     restrict_system_calls,
     unsharing_of_files,
 )
-from sandbox.inside.stub import stub_loader
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def prepare(job: Job) -> Callable[[], None]:
     counts = (entered.__len__, asserts.__next__, calls.__next__)
     start_guard = partial(_start_guard, counts, reports, (signals.get, replies.put))
     return partial(
-        play,
+        run_tests,
         run_program,
         raise_memory_limit,
         [start_guard],
@@ -107,9 +107,9 @@ def _program_runner(
     failures: list[str] = []
     target, program = job["texts"]
     seed = job["hash_seed"] if "numpy" in target + program else None
-    if job["apart"]:
-        on_copies = job["apart"] == "on_copies"
-        load = stub_loader(program, target, count_call, job["shared"], on_copies=on_copies)
+    if job["isolated"]:
+        on_copies = job["isolated"] == "on_copies"
+        load = proxy_loader(program, target, count_call, job["shared"], on_copies=on_copies)
     else:
         load = loader(job["code"], {called: count_call})
     sys.meta_path.insert(0, Importer(target, load))
@@ -120,9 +120,10 @@ def _program_runner(
 
 
 def places(code: CodeType) -> Places:
-    """Return the lines at which ``play`` waits: a test failed, passed; the program failed, passed.
+    """Return the lines at which ``run_tests`` waits after each end.
 
-    Two lines each, where the guard is woken and where it is waited for.
+    A test failed, passed; the program failed, passed: two lines each, where the guard is
+    woken and where it is waited for.
     """
     lines = sorted({line for *_, line in code.co_lines() if line is not None})
     ends = (-13, -10, -2, len(lines))
@@ -135,12 +136,12 @@ def _start_guard(
     signals: tuple[Callable[[], None], Callable[[None], None]],
     frame: FrameType,
 ) -> None:
-    """Start the guard over a frame of ``play``, and close the ways that lead to it."""
+    """Start the guard over a frame of ``run_tests``, and close the ways that lead to it."""
     tools = (os.write, os._exit, gc.disable, type, bytes, len, CASES, REPORT, FAILED)
     has_own_files = _thread.allocate_lock()
     has_own_files.acquire()
     start = (unsharing_of_files(), has_own_files.release, _NO_OWN_FILES)
-    arguments = (start, counts, reports, signals, frame, (places(play.__code__), *tools))
+    arguments = (start, counts, reports, signals, frame, (places(run_tests.__code__), *tools))
     identity = _thread.start_new_thread(_guard, arguments)
     has_own_files.acquire()
     os.close(REPORT)

@@ -2,7 +2,8 @@
 
 By then the program, and the code under test with it, may have replaced whatever it can reach: the
 names of this module and the built-ins too. So these functions look up no name. All that they use is
-a parameter's default, which `sandbox.inside.play.audit_hook` keeps as it is, or of a built-in type.
+of a built-in type, or a default of a parameter. The defaults are kept as they are by
+`sandbox.inside.run_tests.audit_hook`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""New interpreters: for another hash seed, for code that runs apart, and for other languages."""
+"""New interpreters: for another hash seed, for isolated code, and for other languages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import sys
 from types import CodeType
 
 from sandbox.inside.child import CASES, PACKAGES
-from sandbox.inside.counting import instrumented
+from sandbox.inside.instrumentation import instrumented
 from sandbox.inside.processes import enter
+from sandbox.inside.proxy import ALONE, GIVEN_UP
 from sandbox.inside.seccomp import restrict_system_calls
-from sandbox.inside.stub import ALONE, GIVEN_UP
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def become_harness(job: Job, **parts: str) -> None:
         job: The job as it came from the host.
         parts: What the process works on: ``program`` and ``token``, or ``code``.
     """
-    told = {"clock": job["clock"], "on_copies": job["apart"] == "on_copies", "cases": CASES}
+    told = {"clock": job["clock"], "on_copies": job["isolated"] == "on_copies", "cases": CASES}
     _give(json.dumps({**told, "given_up": GIVEN_UP, "alone": ALONE, **parts}).encode())
     restrict_system_calls()
     command = job["harness"]

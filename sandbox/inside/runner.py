@@ -25,14 +25,14 @@ from collections.abc import Callable
 from types import CodeType
 
 from sandbox.inside.child import REPORT, prepare
-from sandbox.inside.counting import instrumented
+from sandbox.inside.instrumentation import instrumented
 from sandbox.inside.interpreters import become_harness, become_interpreter, start_service
 from sandbox.inside.processes import Process, run_command
+from sandbox.inside.proxy import ALONE, GIVEN_UP, NOT_SEPARABLE
 from sandbox.inside.reports import read_report
 from sandbox.inside.seccomp import hide_process
 from sandbox.inside.sockets import are_gone, sockets_in_use
 from sandbox.inside.streams import Stream, socket_pair
-from sandbox.inside.stub import ALONE, GIVEN_UP, NOT_SEPARABLE
 
 _CHUNK = 65_536
 _REASON = 500
@@ -64,13 +64,13 @@ class JobRun(Process):
         Args:
             own_seed: The hash seed of this interpreter.
             codes: What a child with an interpreter of its own needs, and the process of the code
-                under test, where that runs apart from the program.
+                under test, where that is isolated.
         """
-        keys = ("code", "program", "memory", "hash_seed", "clock", "bare", "apart")
+        keys = ("code", "program", "memory", "hash_seed", "clock", "bare", "isolated")
         job = {key: self._job.get(key) for key in keys}
         for_child, for_service = codes
-        is_apart = job["apart"] or self._job.get("harness")
-        channel = start_service(self._job, for_service) if is_apart else None
+        is_isolated = job["isolated"] or self._job.get("harness")
+        channel = start_service(self._job, for_service) if is_isolated else None
         environment = self._job["environment"]
         if not self.fork((1, 2, REPORT), environment, channel):
             return None
@@ -105,7 +105,7 @@ class JobRun(Process):
             size = f"{self._job['timeout']:g} s" if limit == "timeout" else "the limit of output"
             return {"outcome": limit, "message": f"the program was stopped at {size}"}
         code = self.exit_code
-        if (self._job["apart"] or self._job.get("harness")) and code in (GIVEN_UP, ALONE):
+        if (self._job["isolated"] or self._job.get("harness")) and code in (GIVEN_UP, ALONE):
             lines = self._err.text().splitlines() if code == GIVEN_UP else []
             return {
                 "outcome": "raised" if lines else "killed",

@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, CoroutineType, FunctionType, ModuleType
 
 from sandbox.inside.clock import set_clock
 from sandbox.inside.frames import Channel
-from sandbox.inside.play import Importer, loader
+from sandbox.inside.run_tests import Importer, loader
 from sandbox.inside.seccomp import hide_process, restrict_system_calls
 from sandbox.inside.values import Graph, NotPlainError, Reader
 

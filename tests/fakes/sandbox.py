@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from infra.records import ExecutionResult
-from sandbox.base import CLOCK, Apart, InstallResult, ShellResult
+from sandbox.base import CLOCK, InstallResult, Isolation, ShellResult
 from sandbox.shell import shell
 
 Behaviour = Callable[[str, frozenset[str]], ExecutionResult]
@@ -63,7 +63,7 @@ class FakeBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> ExecutionResult:
         """Return the scripted result; mutants, which have less time, get ``on_mutant``."""
         if code is not None and timeout_s is not None:

@@ -1,7 +1,7 @@
 """Programs whose code under test runs in a process of its own.
 
 Covers `sandbox.inside.frames`, `sandbox.inside.interpreters`, `sandbox.inside.library_values`,
-`sandbox.inside.service`, `sandbox.inside.stub`.
+`sandbox.inside.service`, `sandbox.inside.proxy`.
 """
 
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ async def both(sandbox: Sandbox, pair: Pair) -> tuple[ExecutionResult, Execution
     body = "\n".join(f"    {line}" for line in pair.test.splitlines())
     program = f"import target\nfrom target import f\ndef test_it():\n{body}\n"
     async with sandbox.box(pair.code) as box:
-        return await box.run(program), await box.run(program, apart=True)
+        return await box.run(program), await box.run(program, isolated=True)
 
 
 SAME = [
@@ -286,7 +286,7 @@ async def test_no_name_of_another_is_taken_from_the_code_by_a_star_import(sandbo
         code = f"def f(x): return x\n{binding}\n"
         program = f"{before}\nfrom target import *\ndef test_it(): assert {name} and f(9) == 9\n"
         async with sandbox.box(code) as box:
-            apart = await box.run(program, apart=True)
+            apart = await box.run(program, isolated=True)
         assert (apart.error_type, name in apart.message) == (NOT_SEPARABLE, True), (binding, apart)
 
 
@@ -296,7 +296,7 @@ async def test_a_star_import_takes_what_the_text_shows_and_modules_of_both(
     code = "import math, os.path as path\nLIMIT = 9\ndef f(x): return x\n"
     program = "import os, math\nfrom target import *\ndef test_it(): assert f(LIMIT) == 9\n"
     async with sandbox.box(code) as box:
-        assert (await box.run(program, apart=True)).outcome == "passed"
+        assert (await box.run(program, isolated=True)).outcome == "passed"
 
 
 async def test_the_box_is_whole_after_a_run_apart(sandbox: Sandbox) -> None:
@@ -304,5 +304,5 @@ async def test_the_box_is_whole_after_a_run_apart(sandbox: Sandbox) -> None:
     program = "from target import f\ndef test_it(): assert f(2) == 3"
     async with sandbox.box(pair.code) as box:
         for apart in (True, False, True):
-            result = await box.run(program, apart=apart)
+            result = await box.run(program, isolated=apart)
             assert (result.outcome, result.target_calls) == ("passed", 1)

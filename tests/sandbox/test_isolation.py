@@ -1,7 +1,7 @@
 """A program reaches nothing but its own box, and leaves nothing for the next one.
 
-With `test_outcomes` it covers ``inside/child.py``, ``inside/play.py``, ``inside/streams.py`` and
-``inside/clock.py`` in a box.
+With `test_outcomes` it covers ``inside/child.py``, ``inside/run_tests.py``, ``inside/streams.py``
+and ``inside/clock.py`` in a box.
 """
 
 import pytest

@@ -22,7 +22,7 @@ def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast
     Args:
         tree: A program, or a part of one.
         imported: The names of functions whose calls are assertions too, see
-            `sandbox.inside.counting`.
+            `sandbox.inside.instrumentation`.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (

@@ -7,14 +7,16 @@ the host, and a remote engine needs nothing else.
 from pathlib import Path
 
 _INSIDE = Path(__file__).parents[2] / "inside"
-_PLAYING = ("python2", "seccomp", "clock", "failures", "collection", "play")
+_TESTS = ("python2", "seccomp", "clock", "failures", "collection", "run_tests")
 _VALUES = ("library_values", "values", "frames")
-_CHILD = (*_PLAYING, *_VALUES, "stub", "child")
-_SERVICE = (*_PLAYING, *_VALUES, "service")
-_RUNNER = ("counting", "streams", "sockets", "reports", "processes", "interpreters", "runner")
+_CHILD = (*_TESTS, *_VALUES, "proxy", "child")
+_SERVICE = (*_TESTS, *_VALUES, "service")
+_RUNNER = (
+    "instrumentation", "streams", "sockets", "reports", "processes", "interpreters", "runner",
+)  # fmt: skip
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled, and so
-# does the code under test where it runs apart from the program. Names are cleared before either
+# does the code under test where it is isolated from the program. Names are cleared before either
 # runs: its frames lead to this one. The built-ins of each module are a copy, so that a program that
 # replaces one replaces its own.
 _BOOT = f"""
@@ -39,9 +41,9 @@ for name, code in codes:
 start = module.prepare if sys.argv[1] == "child" else module.serve
 holder = [argument]
 del builtins, marshal, os, sys, types, name, code, module, codes, argument
-play = start(holder.pop())
+run = start(holder.pop())
 del start, holder
-play()
+run()
 """
 
 

@@ -13,7 +13,7 @@ from infra.errors import BoxLostError
 from infra.records import ExecutionResult
 from sandbox.backends.docker.engine import Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
-from sandbox.base import CLOCK, Apart, InstallResult, ShellResult
+from sandbox.base import CLOCK, InstallResult, Isolation, ShellResult
 from sandbox.machine_slots import Slot
 from sandbox.packages import wheels
 from sandbox.shell import shell
@@ -94,7 +94,7 @@ class DockerBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> ExecutionResult:
         """Run a test program; see ``Box.run``.
 
@@ -107,7 +107,7 @@ class DockerBox:
             clock=clock,
             code=code,
             timeout_s=timeout_s,
-            apart=apart,
+            isolated=isolated,
         )
         out_of_memory = ExecutionResult(outcome="memory", message=_OUT_OF_MEMORY)
         return await self._done(job, read_result, out_of_memory)

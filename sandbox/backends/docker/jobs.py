@@ -10,7 +10,7 @@ from infra.errors import BoxLostError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.harnesses import harness_of
-from sandbox.base import Apart, ShellResult
+from sandbox.base import Isolation, ShellResult
 from sandbox.inside.processes import MOST_WAITING
 
 Job = dict[str, object]
@@ -61,7 +61,7 @@ class Jobs:
         clock: float,
         code: str | None,
         timeout_s: float | None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> Job:
         """Return the job that runs a program; arguments as of ``Box.run``."""
         limit = self._settings.timeout_s
@@ -71,7 +71,7 @@ class Jobs:
             "hash_seed": hash_seed,
             "clock": clock,
             "timeout": min(timeout_s or limit, limit),
-            "apart": apart,
+            "isolated": isolated,
             "harness": harness_of(self._language, hash_seed, self._settings.memory_mb),
         }
 

@@ -176,7 +176,7 @@ async def ran(
     assert adapter_fault(adapter, scaffolded) == ""
     program = claims_program(claims, adapter, scaffolded)
     assert faults_of(program, scaffolded) == {}
-    return claim_runs(claims, await box.run(program, code=scaffolded, apart=apart))
+    return claim_runs(claims, await box.run(program, code=scaffolded, isolated=apart))
 
 
 @pytest.mark.docker

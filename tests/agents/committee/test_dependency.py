@@ -39,7 +39,7 @@ from infra.settings import (
     SandboxSettings,
     Settings,
 )
-from sandbox.base import CLOCK, Apart
+from sandbox.base import CLOCK, Isolation
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, lacks, raised
 from tests.fakes.specified import claims_run
 
@@ -156,7 +156,7 @@ class LotBox(FakeBox):
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> ExecutionResult:
         """Return a result by lot, for mutants depending on their time-out."""
         draw = by_lot(self._identity, program, sorted(self.installed), code, timeout_s)

@@ -60,5 +60,5 @@ async def test_expected_values_of_arguments_fail_where_these_stay(
         for body in EXPECTS[:3]:
             test = "\n".join(f"    {line}" for line in body.splitlines())
             program = f"from target import f\ndef test_it():\n    x = [2, 1]\n{test}\n"
-            ends = [(await box.run(program, apart=way)).outcome for way in (True, "on_copies")]
+            ends = [(await box.run(program, isolated=way)).outcome for way in (True, "on_copies")]
             assert tuple(ends) == CHANGES[code], body

@@ -255,6 +255,6 @@ async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
     assert beside_fault(beside, code) == ""
     program = "from target import total\ndef test_it():\n    assert total([9]) == 3"
     async with sandbox.box(with_beside(code, beside, scaffolding=True)) as box:
-        beside_it, apart = await box.run(program), await box.run(program, apart=True)
+        beside_it, apart = await box.run(program), await box.run(program, isolated=True)
     assert apart.outcome != "passed", apart
     assert beside_it.outcome != "passed" or name == "reads", beside_it

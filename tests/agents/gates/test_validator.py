@@ -167,10 +167,12 @@ class Apart(FakeBox):
         self._apart = apart
         self.runs_apart = 0
 
-    async def run(self, program: str, *, apart: object = False, **limits: Any) -> ExecutionResult:
+    async def run(
+        self, program: str, *, isolated: object = False, **limits: Any
+    ) -> ExecutionResult:
         """Return one result for a run apart, and another for all others."""
-        self.runs_apart += bool(apart)
-        return self._apart if apart else await super().run(program, **limits)
+        self.runs_apart += bool(isolated)
+        return self._apart if isolated else await super().run(program, **limits)
 
 
 NOT_SEPARATE = raised(NOT_SEPARABLE, "an object of the code's own class")
@@ -210,9 +212,9 @@ class Changing(FakeBox):
     def __init__(self) -> None:
         super().__init__(lambda program, installed: PASSED, frozenset(), FAILED)
 
-    async def run(self, program: str, *, apart: Any = False, **limits: Any) -> ExecutionResult:
+    async def run(self, program: str, *, isolated: Any = False, **limits: Any) -> ExecutionResult:
         """Return the result."""
-        return FAILED if apart == "on_copies" else await super().run(program, **limits)
+        return FAILED if isolated == "on_copies" else await super().run(program, **limits)
 
 
 async def test_what_is_expected_is_not_worked_out_from_what_the_code_may_change() -> None:

@@ -120,7 +120,7 @@ async def test_no_false_assert_passes_about_code_in_a_process_of_its_own(
     arena: Sandbox, name: str
 ) -> None:
     async with arena.box((HERE / "targets" / f"{name}.py").read_text()) as box:
-        run = box.run(EXPOSING, apart=True, timeout_s=limit_s((TARGETS | NOT_PROMISED)[name]))
+        run = box.run(EXPOSING, isolated=True, timeout_s=limit_s((TARGETS | NOT_PROMISED)[name]))
         result = await asyncio.wait_for(run, 600)
         after = await box.run(HEALTHY, code=CODE)
     assert result.outcome != "passed", result
@@ -155,6 +155,6 @@ async def test_code_beside_its_program_can_turn_up_the_counts_of_asserts_and_cal
 ) -> None:
     program = "import target\n\ndef test_it():\n    if target.double(2) > 4:\n        assert 1\n"
     async with arena.box((HERE / "targets" / "turns_the_counters.py").read_text()) as box:
-        beside, apart = await box.run(program), await box.run(program, apart=True)
+        beside, apart = await box.run(program), await box.run(program, isolated=True)
     assert (apart.asserts_executed, apart.target_calls) == (0, 1), apart
     assert (beside.asserts_executed, beside.target_calls) > (0, 1), beside

@@ -15,7 +15,7 @@ from infra.errors import BoxLostError, EngineUnavailableError, SandboxError, Unk
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends, make_sandbox
-from sandbox.base import CLOCK, Apart, Box, InstallResult, Sandbox, ShellResult
+from sandbox.base import CLOCK, Box, InstallResult, Isolation, Sandbox, ShellResult
 from sandbox.contract.behaviours import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
 from sandbox.contract.check import CheckedSandbox, check_engine, require_behaviours, self_check
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -56,7 +56,7 @@ class Machine:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
-        apart: Apart = False,
+        isolated: Isolation = False,
     ) -> ExecutionResult:
         await asyncio.sleep(0)
         self.asked.append(program)

@@ -165,7 +165,7 @@ async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
         (raised,) = [case for case in result.tests if case.outcome == "raised"]
         assert raised.error_type == "runtime.boundsError"
         assert "target.index target.go:" in raised.traceback
-        kept = await box.run(PROGRAM, apart="on_copies")
+        kept = await box.run(PROGRAM, isolated="on_copies")
         failed = [case.name for case in kept.tests if case.outcome != "passed"]
         assert failed == ["TestStack", "TestValues", "TestRaised"]
 

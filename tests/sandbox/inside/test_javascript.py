@@ -79,7 +79,7 @@ async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
         result = await box.run(PROGRAM)
         assert (result.outcome, result.message) == ("passed", "")
         assert (result.tests_run, len(result.tests), result.stdout) == (TESTS, TESTS, "printed\n")
-        kept = await box.run(PROGRAM, apart="on_copies")
+        kept = await box.run(PROGRAM, isolated="on_copies")
         failed = [case.name for case in kept.tests if case.outcome != "passed"]
         assert failed == ["test_an_argument_is_changed"]
         used = await box.run("new (require('target').Box)();")

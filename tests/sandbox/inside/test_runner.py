@@ -1,6 +1,6 @@
 """What comes out of a box is bounded: counts, names, messages and signals.
 
-Covers the report's way from ``play`` through ``runner`` to the host's ``read_result``.
+Covers the report's way from ``run_tests`` through ``runner`` to the host's ``read_result``.
 """
 
 import signal

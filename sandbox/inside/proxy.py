@@ -44,12 +44,12 @@ _READ = {
 
 
 def give_up(reason: str) -> NoReturn:
-    """End the process: what follows cannot be played with the code in another process."""
+    """End the process: what follows cannot run with the code in another process."""
     os.write(2, f"\n{reason}\n".encode(errors="backslashreplace"))
     os._exit(GIVEN_UP)
 
 
-def stub_loader(
+def proxy_loader(
     program: str, code: str, count_call: Callable[[], object], shared: str, *, on_copies: bool
 ) -> Callable[[Space], None]:
     """Return what fills the name space of ``target`` with what the other process has loaded.
@@ -119,7 +119,7 @@ class OtherProcess:
         channel: The way to it.
         count_call: Called for each call of a function of it.
         texts: The program's and the code's, where the program has ``from target import *``.
-        on_copies: As of `stub_loader`.
+        on_copies: As of `proxy_loader`.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class OtherProcess:
         self._texts = texts
         self._count_call = count_call
         self._callbacks: list[Callable[..., object]] = []
-        self._stubs: dict[int, str] = {}
+        self._proxies: dict[int, str] = {}
         self._lock = RLock()
 
     def load(self, space: Space) -> None:
@@ -168,11 +168,11 @@ class OtherProcess:
         async def coroutine(*arguments: object, **keywords: object) -> object:
             return self._call(name, arguments, keywords)
 
-        stub: Any = coroutine if kind == "coroutine" else function
-        stub.__name__ = stub.__qualname__ = name
-        stub.__doc__, stub.__module__ = documentation, "target"
-        self._stubs[id(stub)] = name
-        return stub  # type: ignore[no-any-return]
+        proxy: Any = coroutine if kind == "coroutine" else function
+        proxy.__name__ = proxy.__qualname__ = name
+        proxy.__doc__, proxy.__module__ = documentation, "target"
+        self._proxies[id(proxy)] = name
+        return proxy  # type: ignore[no-any-return]
 
     def _call(
         self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]
@@ -233,8 +233,8 @@ class OtherProcess:
 
     def _foreign(self, value: object) -> Node | None:
         """Return the node of a function, which the code under test may call."""
-        if id(value) in self._stubs:
-            return ["target", self._stubs[id(value)]]
+        if id(value) in self._proxies:
+            return ["target", self._proxies[id(value)]]
         if isinstance(value, FunctionType | MethodType) or (
             isinstance(value, BuiltinFunctionType) and value.__name__ not in _BUILT_IN
         ):

@@ -57,13 +57,13 @@ class TargetCounter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Count a function."""
-        return self._counting(node)
+        return self._counted(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         """Count a coroutine function."""
-        return self._counting(node)
+        return self._counted(node)
 
-    def _counting(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    def _counted(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
         _insert(node, _call(self._called))
         return node

@@ -1,7 +1,7 @@
 """Each test's outcome is reported, as the guard sees it, and no program can report others.
 
 Covers `sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.reports` and
-`sandbox.inside.processes` beside ``play.py``, and `sandbox.backends.docker.jobs`.
+`sandbox.inside.processes` beside ``run_tests.py``, and `sandbox.backends.docker.jobs`.
 """
 
 import inspect
@@ -12,8 +12,8 @@ import pytest
 from infra.records import ExecutionResult
 from sandbox.base import Box, Sandbox
 from sandbox.inside.child import places
-from sandbox.inside.play import play
 from sandbox.inside.reports import read_report
+from sandbox.inside.run_tests import run_tests
 from tests.sandbox.inside.test_runner import whole
 
 docker = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
@@ -23,14 +23,14 @@ def outcomes(result: ExecutionResult) -> dict[str, str]:
     return {test.name: test.outcome for test in result.tests}
 
 
-def test_the_guard_looks_at_the_lines_where_play_waits() -> None:
+def test_the_guard_looks_at_the_lines_where_run_tests_waits() -> None:
     text = [
-        [linecache.getline(inspect.getfile(play), line).strip() for line in sorted(lines)]
-        for lines in places(play.__code__)
+        [linecache.getline(inspect.getfile(run_tests), line).strip() for line in sorted(lines)]
+        for lines in places(run_tests.__code__)
     ]
     assert text == [["signal_guard(None)", "wait_for_guard()"]] * 4
-    before = [linecache.getline(inspect.getfile(play), min(lines) - 1).strip() for lines in
-              places(play.__code__)]  # fmt: skip
+    before = [linecache.getline(inspect.getfile(run_tests), min(lines) - 1).strip() for lines in
+              places(run_tests.__code__)]  # fmt: skip
     assert before[0].startswith("gravest = ")
     assert before[1:] == ["case_reports.append(name)", "if failed:", "else:"]
 
@@ -176,7 +176,7 @@ def frames():
         yield frame
         frame = frame.f_back
 
-def play_frame():
+def frame_of_the_tests():
     return next(frame for frame in frames() if "case_reports" in frame.f_locals)
 """
 ATTACKS = {
@@ -190,7 +190,7 @@ def double(number):
 """,
     "signals": """
 def double(number):
-    play_frame().f_locals["wait_for_guard"].__self__.put(None)
+    frame_of_the_tests().f_locals["wait_for_guard"].__self__.put(None)
     return number * 2
 """,
     "thread": """
@@ -203,12 +203,12 @@ def lie(frame):
 
 def double(number):
     if threading.active_count() == 1:
-        threading.Thread(target=lie, args=(play_frame(),), daemon=True).start()
+        threading.Thread(target=lie, args=(frame_of_the_tests(),), daemon=True).start()
     return number * 2
 """,
     "globals": """
 def double(number):
-    space = play_frame().f_globals
+    space = frame_of_the_tests().f_globals
     space["note_failure"] = lambda reports, name, error, gravest: reports.append(name) or b""
     for function in (space["note_failure"], space["describe_end"]):
         function.__globals__["describe"] = lambda error: b"passed\\0\\0\\0"
@@ -216,7 +216,7 @@ def double(number):
 """,
     "own_record": """
 def double(number):
-    frame = play_frame()
+    frame = frame_of_the_tests()
     frame.f_locals["failed"] = False
     frame.f_locals["catch"] = ()
     frame.f_locals["gravest"] = b""

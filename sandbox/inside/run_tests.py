@@ -1,7 +1,7 @@
 """The run of a program and its tests in a child process, and the description of their failures.
 
 A program can reach all that is here by walking the interpreter's frames, so nothing here can
-report: ``play`` waits at one of two places after each test, and at one of two others at the end,
+report: ``run_tests`` waits at one of two places after each test, at one of two others at the end,
 and the guard of ``child.py`` sees at which.
 """
 
@@ -41,7 +41,7 @@ _FORBIDDEN = frozenset(
 )
 
 
-def play(
+def run_tests(
     run_program: Callable[[], Iterator[tuple[bytes, Call]]],
     raise_memory_limit: Call,
     start_guard: list[Callable[[FrameType], None]],
