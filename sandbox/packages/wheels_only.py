@@ -68,54 +68,53 @@ def refuse_addresses() -> None:
     known.__init__ = make_without_address
 
 
-def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
-    """Let pip's session, its redirections included, ask the places of pip's configuration alone.
+class Sources:
+    """The hosts and folders of pip's configuration.
 
     Args:
-        further: Other places, each ``host:port``.
-        folder: Where all is kept that is fetched.
+        further: Other hosts, each ``host:port``.
+    """
+
+    def __init__(self, further: Sequence[str]) -> None:
+        self._places = set(further)
+        self._folders = set[Path]()
+
+    def add(self, address: str, files_of: Mapping[str, str]) -> None:
+        """Add an index or a folder; ``files_of`` names the host of an index's files."""
+        host = str(urlsplit(address).hostname)
+        if place := place_of(address):  # which may redirect to TLS whoever asks without
+            self._places.update((place, f"{host}:443"))
+        else:
+            self._folders.add(path_of(address))
+        if host in files_of:
+            self._places.add(f"{files_of[host]}:443")
+
+    def fault_of(self, url: str, page: object = "") -> str:
+        """Return why an address may not be asked, "" where it may.
+
+        A page of the web, or where it redirects to, may name any file of this machine.
+        """
+        if urlsplit(url).scheme == "file":
+            path = path_of(url)
+            is_inside = any(map(path.is_relative_to, self._folders)) and not place_of(str(page))
+            return "" if is_inside else f"{path} is no file of a folder in pip's configuration"
+        place = place_of(url)
+        if place in self._places:
+            return ""
+        return f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
+
+
+def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:
+    """Let pip, its redirections included, take from the sources of its configuration alone.
+
+    Args:
+        sources: The further sources, to which those of the configuration are added.
+        folder: The folder of all that is fetched.
         most: Bytes that it may take.
     """
     from pip._internal.exceptions import InstallationError  # noqa: PLC0415
     from pip._internal.index.collector import LinkCollector  # noqa: PLC0415
     from pip._internal.models.index import PyPI  # noqa: PLC0415
-    from pip._internal.network.session import PipSession  # noqa: PLC0415
-
-    collecting: Any = LinkCollector
-    asking: Any = PipSession
-    make, send, places = collecting.__init__, asking.send, set(further)
-
-    def make_and_note(collector: Any, session: Any, search_scope: Any) -> None:  # noqa: ANN401 - pip's
-        make(collector, session, search_scope)
-        for address in (*search_scope.index_urls, *search_scope.find_links):
-            if place := place_of(address):  # which may send to TLS whoever asks without
-                places.update((place, f"{urlsplit(address).hostname}:443"))
-            if urlsplit(address).hostname == PyPI.netloc:
-                places.add(f"{PyPI.file_storage_domain}:443")
-
-    def send_to_the_index(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
-        place = place_of(request.url)
-        if place not in places and urlsplit(request.url).scheme != "file":  # see below
-            raise InstallationError(
-                f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
-            )
-        response = send(session, request, **options)
-        here = sum(path.lstat().st_size for path in folder.rglob("*"))
-        if here + int(response.headers.get("Content-Length") or 0) > most:
-            raise InstallationError(beyond(most))
-        return response
-
-    collecting.__init__ = make_and_note
-    asking.send = send_to_the_index
-
-
-def refuse_other_files() -> None:
-    """Let pip take files of this machine from the folders of its configuration alone.
-
-    A page of the web, or where it redirects to, may name any file.
-    """
-    from pip._internal.exceptions import InstallationError  # noqa: PLC0415
-    from pip._internal.index.collector import LinkCollector  # noqa: PLC0415
     from pip._internal.network.session import PipSession  # noqa: PLC0415
     from pip._internal.operations import prepare  # noqa: PLC0415
 
@@ -123,30 +122,29 @@ def refuse_other_files() -> None:
     asking: Any = PipSession
     preparing: Any = prepare
     make, send, take = collecting.__init__, asking.send, preparing.get_file_url
-    folders = set[Path]()
 
     def make_and_note(collector: Any, session: Any, search_scope: Any) -> None:  # noqa: ANN401 - pip's
         make(collector, session, search_scope)
-        places = (*search_scope.index_urls, *search_scope.find_links)
-        folders.update(path_of(address) for address in places if not place_of(address))
+        for address in (*search_scope.index_urls, *search_scope.find_links):
+            sources.add(address, {PyPI.netloc: PyPI.file_storage_domain})
 
-    def refuse_outside(url: str, page: object = "") -> None:
-        path = path_of(url)
-        if place_of(str(page)) or not any(map(path.is_relative_to, folders)):
-            raise InstallationError(f"{path} is no file of a folder in pip's configuration")
+    def send_to_the_index(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
+        if fault := sources.fault_of(request.url):
+            raise InstallationError(fault)
+        response = send(session, request, **options)
+        here = sum(path.lstat().st_size for path in folder.rglob("*"))
+        if here + int(response.headers.get("Content-Length") or 0) > most:
+            raise InstallationError(beyond(most))
+        return response
 
-    def take_of_a_folder(link: Any, *others: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
-        refuse_outside(link.url, link.comes_from)
+    def take_from_a_folder(link: Any, *others: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
+        if fault := sources.fault_of(link.url, link.comes_from):
+            raise InstallationError(fault)
         return take(link, *others, **options)
 
-    def send_for_a_file(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
-        if urlsplit(request.url).scheme == "file":
-            refuse_outside(request.url)
-        return send(session, request, **options)
-
     collecting.__init__ = make_and_note
-    asking.send = send_for_a_file
-    preparing.get_file_url = take_of_a_folder
+    asking.send = send_to_the_index
+    preparing.get_file_url = take_from_a_folder
 
 
 def beyond(most: int) -> str:
@@ -187,8 +185,7 @@ def download(wanted: Mapping[str, Any], folder: Path) -> int:
 
     markers.default_environment = lambda: dict(wanted["markers"])  # pip has no option for these
     refuse_addresses()
-    refuse_strangers(wanted["places"], folder, wanted["most"])
-    refuse_other_files()
+    refuse_strangers(Sources(wanted["places"]), folder, wanted["most"])
     sys.addaudithook(refuse_processes)
     options = [
         "--only-binary", ":all:", "--dest", str(folder / "wheels"), "--cache-dir", wanted["cache"],
