@@ -116,7 +116,7 @@ class Sandbox(Protocol):
     """A backend that makes boxes."""
 
     async def check(self) -> str:
-        """Return what would run code (engine, image id), for messages and for the recipe.
+        """Return engine and image id, for messages and for the recipe.
 
         Raises:
             EngineUnavailableError: No engine answers; the message says what to do.
@@ -150,7 +150,7 @@ class Identified(Protocol):
     """A backend on an engine, whose boxes must show all behaviours before a run uses them."""
 
     async def identity(self) -> str:
-        """Return what tells this engine, as it is, from every other and from itself if changed.
+        """Return the identity of the engine as it is; another one where something of it changes.
 
         Raises:
             EngineUnavailableError: No engine answers.

@@ -1,6 +1,6 @@
 """The trusted side of a child process, which prepares a job and protects its report.
 
-Program and guard share an interpreter. What keeps the program from reporting in the guard's place:
+Program and guard share an interpreter. These measures keep the program from reporting in its place:
 
 - The guard's thread has a table of files of its own, in which alone the report's socket is open.
   The kernel opens no socket again by ``/proc`` and hands out no file of another thread, since the

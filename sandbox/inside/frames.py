@@ -1,4 +1,4 @@
-"""Frames between a program's process and that of the code under test, and what surrounds a call."""
+"""Frames between a program's process and that of the code under test, and their shared state."""
 
 from __future__ import annotations
 
@@ -24,30 +24,34 @@ class Channel:
 
     Args:
         file: Its descriptor.
-        shares_chance: Whether the state of ``random`` goes to and fro: a program may set it.
-        heeds: What this process takes over of the other's surroundings: folder, environment and
-            arguments.
+        shares_random: Whether the state of ``random`` goes to and fro: a program may set it.
+        accepts: Parts of the other process's state that this one takes over: folder, environment
+            and arguments.
     """
 
     def __init__(
-        self, file: int, *, shares_chance: bool, heeds: Collection[str] = ("cwd", "environ", "argv")
+        self,
+        file: int,
+        *,
+        shares_random: bool,
+        accepts: Collection[str] = ("cwd", "environ", "argv"),
     ) -> None:
         self._file = file
-        self._heeds = {*heeds, "chance"} if shares_chance else {*heeds}
-        self._told: Frame = {}
+        self._accepts = {*accepts, "random"} if shares_random else {*accepts}
+        self._sent: Frame = {}
 
     def send(self, frame: Frame) -> None:
-        """Send a frame, with what has changed around it since the last."""
-        now = self._surroundings()
-        around = {name: value for name, value in now.items() if self._told.get(name) != value}
-        self._told = now
-        data = json.dumps({**frame, "around": around}).encode()
+        """Send a frame, with the state that has changed since the last."""
+        now = self._state()
+        changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
+        self._sent = now
+        data = json.dumps({**frame, "state": changed}).encode()
         data = len(data).to_bytes(4, "big") + data
         while data:
             data = data[os.write(self._file, data) :]
 
     def receive(self) -> Frame:
-        """Return the next frame, and take over what surrounds it.
+        """Return the next frame, and take over the state sent with it.
 
         Raises:
             EOFError: The other process has ended.
@@ -57,10 +61,10 @@ class Channel:
         if size > _LARGEST:
             raise ValueError("a frame that is too large")
         frame = json.loads(self._read(size))
-        around = {name: to for name, to in frame.pop("around").items() if name in self._heeds}
-        if around:
-            self._surround(around)
-            self._told = {**self._told, **around}
+        state = {name: to for name, to in frame.pop("state").items() if name in self._accepts}
+        if state:
+            self._take_over(state)
+            self._sent = {**self._sent, **state}
         return frame  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
@@ -72,25 +76,25 @@ class Channel:
             data += piece
         return bytes(data)
 
-    def _surroundings(self) -> Frame:
-        around: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}
-        if "chance" in self._heeds:
-            version, state, gauss = random.getstate()
-            around["chance"] = [version, list(state), gauss]
-        return json.loads(json.dumps(around))  # type: ignore[no-any-return]
+    def _state(self) -> Frame:
+        state: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}
+        if "random" in self._accepts:
+            version, numbers, gauss = random.getstate()
+            state["random"] = [version, list(numbers), gauss]
+        return json.loads(json.dumps(state))  # type: ignore[no-any-return]
 
-    def _surround(self, around: Frame) -> None:
-        if "cwd" in around:
-            os.chdir(around["cwd"])
-        if "environ" in around:
+    def _take_over(self, state: Frame) -> None:
+        if "cwd" in state:
+            os.chdir(state["cwd"])
+        if "environ" in state:
             kept = {name: os.environ[name] for name in os.environ if name.startswith(_LOADED_BY)}
             os.environ.clear()
-            os.environ.update(around["environ"])
+            os.environ.update(state["environ"])
             for name in [name for name in os.environ if name.startswith(_LOADED_BY)]:
                 del os.environ[name]
             os.environ.update(kept)
-        if "argv" in around:
-            sys.argv[:] = map(str, around["argv"])
-        if "chance" in around:
-            version, state, gauss = around["chance"]
-            random.setstate((version, tuple(state), gauss))
+        if "argv" in state:
+            sys.argv[:] = map(str, state["argv"])
+        if "random" in state:
+            version, numbers, gauss = state["random"]
+            random.setstate((version, tuple(numbers), gauss))

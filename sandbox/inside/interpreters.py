@@ -47,8 +47,8 @@ def become_harness(job: Job, **parts: str) -> None:
         job: The job as it came from the host.
         parts: What the process works on: ``program`` and ``token``, or ``code``.
     """
-    told = {"clock": job["clock"], "on_copies": job["isolated"] == "on_copies", "cases": CASES}
-    _give(json.dumps({**told, "given_up": GIVEN_UP, "alone": ALONE, **parts}).encode())
+    common = {"clock": job["clock"], "on_copies": job["isolated"] == "on_copies", "cases": CASES}
+    _give(json.dumps({**common, "given_up": GIVEN_UP, "alone": ALONE, **parts}).encode())
     restrict_system_calls()
     command = job["harness"]
     os.execvpe(command[0], command, os.environ)  # noqa: S606 - the image's

@@ -139,7 +139,7 @@ class Process:
         return sum(stream.size for stream in self.streams) > self._cut
 
     def _end(self) -> None:
-        """Kill all that runs beside this process, and wait until it is gone."""
+        """Kill all other processes of the box, and wait until it is gone."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(-1, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):

@@ -1,9 +1,8 @@
 """The module ``target`` of a program whose code under test runs in a process of its own.
 
 That process sees the arguments of calls and answers with plain values. It does not see the program,
-its asserts, or what becomes of an answer, and none of its code runs beside them. Where that cannot
-be done without a change of meaning, the program is given up: such code needs the asserts'
-interpreter.
+its asserts, or what becomes of an answer, and none of its code runs in their process. Where that
+changes the meaning, the program is given up: such code needs the asserts' interpreter.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ _BUILT_IN = frozenset(
     name for name in dir(importlib.import_module("builtins")) if not name.startswith("__")
 )
 _STAR = re.compile(r"\bimport[\s\\(]*\*")
-# What a program reads of its surroundings, which the code may have changed: what it does not read
-# stays as it is, so that nothing in this process obeys it.
+# Words of a program that reads the process's state, which the code may have changed. State that it
+# does not read stays as it is, so that nothing in this process obeys it.
 _READ = {
     "cwd": re.compile(r"\b(cwd|getcwd|chdir|open|os|pathlib|Path|glob|shutil|tempfile)\b"),
     "environ": re.compile(r"\b(environ|environb|getenv|expandvars|expanduser)\b"),
@@ -65,8 +64,8 @@ def proxy_loader(
     def load(space: Space) -> None:
         if shared:
             give_up(f"the program uses {shared}")
-        heeds = {name for name, words in _READ.items() if words.search(program)}
-        channel = Channel(CHANNEL, shares_chance="random" in code, heeds=heeds)
+        accepts = {name for name, words in _READ.items() if words.search(program)}
+        channel = Channel(CHANNEL, shares_random="random" in code, accepts=accepts)
         texts = (program, code) if _STAR.search(program) else None
         OtherProcess(channel, count_call, texts, on_copies=on_copies).load(space)
 

@@ -1,4 +1,4 @@
-"""A seccomp filter beside the engine's own, which refuses system calls to a program.
+"""A seccomp filter added to the engine's own, which refuses system calls to a program.
 
 All processes of a box have one user, so the kernel would let a program change the limits and the
 priority of the runner, or leave memory behind that belongs to no process. Some calls lead out of

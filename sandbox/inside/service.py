@@ -49,7 +49,7 @@ def prepare(job: Job) -> Callable[[], None]:
     set_clock(job["clock"])
     resource.setrlimit(resource.RLIMIT_DATA, (job["memory"], job["memory"]))
     restrict_system_calls()
-    channel = Channel(CHANNEL, shares_chance="random" in job["text"])
+    channel = Channel(CHANNEL, shares_random="random" in job["text"])
     return Service(channel).serve
 
 

@@ -1,4 +1,4 @@
-"""The output of a child, whose size is counted and whose beginning and end are kept."""
+"""The output of a child: its size, its beginning and its end."""
 
 import _socket
 import os

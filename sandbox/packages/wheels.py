@@ -22,10 +22,10 @@ from sandbox.base import InstallResult
 
 PACKAGES = "/packages"  # where a box finds what was installed; the image's user owns it
 _FETCHED = ".wheels"
-_KEPT = 65_536
+_LONGEST_LOG = 65_536  # bytes of pip's output, from its end
 _MESSAGE_CHARACTERS = 1000
 _MEGABYTE = 2**20
-_MOST_CACHED_MB = 8192  # of wheels that are kept for later boxes
+_MOST_CACHED_MB = 8192  # of wheels in the cache for later boxes
 _GUARDED_PIP = Path(__file__).with_name("wheels_only.py")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -117,10 +117,10 @@ async def fetch(
         "seconds": limit,
         "there": _FETCHED,
     }
-    with tempfile.TemporaryFile() as words:
+    with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-I", str(_GUARDED_PIP), json.dumps(wanted),
-            stdin=asyncio.subprocess.DEVNULL, stdout=archive, stderr=words,
+            stdin=asyncio.subprocess.DEVNULL, stdout=archive, stderr=log,
         )  # fmt: skip
         try:
             status = await asyncio.wait_for(process.wait(), limit)
@@ -130,8 +130,8 @@ async def fetch(
             if process.returncode is None:
                 process.terminate()
                 await process.wait()
-        words.seek(max(0, words.seek(0, 2) - _KEPT))
-        output = words.read().decode(errors="replace")
+        log.seek(max(0, log.seek(0, 2) - _LONGEST_LOG))
+        output = log.read().decode(errors="replace")
     if status:
         return Fetched(failure(status, output))
     archive.seek(0)

@@ -148,7 +148,7 @@ def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:
 
 
 def beyond(most: int) -> str:
-    """Return the words for more bytes than there may be."""
+    """Return the message for more bytes than there may be."""
     return f"limit: more than {most // 2**20} MB (sandbox.install_mb)"
 
 
@@ -200,7 +200,7 @@ def download(wanted: Mapping[str, Any], folder: Path) -> int:
 
 
 def main() -> None:
-    """Fetch what the argument wants; write an archive of the wheels to stdout, words to stderr."""
+    """Fetch what the argument wants; write an archive of the wheels to stdout, a log to stderr."""
     wanted = json.loads(sys.argv[1])
     for number in (signal.SIGALRM, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)  # which no ``except Exception`` stops

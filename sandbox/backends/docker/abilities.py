@@ -54,7 +54,7 @@ def require(info: Info, accepted: Collection[str]) -> None:
 
 
 def identity(info: Info, runtime: str | None, image_id: str) -> str:
-    """Return what tells an engine, as it is, from every other.
+    """Return the identity of an engine as it is.
 
     Args:
         info: The engine's.

@@ -57,7 +57,7 @@ class DockerSandbox:
         return await self.call(engine.describe)
 
     async def identity(self) -> str:
-        """Return what tells the engine from every other; see ``Identified``."""
+        """Return the identity of the engine; see ``Identified``."""
         engine = await self.engine()
         return await self.call(engine.identity)
 

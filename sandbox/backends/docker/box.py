@@ -33,7 +33,7 @@ class DockerBox:
     """A place and a container for one pair's runs, both taken at the first of a burst.
 
     The container is made again when a program has left it unclean. What commands have done is done
-    again before each run, and packages are on a volume: so no container has to be kept.
+    again before each run, and packages are on a volume: between runs no container is needed.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class DockerBox:
         """Run a command without a network; see ``Terminal.execute``."""
         out_of_memory = ShellResult(status=None, output=_OUT_OF_MEMORY)
         result = await self._done(self._jobs.command(command), read_shell_result, out_of_memory)
-        self._jobs.keep(command, result)
+        self._jobs.repeat(command, result)
         return result
 
     def export(self, name: str, value: str) -> None:

@@ -33,14 +33,14 @@ class Channel:
 
     Args:
         connection: The socket that the engine gave for the container's streams.
-        holder: What keeps the socket open beside it, closed with it.
+        owner: The object that keeps the socket open, closed with it.
         longest_frame: Bytes of the longest frame that is taken; objects made of JSON need many
             times its length.
     """
 
-    def __init__(self, connection: socket.socket, holder: Closable, longest_frame: int) -> None:
+    def __init__(self, connection: socket.socket, owner: Closable, longest_frame: int) -> None:
         self._connection = connection
-        self._holder = holder
+        self._owner = owner
         self._longest_frame = longest_frame
         self._deadline = 0.0
         self.is_clean = True  # nothing is left of what ran at the other end
@@ -93,7 +93,7 @@ class Channel:
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
-        self._holder.close()
+        self._owner.close()
 
     def _take(self, size: int) -> bytes:
         while len(self._stdout) < size:

@@ -50,11 +50,11 @@ def connected(connections: int) -> DockerClient:
 
 
 def attached(container: Container, streams: Mapping[str, int]) -> tuple[socket.socket, Closable]:
-    """Return a socket at a container's streams, and what keeps it open, to be closed with it.
+    """Return a socket at a container's streams, and its owner, to be closed with it.
 
     Args:
         container: A container, which need not have started.
         streams: Parameters of the engine's request: 1 for each stream.
     """
-    holder: Any = container.attach_socket(params=dict(streams))
-    return getattr(holder, "_sock", holder), holder
+    owner: Any = container.attach_socket(params=dict(streams))
+    return getattr(owner, "_sock", owner), owner

@@ -1,8 +1,9 @@
 """The Docker engine in blocking calls: makes and removes what boxes are made of.
 
-What a box keeps out: the network, the host's files, users and privileges, more memory, processes,
-time and disk than its limits. What it does not: a hole in the kernel (set ``sandbox.runtime`` to
-gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits for nothing.
+A box reaches no network, no files, users and privileges of the host, and no more memory, processes,
+time and disk than its limits. It does not protect from a hole in the kernel (set
+``sandbox.runtime`` to gVisor's ``runsc`` or Kata for that), nor from a program that uses up its own
+limits for nothing.
 """
 
 import contextlib
@@ -104,7 +105,7 @@ class Engine:
         return f"Docker {version}{runtime}, image {self._settings.image} {image.id}"
 
     def identity(self) -> str:
-        """Return what tells this engine, as it is, from every other; see ``Identified``."""
+        """Return the identity of the engine as it is; see ``Identified``."""
         with translated():
             info, image = self._client.info(), self._client.images.get(self._settings.image)
         return abilities.identity(info, self._settings.runtime, str(image.id))

@@ -1,4 +1,4 @@
-"""Languages beside Python that boxes run: an image for each, and the command line of its harness.
+"""Languages other than Python that boxes run: an image and a harness for each.
 
 An image is made where its first box is: from the sandbox's image and Debian's packages, by
 ``sandbox/image/LANGUAGE.Dockerfile``, which finds the folder ``sandbox/inside/LANGUAGE`` where
@@ -22,13 +22,13 @@ from infra.identity import digest
 
 _log = logging.getLogger(__name__)
 
-_TOLD = 1_000  # characters of what was told while an image was made
+_LONGEST_LOG = 1_000  # characters, from the end of the log of a build
 _SANDBOX = Path(__file__).parents[2]
 _building = threading.Lock()
 
 
 def _node(seed: int, memory_mb: int) -> list[str]:
-    # A heap as large as the box: what exceeds its memory is stopped by the kernel, which tells so.
+    # A heap as large as the box: what exceeds its memory is stopped by the kernel, which counts it.
     flags = (f"--random-seed={seed + 1}", f"--hash-seed={seed + 1}", "--v8-pool-size=1")
     return ["node", *flags, f"--max-old-space-size={memory_mb}", "-e", _source("javascript.js")]
 
@@ -79,10 +79,10 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
             try:
                 client.images.build(fileobj=_packed(files), custom_context=True, tag=name, rm=True)
             except BuildError as error:
-                told = "".join(str(line.get("stream", "")) for line in error.build_log)
+                log = "".join(str(line.get("stream", "")) for line in error.build_log)
                 message = (
                     f"the image of boxes for {language} could not be made: {error}\n"
-                    f"{told[-_TOLD:]}\n"
+                    f"{log[-_LONGEST_LOG:]}\n"
                     "It needs Debian's archive from within the engine, once: give the engine a way "
                     "there (its proxy or mirror), or make the image where there is one and load it "
                     f"here by `docker load`, as {name}. Code in {language} waits until then."

@@ -79,7 +79,7 @@ class Jobs:
         """Return the job that runs a terminal command after those before it."""
         return self._job() | {"command": text}
 
-    def keep(self, command: str, result: ShellResult) -> None:
+    def repeat(self, command: str, result: ShellResult) -> None:
         """Let a command be run again before each job, unless it was stopped at a limit."""
         if result.status is not None and len(self._commands) < _MOST_COMMANDS:
             self._commands.append(command)

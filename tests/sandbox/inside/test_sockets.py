@@ -100,7 +100,7 @@ async def test_a_network_is_kept_after_a_clean_run_and_not_after_a_box_was_lost(
     assert kept.isdisjoint(await networks(own))
 
 
-def test_sockets_that_stay_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sockets_that_stay_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "sockstat"
     table.write_text("sockets: used 4\nTCP: inuse 0\n")
     monkeypatch.setattr(sockets, "_TABLE", str(table))
