@@ -1,12 +1,12 @@
 """Scores of annotators against known labels: agents by configuration and model, and humans.
 
-These are the figures of the paper's Tables IV and VI. Pairs that this store has annotations of are
-not judged again.
+The figures of CoSQA+'s Tables IV and VI, and of Tables 3 and 4 of its first version. Pairs that
+this store has annotations of are not judged again.
 """
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -19,9 +19,9 @@ from agents import journal_ledger, recipe_of
 from agents.evidence import was_executed
 from infra.batches import batched
 from infra.draws import Draw
-from infra.errors import EstimationError, SettingsError
+from infra.errors import SettingsError
 from infra.ids import RecipeId
-from infra.records import Annotation, LanguageModelCall, Pair, Record
+from infra.records import Annotation, Pair, Record
 from infra.registry import unknown_name
 from infra.settings import (
     COMPARED_CONFIGURATIONS,
@@ -36,50 +36,41 @@ from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
-from tasks.statistics import Values
 from tasks.statistics.agreement import krippendorff_alpha
-from tasks.statistics.alternative_annotator import (
-    MIN_ITEMS,
-    AlternativeAnnotator,
-    alternative_annotator_test,
-)
-from tasks.statistics.annotator_scores import Agreement, agreement
+from tasks.statistics.intervals import wilson_interval
 
-_GATED = ("valid_oracle", "overruled", "void_oracle")
 _STORED_TOGETHER = 256
-_UNDEFINED = ("accuracy_low", "accuracy_high", "precision", "recall", "kappa", "alpha")
 
 
 class AnnotatorScore(Record):
-    """An annotator's score; None is undefined or unknown.
+    """An annotator's score against known labels; None is undefined or unknown.
 
     Attributes:
-        name: Configuration and model, name of the human annotators, or the baseline's name.
-        model: The model; empty for human annotators and the baseline.
-        agreement: Agreement with the known labels, without failed pairs.
+        name: Configuration of the agents, or name of the human annotators.
+        model: The model; empty for human annotators.
+        pairs: Number of pairs that the annotator judged, without failed ones.
+        decided: Number of pairs that got a label.
+        accuracy: Share of right labels in all pairs; an undecided pair is not right.
+        accuracy_low: Lower end of the accuracy's 95% interval (Wilson 1927).
+        accuracy_high: Its upper end.
         alpha_with_people: Krippendorff's alpha, nominal, of the people and this annotator together;
             of the average human, of the people alone. None without two coders.
-        alternative: Whether it may stand in for a person. None for people, and where fewer than 3
-            of them share at least 30 pairs with others.
         failed: Number of pairs for which the model or the sandbox was unavailable.
         executable: Share of the pairs with a test program whose last program ran to its end.
-        valid_oracles: Share of the pairs that reached the gates whose oracle is valid.
-        mutation_score: Mean over the programs that were run on mutants.
-        tokens: Mean number of prompt and completion tokens of a pair.
         usd: Mean cost of a pair, as if no reply had been cached.
         seconds: Mean time of a pair in models and the sandbox.
     """
 
     name: str
     model: str = ""
-    agreement: Agreement
+    pairs: int
+    decided: int
+    accuracy: float | None
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
     alpha_with_people: float | None = None
-    alternative: AlternativeAnnotator | None = None
     failed: int = 0
     executable: float | None = None
-    valid_oracles: float | None = None
-    mutation_score: float | None = None
-    tokens: float | None = None
     usd: float | None = None
     seconds: float | None = None
 
@@ -87,7 +78,7 @@ class AnnotatorScore(Record):
 class JudgedTruth(Record):
     """Reference to the annotations of the truth by one configuration and model."""
 
-    name: str
+    configuration: Configuration
     model: str
     recipe_id: RecipeId
 
@@ -143,9 +134,12 @@ def judge_truth(
     votes = [vote for item in known for vote in item.votes(origin)]
     annotations.record_pairs(open_database(store), pairs, votes)
     judged = annotate_in_process(pairs, recipe, committee, store)
-    name = f"{committee.annotation.configuration} · {recipe.model}"
-    get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")
-    return JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id)
+    configuration = committee.annotation.configuration
+    get_run_logger().info(
+        "%s by %s: %s of %s pairs judged now",
+        configuration, recipe.model, f"{judged:,}", f"{len(pairs):,}",
+    )  # fmt: skip
+    return JudgedTruth(configuration=configuration, model=recipe.model, recipe_id=recipe.recipe_id)
 
 
 def annotate_in_process(
@@ -173,8 +167,7 @@ def annotate_in_process(
 def annotator_scores(
     truth: Sequence[TruePair], judged: Iterable[JudgedTruth], store: StoreSettings
 ) -> Iterator[AnnotatorScore]:
-    """Yield the baseline's score, those of human annotators, then those of the agents."""
-    yield score_majority(truth)
+    """Yield the scores of human annotators, then those of the agents."""
     people = list(score_humans(truth))
     yield from people
     if len(people) > 1:
@@ -183,33 +176,14 @@ def annotator_scores(
     keys = [item.key for item in truth]
     for annotator in judged:
         annotated = annotations.load_annotations(database, annotator.recipe_id, keys)
-        score = score_agents(annotator.name, truth, annotated)
-        label_of = {item.key: item.label for item in annotated}
-        labels = [label_of.get(key) for key in keys]
-        update = {
-            "model": annotator.model,
-            "alpha_with_people": alpha_with_people(truth, labels),
-            "alternative": alternative_to_people(truth, labels),
-        }
-        yield score.model_copy(update=update)
-
-
-def score_majority(truth: Sequence[TruePair]) -> AnnotatorScore:
-    """Return the score of the baseline that predicts the majority label for every pair."""
-    labels = [item.label for item in truth]
-    majority = int(2 * sum(labels) >= len(labels))
-    return AnnotatorScore(
-        name=f"always {majority}", agreement=agreement([majority] * len(labels), labels)
-    )
+        yield score_agents(annotator, truth, annotated)
 
 
 def score_humans(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
     """Yield the score of each human annotator, or group, over the pairs that they labelled."""
     for name in sorted({name for item in truth for name in item.by_people}):
-        pairs = [item for item in truth if name in item.by_people]
-        predicted = [item.by_people[name] for item in pairs]
-        truth_labels = [item.label for item in pairs]
-        yield AnnotatorScore(name=name, agreement=agreement(predicted, truth_labels))
+        labels = [(item.by_people[name], item.label) for item in truth if name in item.by_people]
+        yield AnnotatorScore(name=name, **_accuracy(labels))
 
 
 def score_average_human(
@@ -219,15 +193,11 @@ def score_average_human(
 
     The row of the average human in CoSQA+'s comparisons (arXiv 2406.11589v1, Tables 3 and 4).
     """
-    accuracies = [score.agreement.accuracy for score in people]
     return AnnotatorScore(
         name="average human",
-        agreement=Agreement(
-            pairs=len(truth),
-            decided=sum(any(v is not None for v in item.by_people.values()) for item in truth),
-            accuracy=_mean(value for value in accuracies if value is not None),
-            **dict.fromkeys(_UNDEFINED),
-        ),
+        pairs=len(truth),
+        decided=sum(any(v is not None for v in item.by_people.values()) for item in truth),
+        accuracy=_mean(one.accuracy for one in people if one.accuracy is not None),
         alpha_with_people=alpha_with_people(truth),
     )
 
@@ -241,89 +211,53 @@ def alpha_with_people(
         truth: The pairs with people's labels.
         labels: The annotator's labels of the pairs, None where undecided; none without annotator.
     """
-    people = labels_of_people(truth)
-    coders = [*people.values(), *([np.array(labels, np.float64)] if labels is not None else [])]
-    if not people or len(coders) < 2:
+    names = sorted({name for item in truth for name in item.by_people})
+    coders = [[item.by_people.get(name) for item in truth] for name in names]
+    if labels is not None:
+        coders.append(list(labels))
+    if not names or len(coders) < 2:
         return None
-    alpha = krippendorff_alpha(np.array(coders), "nominal")
+    alpha = krippendorff_alpha(np.array(coders, np.float64), "nominal")
     return None if math.isnan(alpha) else alpha
 
 
-def alternative_to_people(
-    truth: Sequence[TruePair], labels: Sequence[int | None]
-) -> AlternativeAnnotator | None:
-    """Return whether an annotator may stand in for a person; None where people labelled too little.
-
-    Args:
-        truth: The pairs with people's labels.
-        labels: The annotator's labels of the pairs, None where undecided.
-    """
-    people = {
-        name: own
-        for name, own in labels_of_people(truth).items()
-        if np.count_nonzero(~np.isnan(own)) >= MIN_ITEMS
-    }
-    try:
-        return alternative_annotator_test(people, np.array(labels, np.float64))
-    except EstimationError:  # too few people, or pairs that two of them labelled
-        return None
-
-
-def labels_of_people(truth: Sequence[TruePair]) -> dict[str, Values]:
-    """Return person → (pairs,) labels, NaN where there is none."""
-    names = sorted({name for item in truth for name in item.by_people})
-    return {
-        name: np.array([item.by_people.get(name) for item in truth], np.float64) for name in names
-    }
-
-
 def score_agents(
-    name: str, truth: Sequence[TruePair], annotated: Sequence[Annotation]
+    annotator: JudgedTruth, truth: Sequence[TruePair], annotated: Sequence[Annotation]
 ) -> AnnotatorScore:
     """Return the score of a model's agents from their annotations of the pairs."""
-    label_of = {item.key: item.label for item in truth}
-    finished = [item for item in annotated if item.status != "failed"]
-    true_labels = [label_of[item.key] for item in finished]
-    calls = [call for item in finished for call in item.calls]
-    runs = [run for item in finished for run in item.executions]
-    last = [item.executions[-1] for item in finished if item.executions]
+    finished = {item.key: item for item in annotated if item.status != "failed"}
+    labels = {key: item.label for key, item in finished.items()}
+    calls = [call for item in finished.values() for call in item.calls]
+    runs = [run.result for item in finished.values() for run in item.executions]
+    last = [item.executions[-1] for item in finished.values() if item.executions]
+    costs = [call.cost_usd for call in calls if call.cost_usd is not None]
+    seconds = sum(each.seconds for each in (*calls, *runs))
     return AnnotatorScore(
-        name=name,
-        agreement=agreement([item.label for item in finished], true_labels),
+        name=annotator.configuration,
+        model=annotator.model,
+        **_accuracy([(labels[item.key], item.label) for item in truth if item.key in labels]),
+        alpha_with_people=alpha_with_people(truth, [labels.get(item.key) for item in truth]),
         failed=len(annotated) - len(finished),
         # A program that gates checked has run, too.
         executable=_mean(run.oracle is not None or was_executed(run.result) for run in last),
-        valid_oracles=_mean(
-            item.support != "void_oracle" for item in finished if item.support in _GATED
-        ),
-        mutation_score=_mean(
-            run.oracle.mutation_score
-            for run in runs
-            if run.oracle and run.oracle.mutation_score is not None
-        ),
-        tokens=_per_pair(finished, calls, _tokens),
-        usd=_per_pair(finished, calls, lambda call: call.cost_usd),
-        seconds=_per_pair(
-            finished, [*calls, *(run.result for run in runs)], lambda effort: effort.seconds
-        ),
+        usd=sum(costs) / len(finished) if finished and len(costs) == len(calls) else None,
+        seconds=seconds / len(finished) if finished else None,
     )
 
 
-def _tokens(call: LanguageModelCall) -> float | None:
-    if call.prompt_tokens is None or call.completion_tokens is None:
-        return None
-    return call.prompt_tokens + call.completion_tokens
+def _accuracy(labels: Sequence[tuple[int | None, int]]) -> dict[str, Any]:
+    """Return the fields of a score that follow from (given, true) labels."""
+    right = sum(given == true for given, true in labels)
+    interval = wilson_interval(right, len(labels))
+    return {
+        "pairs": len(labels),
+        "decided": sum(given is not None for given, _ in labels),
+        "accuracy": interval.mean if labels else None,
+        "accuracy_low": interval.low if labels else None,
+        "accuracy_high": interval.high if labels else None,
+    }
 
 
 def _mean(values: Iterable[float]) -> float | None:
     numbers = list(values)
     return fmean(numbers) if numbers else None
-
-
-def _per_pair(
-    pairs: Sequence[Annotation], efforts: Sequence[Any], value: Callable[[Any], float | None]
-) -> float | None:
-    """Return the mean over pairs of a value of calls or runs, None if one is unknown."""
-    values = [value(effort) for effort in efforts]
-    numbers = [number for number in values if number is not None]
-    return sum(numbers) / len(pairs) if pairs and len(numbers) == len(values) else None

@@ -13,8 +13,6 @@ from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 from tasks.studies._evidence import Annotator, BenchmarkFacts
 
-_SEPARATOR = " · "
-
 
 def matches_of(folder: Path) -> dict[str, int]:
     """Return query → number of its relevant codes, for all queries of an export.
@@ -58,13 +56,6 @@ def _histogram(values: pa.Array | pa.ChunkedArray) -> dict[int, int]:
     return dict(sorted((row["values"], row["counts"]) for row in counted))
 
 
-class _Agreement(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    pairs: int
-    accuracy: float | None
-
-
 class _Score(BaseModel):
     """An entry of the file; what studies do not need is passed over."""
 
@@ -72,7 +63,8 @@ class _Score(BaseModel):
 
     name: str
     model: str = ""
-    agreement: _Agreement
+    pairs: int
+    accuracy: float | None
     alpha_with_people: float | None = None
 
 
@@ -84,10 +76,10 @@ def read_annotators(files: Iterable[Path]) -> list[Annotator]:
     """
     return [
         Annotator(
-            configuration=score.name.removesuffix(f"{_SEPARATOR}{score.model}"),
+            configuration=score.name,
             model=score.model,
-            accuracy=score.agreement.accuracy,
-            pairs=score.agreement.pairs,
+            accuracy=score.accuracy,
+            pairs=score.pairs,
             alpha_with_people=score.alpha_with_people,
             file=printable(file),
         )

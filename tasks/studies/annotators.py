@@ -53,9 +53,7 @@ class Annotators(Study):
 def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
     """Yield the figures of the people of one file, by the criterion of its agents."""
     people = [
-        item
-        for item in of_file
-        if not item.model and not item.configuration.startswith(("always ", _AVERAGE))
+        item for item in of_file if not item.model and not item.configuration.startswith(_AVERAGE)
     ]
     accuracies = [item.accuracy for item in people if item.accuracy is not None]
     if not accuracies:

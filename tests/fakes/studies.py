@@ -114,7 +114,6 @@ def full_evidence(folder: Path) -> Evidence:
         group_scores=group_scores(),
         rounds=(0.96, 0.97),
         annotators=[
-            Annotator(configuration="always 1", accuracy=0.5, pairs=400),
             Annotator(configuration="first", accuracy=0.875, pairs=400),
             Annotator(configuration="second", accuracy=0.625, pairs=400),
             Annotator(configuration="paper", model="x/deepseek-chat", accuracy=0.9, pairs=400),

@@ -55,13 +55,12 @@ def test_an_exports_labels_are_counted_and_only_labelled_codes_measured(export: 
 
 
 def entry(name: str, model: str = "") -> dict[str, object]:
-    agreement = {"pairs": 4, "decided": 4, "accuracy": 0.75, "kappa": None}
-    return {"name": name, "model": model, "agreement": agreement, "usd": None}
+    return {"name": name, "model": model, "pairs": 4, "accuracy": 0.75, "usd": None}
 
 
 def test_annotators_are_read_by_configuration_and_model(tmp_path: Path) -> None:
     together = {"alpha_with_people": 0.5}
-    rows = [entry("first"), entry("paper · a/b", "a/b") | together]
+    rows = [entry("first"), entry("paper", "a/b") | together]
     file = tmp_path / "compared.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
     assert read_annotators([file]) == [
