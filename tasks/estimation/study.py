@@ -12,7 +12,6 @@ from infra.errors import EstimationError
 from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
-    Histogram,
     NearestPair,
     Part,
     PartFigures,
@@ -36,14 +35,12 @@ from tasks.estimators.kape import (
     WEIGHTINGS,
     Kept,
     Weighting,
-    kept_as_printed,
     kept_neighbours,
     neighbours_used,
 )
 from tasks.statistics import Values
 
 SEEDS = (0, 1, 2)
-_BIN = 0.02
 _KS = range(3, MOST_NEIGHBOURS + 1)  # of Table 6
 
 Rows = npt.NDArray[np.int64]
@@ -77,11 +74,10 @@ def study_figures(
     nearest = neighbours.similarities
     ranks = data.label(np.arange(len(test)))
     done(1)
-    parts = [_part("all", data, ranks, nearest[:, 0], done)]
+    parts = [_part("all", data, ranks, done)]
     for part, rows in _halves(nearest[:, 0]):
         half = data.part(rows)
-        own = half.label(np.arange(len(rows)))
-        parts.append(_part(part, half, own, nearest[rows, 0], done))
+        parts.append(_part(part, half, half.label(np.arange(len(rows))), done))
     of_nearest = data.neighbour_ranks(1)[:, 0]
     return StudyFigures(
         training=len(training),
@@ -91,8 +87,6 @@ def study_figures(
         parts=tuple(parts),
         neighbours=tuple(neighbours_used(nearest, _KS)),
         used=_used(kept_neighbours(nearest)),
-        neighbours_as_printed=tuple(neighbours_used(nearest, _KS, kept_as_printed)),
-        used_as_printed=_used(kept_as_printed(nearest)),
         nearest=tuple(
             NearestPair(
                 row=row,
@@ -140,9 +134,7 @@ def _halves(similarity: Values) -> Iterator[tuple[Part, Rows]]:
         yield "different", np.sort(falling[half:])
 
 
-def _part(
-    part: Part, data: EstimationData, ranks: Ranks, similarity: Values, done: Done
-) -> PartFigures:
+def _part(part: Part, data: EstimationData, ranks: Ranks, done: Done) -> PartFigures:
     truth = _means(ranks)
     kape = {weighting: _kape(data, weighting) for weighting in WEIGHTINGS}
     done(1)
@@ -152,7 +144,6 @@ def _part(
         truth=truth,
         kape=kape,
         rivals=tuple(_rival(name, data, truth, done) for name in rival_names()),
-        density=histogram(similarity),
     )
 
 
@@ -184,15 +175,6 @@ def _rival(name: str, data: EstimationData, truth: dict[str, float], done: Done)
         deviations=_by_measure(found.std(axis=2)),
         errors=_by_measure(errors.mean(axis=2)),
     )
-
-
-def histogram(similarity: Values) -> Histogram:
-    """Return the density of (queries,) similarities in bins of .02."""
-    bins = np.floor(np.clip(similarity, -1, 1) / _BIN + 1e-9).astype(np.int64)
-    bins = np.minimum(bins, round(1 / _BIN) - 1)  # a similarity of 1 is in the last bin
-    low = int(bins.min())
-    heights = np.bincount(bins - low) / (len(bins) * _BIN)
-    return Histogram(low=low * _BIN, width=_BIN, heights=tuple(heights.tolist()))
 
 
 def _used(kept: Kept) -> dict[int, int]:

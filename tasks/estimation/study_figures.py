@@ -5,8 +5,6 @@ Source: KAPE, section 5 (research questions 1 to 4); `tasks.estimation.study` co
 
 from typing import Literal
 
-from pydantic import Field
-
 from infra.records import Record
 from tasks.benchmarks.pairs import Overlap
 from tasks.estimators.kape import WEIGHTINGS, NeighboursUsed, Weighting
@@ -40,20 +38,6 @@ class RivalFigures(Record):
     errors: ByMeasure
 
 
-class Histogram(Record):
-    """Density of the similarity to the nearest training query in bins.
-
-    Attributes:
-        low: Left edge of the first bin.
-        width: Width of a bin.
-        heights: Densities; their sum times the width is 1.
-    """
-
-    low: float
-    width: float = Field(gt=0)
-    heights: tuple[float, ...]
-
-
 class PartFigures(Record):
     """Figures of all test queries, or of one half of them (research question 3).
 
@@ -64,7 +48,6 @@ class PartFigures(Record):
         truth: Measure → mean over the queries.
         kape: Weighting → measure → estimates for k = 1, 2, ... 10.
         rivals: In alphabetical order.
-        density: Of the similarity to the nearest training query.
     """
 
     part: Part
@@ -72,7 +55,6 @@ class PartFigures(Record):
     truth: dict[str, float]
     kape: dict[Weighting, ByMeasure]
     rivals: tuple[RivalFigures, ...]
-    density: Histogram
 
     def kape_estimate(self, k: int, measure: str) -> float:
         """Return KAPE's estimate with k neighbours."""
@@ -109,8 +91,6 @@ class StudyFigures(Record):
             there is but one query.
         neighbours: For k = 3, ... 10.
         used: Neighbours used at k = 10 → number of queries.
-        neighbours_as_printed: Those that equation 3 keeps as printed.
-        used_as_printed: The same.
         nearest: At most ten test queries beside their nearest training queries.
         equal_ranks: Share of all test queries whose rank is that of the nearest.
     """
@@ -122,8 +102,6 @@ class StudyFigures(Record):
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]
     used: dict[int, int]
-    neighbours_as_printed: tuple[NeighboursUsed, ...]
-    used_as_printed: dict[int, int]
     nearest: tuple[NearestPair, ...]
     equal_ranks: float
 

@@ -4,7 +4,7 @@ Source: KAPE, Algorithm 1, whose line 17 prints m for k, and equations 1 to 3; s
 weightings.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -56,28 +56,11 @@ class KAPE:
     ) -> Estimate:
         """Return the neighbours' ranks, (test queries, k), with their weights."""
         similarities = data.nearest(self._k).similarities
-        weights = neighbour_weights(similarities, self._weighting, self._kept(similarities))
+        weights = neighbour_weights(similarities, self._weighting)
         return Estimate(data.neighbour_ranks(self._k), weights)
 
-    def _kept(self, similarities: Values) -> Kept:
-        return kept_neighbours(similarities)
 
-
-@estimators.register("kape-printed")
-class PrintedKAPE(KAPE):
-    """KAPE by equation 3 as printed, which drops the nearest neighbours.
-
-    Kept are neighbours whose similarity has a z-score of at most 1. The paper's Table 6 was not
-    made so, and its text wants the contrary: "to avoid the impact of low similarities".
-    """
-
-    def _kept(self, similarities: Values) -> Kept:
-        return kept_as_printed(similarities)
-
-
-def neighbour_weights(
-    similarities: Values, weighting: Weighting, kept: Kept | None = None
-) -> Values:
+def neighbour_weights(similarities: Values, weighting: Weighting) -> Values:
     """Return the weights of the neighbours, none below 0, each row's sum being 1 (equation 3).
 
     With cosines below 0, which the paper does not meet, equation 3 would give shares below 0 and
@@ -86,11 +69,10 @@ def neighbour_weights(
     Args:
         similarities: (queries, k) cosines.
         weighting: How kept neighbours are weighted, and whether all are kept.
-        kept: (queries, k) those that an adaptive weighting keeps; None is `kept_neighbours`.
     """
     if weighting.startswith("fixed"):
         kept = np.ones(similarities.shape, np.bool_)
-    elif kept is None:
+    else:
         kept = kept_neighbours(similarities)
     equal = weighting.endswith("equal")
     weights: Values = np.where(kept, 1.0 if equal else np.maximum(similarities, 0.0), 0.0)
@@ -105,10 +87,9 @@ def kept_neighbours(similarities: Values) -> Kept:
     """Return which neighbours KAPE uses: those at most one deviation below their row's mean.
 
     The far ones are left out, so that low similarities have no part in the estimate. Equation 3
-    prints z <= 1, which holds of z-scores of distances: Table 6 has been computed so
-    (`kept_as_printed` is the other reading). The deviation is that of the
-    population; where it is 0 all are kept, and of two neighbours both are, whose z-scores are 1
-    and -1.
+    prints z <= 1, which holds of z-scores of distances: Table 6 has been computed so. The deviation
+    is that of the population; where it is 0 all are kept, and of two neighbours both are, whose
+    z-scores are 1 and -1.
 
     Args:
         similarities: (queries, k) cosines.
@@ -119,15 +100,6 @@ def kept_neighbours(similarities: Values) -> Kept:
     return kept
 
 
-def kept_as_printed(similarities: Values) -> Kept:
-    """Return which neighbours equation 3 keeps as printed: those at most one deviation above.
-
-    Args:
-        similarities: (queries, k) cosines.
-    """
-    return kept_neighbours(-similarities)
-
-
 class NeighboursUsed(Record):
     """Neighbours that KAPE keeps of k: the fewest of a query, and the mean (Table 6)."""
 
@@ -136,16 +108,13 @@ class NeighboursUsed(Record):
     mean: float
 
 
-def neighbours_used(
-    nearest: Values, ks: Iterable[int], kept: Callable[[Values], Kept] = kept_neighbours
-) -> Iterator[NeighboursUsed]:
+def neighbours_used(nearest: Values, ks: Iterable[int]) -> Iterator[NeighboursUsed]:
     """Yield how many neighbours are used with each k.
 
     Args:
         nearest: (queries, neighbours) similarities, falling; as many as the greatest k.
         ks: Numbers of neighbours.
-        kept: Which of a row's neighbours are used.
     """
     for k in ks:
-        used = kept(nearest[:, :k]).sum(axis=1)
+        used = kept_neighbours(nearest[:, :k]).sum(axis=1)
         yield NeighboursUsed(k=k, minimum=int(used.min()), mean=float(used.mean()))

@@ -11,7 +11,7 @@ import pytest
 
 from infra.errors import EstimationError
 from tasks.benchmarks.pairs import Overlap, Pairs, overlap
-from tasks.estimation.study import histogram, rival_names, study_figures, study_steps
+from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import (
     BUDGETS,
     KAPE_WEIGHTING,
@@ -148,7 +148,6 @@ def test_copies_of_training_queries_make_no_half_empty() -> None:
     few = pairs(9, 1)
     figures = study_figures(few, few)
     assert [part.queries for part in figures.parts] == [9, 4, 5]
-    assert figures.parts[1].density.low == pytest.approx(0.98)
 
 
 def test_a_single_query_and_three_training_pairs_are_enough() -> None:
@@ -161,14 +160,6 @@ def test_a_single_query_and_three_training_pairs_are_enough() -> None:
 def test_no_test_pairs_are_refused() -> None:
     with pytest.raises(EstimationError, match="no test pairs"):
         study_figures(pairs(3, 1), pairs(1, 1).rows(np.array([], np.int64)))
-
-
-def test_densities_have_the_area_1() -> None:
-    for values in ([1.0], [-1.0, 0.3, 0.3], [0.999, 0.98, 0.9799]):
-        density = histogram(np.array(values))
-        assert sum(density.heights) * density.width == pytest.approx(1)
-        assert -1 <= density.low <= min(values)
-        assert density.low + len(density.heights) * density.width <= 1 + 1e-9
 
 
 def read(texts: list[tuple[str, str]]) -> Pairs:

@@ -22,7 +22,7 @@ def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() ->
         table = make(report)
         assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
     assert len(tables.truth_table(report).rows) == 4
-    assert len(tables.summary_table(report).rows) == 4 * 6  # KAPE twice, two others, two halves
+    assert len(tables.summary_table(report).rows) == 4 * 5  # KAPE twice, one other, two halves
     assert len(tables.neighbours_table(report).rows) == 4 * 5  # weightings, and neighbours used
 
 
