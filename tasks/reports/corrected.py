@@ -15,7 +15,8 @@ from tasks.benchmarks.runs import Rankings
 from tasks.metrics import Qrels, evaluate
 from tasks.reports.document import Paragraph, Section, Table, Text
 from tasks.statistics import Values
-from tasks.statistics.label_errors import CorrectedMean, corrected_mean, rogan_gladen
+from tasks.statistics.intervals import Interval
+from tasks.statistics.label_errors import corrected_mean
 from tasks.statistics.sampling import DIFFERENCES
 
 MIN_SAMPLED = 10  # below, an interval is as good as the whole scale
@@ -43,9 +44,6 @@ class CorrectedFigure(Record):
         mean: Corrected.
         low: Lower end of its 95% interval.
         high: Upper end.
-        low_alone: Lower end of the interval of people's sample alone.
-        high_alone: Upper end.
-        more: How many more sampled items halve the interval.
     """
 
     name: str
@@ -53,22 +51,15 @@ class CorrectedFigure(Record):
     mean: float
     low: float
     high: float
-    low_alone: float
-    high_alone: float
-    more: int
 
     @classmethod
-    def of(cls, name: str, by_labels: float, found: CorrectedMean) -> "CorrectedFigure":
+    def of(cls, name: str, by_labels: float, found: Interval) -> "CorrectedFigure":
         """Return a corrected mean with its name."""
-        within, alone = found.interval, found.sample_alone
-        return cls(
-            name=name, by_labels=by_labels, mean=within.mean, low=within.low, high=within.high,
-            low_alone=alone.low, high_alone=alone.high, more=found.more,
-        )  # fmt: skip
+        return cls(name=name, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high)
 
 
 class CorrectedScores(Record):
-    """What people's labels say of a leaderboard.
+    """A leaderboard corrected by people's labels.
 
     Attributes:
         queries: Queries with labels.
@@ -77,7 +68,6 @@ class CorrectedScores(Record):
         pairs: Labelled pairs.
         sampled_pairs: Those that people labelled as a random sample of pairs.
         matches: The corrected share of matches.
-        check: That share and its interval by Rogan and Gladen.
     """
 
     queries: int
@@ -86,7 +76,6 @@ class CorrectedScores(Record):
     pairs: int
     sampled_pairs: int
     matches: CorrectedFigure | None
-    check: tuple[float, float, float] | None
 
 
 def corrected_scores(
@@ -133,20 +122,18 @@ def corrected_scores(
         for code, value in of.items()
         if (query, code) in labels
     }
-    matches, check = None, None
+    matches = None
     if len(known) >= MIN_SAMPLED:
         true = np.array([value > 0 for value in known.values()], np.float64)
         labelled = np.array([labels[pair] > 0 for pair in known], np.float64)
         share = sum(value > 0 for value in labels.values()) / len(labels)
         found = corrected_mean(true, labelled, share, len(labels))
         matches = CorrectedFigure.of("share of matches", share, found)
-        checked = rogan_gladen(true, labelled, share, len(labels))
-        check = (checked.mean, checked.low, checked.high) if checked else None
     if not scores and matches is None:
         return None
     return CorrectedScores(
         queries=len(qrels), sampled_queries=len(drawn), scores=scores, pairs=len(labels),
-        sampled_pairs=len(known), matches=matches, check=check,
+        sampled_pairs=len(known), matches=matches,
     )  # fmt: skip
 
 
@@ -198,31 +185,23 @@ def corrected_section(corrected: CorrectedScores) -> Section:
             f"queries, and {corrected.sampled_pairs:,} of {corrected.pairs:,} pairs, all drawn at "
             "random. By labels: the benchmark's labels are trusted. Corrected: people's labels are "
             "trusted, the benchmark's serve as control variates (PPI++), with a 95% interval. "
-            "People alone: the interval of their sample without the benchmark's labels. Queries "
-            "without a match score 0."
+            "Queries without a match score 0."
         )
     ]
     for metric, figures in corrected.scores.items():
-        blocks.append(_table(metric, figures, "queries"))
+        blocks.append(_table(metric, figures))
     if corrected.matches:
-        blocks.append(_table("share", [corrected.matches], "pairs"))
-    if corrected.check:
-        mean, low, high = corrected.check
-        blocks.append(
-            Paragraph(f"By Rogan and Gladen the share is {mean:.3f} [{low:.3f}, {high:.3f}].")
-        )
+        blocks.append(_table("share", [corrected.matches]))
     return Section("people", "Corrected by people's labels", blocks)
 
 
-def _table(name: str, figures: Sequence[CorrectedFigure], items: str) -> Table:
-    header = (name, "by labels", "corrected", "people alone", f"more {items} to halve it")
+def _table(name: str, figures: Sequence[CorrectedFigure]) -> Table:
+    header = (name, "by labels", "corrected")
     rows: list[tuple[Text, ...]] = [
         (
             figure.name,
             f"{figure.by_labels:.3f}",
             f"{figure.mean:.3f} [{figure.low:.3f}, {figure.high:.3f}]",
-            f"[{figure.low_alone:.3f}, {figure.high_alone:.3f}]",
-            f"{figure.more:,}",
         )
         for figure in figures
     ]

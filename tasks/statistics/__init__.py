@@ -1,7 +1,7 @@
 """Statistics of scores and labels: intervals, significance, agreement.
 
-Pure functions over arrays; the literature that each follows is named in its docstring. What chance
-decides comes from a seed, so that a table can be made again.
+Pure functions over arrays; the literature that each follows is named in its docstring. Random
+choices come from a seed, so that a table can be made again.
 """
 
 import numpy as np

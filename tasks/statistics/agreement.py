@@ -72,7 +72,7 @@ def average_variance(scores: Values, *, ddof: int = 1) -> float:
     number of relevant codes; queries with 1 or more than 5 take no part; a group's score is the
     mean over its queries; of each method's four scores the sample variance is taken (divisor 3),
     each group weighing the same however many queries it has; and the mean over the methods is the
-    result. Cronbach's alpha beside it has the groups as subjects and the methods as items.
+    result. Cronbach's alpha has the groups as subjects and the methods as items.
 
     Args:
         scores: (methods, groups) mean scores.

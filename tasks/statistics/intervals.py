@@ -1,4 +1,4 @@
-"""Confidence intervals of means, of shares, and of what else is computed from items."""
+"""Confidence intervals of means, of shares, and of other statistics of items."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,8 +82,8 @@ def wilson_interval(part: int, whole: int, *, level: float = 0.95) -> Interval:
     """Return a share with its interval by Wilson (1927); NaN of nothing.
 
     Args:
-        part: How many have what is counted.
-        whole: Of how many.
+        part: Number of items that count.
+        whole: Number of all items.
         level: Between 0 and 1.
     """
     if not whole:

@@ -1,4 +1,4 @@
-"""What several people say of the same items: majority, conflicts and agreement."""
+"""Several people's labels of the same items: majority, conflicts and agreement."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -31,11 +31,11 @@ def conflicts(votes: Sequence[GivenVote]) -> set[PairKey]:
 
     An undecided vote agrees with nobody.
     """
-    said: dict[PairKey, list[float | None]] = {}
+    given: dict[PairKey, list[float | None]] = {}
     for vote in votes:
         if vote.phase == "blind":
-            said.setdefault(vote.key, []).append(vote.relevance)
-    return {key for key, labels in said.items() if len(labels) > 1 and majority(labels) is None}
+            given.setdefault(vote.key, []).append(vote.relevance)
+    return {key for key, labels in given.items() if len(labels) > 1 and majority(labels) is None}
 
 
 def majority(labels: Sequence[Label | None]) -> Label | None:
@@ -68,17 +68,13 @@ class Agreement(Record):
     Attributes:
         annotators: Their names.
         pairs: Pairs of query and code that at least two of them graded.
-        nominal: Krippendorff's alpha with grades as categories.
-        ordinal: The same with ordered grades.
-        alpha: Of the two the nominal one where there are two grades, else the ordinal one, with its
-            95% bootstrap interval over pairs.
+        alpha: Krippendorff's, nominal where there are two grades, else ordinal, with its 95%
+            bootstrap interval over pairs.
         each_two: Every two annotators who share a pair.
     """
 
     annotators: tuple[str, ...]
     pairs: int
-    nominal: float
-    ordinal: float
     alpha: Interval
     each_two: tuple[PairOfAnnotators, ...]
 
@@ -92,8 +88,6 @@ def agreement(grades: Grades, highest: int = 1) -> Agreement:
     return Agreement(
         annotators=tuple(names),
         pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
-        nominal=krippendorff_alpha(ratings, "nominal"),
-        ordinal=krippendorff_alpha(ratings, "ordinal"),
         alpha=bootstrap_of(
             lambda drawn: krippendorff_alpha(ratings[:, drawn], level), ratings.shape[1]
         ),

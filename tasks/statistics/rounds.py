@@ -50,7 +50,7 @@ class RoundsAgreement(Record):
 
     @property
     def published(self) -> tuple[float, float]:
-        """The paper's figures, to stand beside these."""
+        """The paper's figures."""
         return PUBLISHED_ALPHAS
 
 

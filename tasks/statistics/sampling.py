@@ -65,7 +65,7 @@ class Spread:
         return cls(variance, imagined)
 
     def times(self, factor: float) -> "Spread":
-        """Return the spread of what a covariate leaves of the items' variance."""
+        """Return the spread with the share of the variance that a covariate leaves."""
         return Spread(
             self.variance * factor, None if self.imagined is None else self.imagined * factor
         )
@@ -106,7 +106,7 @@ def sample_mean(
         values: (n,) of a simple random sample without replacement.
         population: N, the number of items that it is drawn from.
         level: Confidence level.
-        scale: What values there can be.
+        scale: The values that there can be.
 
     Raises:
         EstimationError: There are no values, or more than items, or some are off the scale.
@@ -120,7 +120,7 @@ def sample_mean(
 
 
 def check_sample(values: Values, population: int, scale: Scale) -> None:
-    """Refuse what is no sample of items on a scale.
+    """Refuse values that are no sample of items on a scale.
 
     Raises:
         EstimationError: There are no values, or more than items, or some are off the scale.

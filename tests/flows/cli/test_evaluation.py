@@ -102,14 +102,11 @@ def test_corrected_figures_are_printed_with_their_intervals(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    good = CorrectedFigure(
-        name="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45, low_alone=0.2, high_alone=0.6,
-        more=30,
-    )  # fmt: skip
+    good = CorrectedFigure(name="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45)
     share = good.model_copy(update={"name": "share of matches", "mean": 0.25})
     corrected = CorrectedScores(
         queries=100, sampled_queries=1, scores={"MRR": (good,)}, pairs=500, sampled_pairs=50,
-        matches=share, check=None,
+        matches=share,
     )  # fmt: skip
     print_corrected(corrected, PAGE)
     out = " ".join(capsys.readouterr().out.split())

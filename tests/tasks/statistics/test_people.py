@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binomtest
 
 from tasks.statistics import Values
+from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import bootstrap_of, wilson_interval
 from tasks.statistics.people import Grades, agreement, majority
 
@@ -61,8 +62,9 @@ def test_ordered_grades_have_an_ordinal_alpha_with_its_interval() -> None:
         for number, (pair, grade) in enumerate(first.items())
     }
     found = agreement({"a": first, "b": near}, 3)
-    assert found.alpha.mean == found.ordinal > found.nominal
-    assert found.alpha.low < found.ordinal < found.alpha.high <= 1
+    ratings = np.array([list(first.values()), list(near.values())], np.float64)
+    assert found.alpha.mean == krippendorff_alpha(ratings, "ordinal")
+    assert found.alpha.low < found.alpha.mean < found.alpha.high <= 1
     assert agreement({"a": first, "b": near}, 3) == found
 
 
@@ -82,8 +84,7 @@ def test_agreement_is_that_worked_out_by_hand() -> None:
     # One disagreement; by chance 3 pairs x (2/3 x 1/3 + 1/3 x 2/3) = 4/3 agree, and 5/3 do not.
     assert two.kappa.mean == pytest.approx(1 - 1 / (5 / 3))
     # Three ones and three zeros: Do = 2/6, De = 2 x 3 x 3 / (6 x 5).
-    assert found.nominal == pytest.approx(1 - (2 / 6) / (18 / 30))
-    assert found.ordinal == pytest.approx(found.nominal), "two grades have but one order"
+    assert found.alpha.mean == pytest.approx(1 - (2 / 6) / (18 / 30))
 
 
 def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given() -> None:
@@ -95,4 +96,4 @@ def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given() -> None:
 def test_annotators_without_a_common_pair_are_not_compared() -> None:
     found = agreement({"a": {("q", "c"): 1}, "b": {("q", "d"): 1}})
     assert (found.pairs, found.each_two) == (0, ())
-    assert math.isnan(found.nominal)
+    assert math.isnan(found.alpha.mean)
