@@ -6,9 +6,7 @@ from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.runtime.input_checks import EstimateNeeds, encoders_to_estimate
-from tasks.stages.estimate.inputs import open_input
-from tasks.stages.estimate.report import write_estimate
-from tasks.stages.estimate.scores import estimate_method
+from tasks.stages.estimate import estimate_method, open_input, write_estimate
 from tasks.stages.preflight import check_inputs
 
 

@@ -16,8 +16,8 @@ from tasks.reports.study import StudyReport
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
-from tasks.stages.estimate.report import PAGE as ESTIMATE_PAGE
-from tasks.stages.estimate.report import read_report as read_estimate
+from tasks.stages.estimate import PAGE as ESTIMATE_PAGE
+from tasks.stages.estimate import read_report as read_estimate
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.kape import PAGE as KAPE_PAGE
 from tasks.stages.study.kape import read_kape_report

@@ -1,6 +1,6 @@
 """Estimates from end to end, on texts whose vectors count words.
 
-Covers `tasks.stages.estimate.*`, `flows.estimate`, `flows.cli.evaluation`.
+Covers `tasks.stages.estimate`, `flows.estimate`, `flows.cli.evaluation`.
 """
 
 import json
@@ -16,8 +16,8 @@ from flows.estimate import estimate
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.runtime.input_checks import EstimateNeeds
-from tasks.stages.estimate import scores
-from tasks.stages.estimate.report import read_report
+from tasks.stages import estimate as stage
+from tasks.stages.estimate import read_report
 from tests.flows.estimation import (
     embedded,
     open_store,
@@ -60,7 +60,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(method)
         return made
 
-    monkeypatch.setattr(scores, "estimate_scores", counted)
+    monkeypatch.setattr(stage, "estimate_scores", counted)
     return found
 
 

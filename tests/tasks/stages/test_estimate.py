@@ -1,11 +1,11 @@
 """Laws of the training pairs and queries of an estimate.
 
-Covers `tasks.stages.estimate.inputs`.
+Covers `tasks.stages.estimate`.
 """
 
 from pathlib import Path
 
-from tasks.stages.estimate.inputs import EstimationInput
+from tasks.stages.estimate import EstimationInput
 from tests.flows.estimation import pairs_file, write_lines
 
 

@@ -1,0 +1,166 @@
+"""Estimates of methods' scores on queries that nobody labelled, and their report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from prefect.logging import get_run_logger
+
+from infra.identity import digest
+from infra.settings import PublishSettings, Settings
+from infra.store import Database
+from tasks.benchmarks.benchmark import fit_name
+from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
+from tasks.benchmarks.query_files import QueryTexts, read_query_texts
+from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
+from tasks.reports.estimation import EstimationReport, estimation_document
+from tasks.reports.text import counted, visible
+from tasks.runtime.caching import VECTORS_AWAY, stage
+from tasks.runtime.pages import write_pages
+from tasks.runtime.run_events import artifact_key
+from tasks.stages.embed import encoder_key
+from tasks.stages.vectors import TextVectors
+
+PAGE, FIGURES = "estimate.html", "estimate.json"
+_VERSION = "6"  # to be raised when the same input is to give other figures
+_LONGEST = 1_000
+
+
+class EstimationInput:
+    """Training pairs and queries, which are read once, on demand.
+
+    Only the paths are pickled, so that it can be a parameter of tasks.
+
+    Args:
+        train: Training pairs: what `tasks.benchmarks.pairs.read_pairs` reads.
+        queries: What `tasks.benchmarks.query_files.read_query_texts` reads.
+    """
+
+    def __init__(self, train: Path, queries: Path) -> None:
+        self._train = train.resolve()
+        self._queries = queries.resolve()
+
+    def __reduce__(self) -> tuple[type["EstimationInput"], tuple[Path, Path]]:
+        return EstimationInput, (self._train, self._queries)
+
+    @property
+    def name(self) -> str:
+        """The name of the queries."""
+        return self.queries.name
+
+    @cached_property
+    def training(self) -> Pairs:
+        """The training pairs."""
+        return read_pairs(self._train)
+
+    @cached_property
+    def queries(self) -> QueryTexts:
+        """The queries."""
+        return read_query_texts(self._queries)
+
+    @property
+    def identity(self) -> str:
+        """Digest of queries and training pairs."""
+        return digest(self.training.fingerprint, self.queries.fingerprint)
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Sentences that a reader of the estimates must know."""
+        queries = len(self.queries)
+        pool = (
+            f"KAPE's estimates are of a search among {counted(queries, 'codes')}, as many as "
+            "there are queries: among more codes scores are lower."
+        )
+        notes = [pool]
+        if common := shared_queries(self.training.queries, self.queries.texts):
+            notes.append(
+                f"Of {counted(queries, 'queries')} {common:,} are training queries, too: scores on "
+                "them say little about new queries, and estimates are too high."
+            )
+        for name, left_out in (
+            ("the training pairs", self.training.left_out),
+            ("the queries", self.queries.left_out),
+        ):
+            if left_out:
+                counts = ", ".join(f"{number:,} x {reason}" for reason, number in left_out.items())
+                notes.append(f"Left out of {name}: {counts}.")
+        return notes
+
+
+def open_input(train: Path, queries: Path) -> EstimationInput:
+    """Return training pairs and queries, read, and log their numbers.
+
+    Raises:
+        SourceError: A file is missing or malformed, or holds no pairs or no queries.
+        PublishError: A file of an export is missing or changed.
+    """
+    opened = EstimationInput(train, queries)
+    sizes = (
+        f"{counted(len(opened.queries), 'queries')} of {opened.name}, "
+        f"{counted(len(opened.training), 'training pairs')} of {opened.training.name}"
+    )
+    for note in (sizes, *opened.notes):
+        get_run_logger().info("%s", visible(note, _LONGEST))
+    return opened
+
+
+@stage(
+    "estimate",
+    "estimate the scores of {method} on {inputs.name}",
+    key=lambda p: digest(
+        *("estimate", _VERSION, p.database.store_id, p.method, encoder_key(p.method)),
+        *(p.inputs.identity, p.settings.estimation.model_dump_json()),
+    ),
+    retries=VECTORS_AWAY,  # without `is_valid`: the result is complete
+)
+def estimate_method(
+    database: Database, inputs: EstimationInput, method: str, settings: Settings
+) -> MethodEstimate:
+    """Embed the texts, and return the estimated scores.
+
+    Args:
+        database: The store.
+        inputs: Queries and training pairs.
+        method: Name of an encoder.
+        settings: How to embed and to estimate.
+
+    Raises:
+        EncoderError: The encoder cannot be loaded, or a worker died.
+        EstimationError: A vector is not fit for a cosine.
+    """
+    vectors = TextVectors(inputs.name, database, settings.encoder, settings.ray)
+    training = vectors.load_pairs(method, inputs.training)
+    queries = vectors.load(method, "query", inputs.queries.texts)
+    return estimate_scores(method, training, queries, settings.estimation)
+
+
+@stage("write-estimate", "report on the estimates for {inputs.name}")
+def write_estimate(
+    inputs: EstimationInput, estimates: Sequence[MethodEstimate], settings: PublishSettings
+) -> Path:
+    """Write page, Markdown and JSON; return their folder.
+
+    Other texts, methods or options have another folder.
+    """
+    report = EstimationReport(
+        title=inputs.name,
+        training=inputs.training.name,
+        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        estimates=tuple(estimates),
+        notes=tuple(inputs.notes),
+    )
+    made = digest(inputs.identity, *(each.model_dump_json() for each in estimates))
+    name = f"{fit_name(inputs.name, 'queries')[:80]}-{made[:8]}"
+    folder = settings.folder.resolve() / "estimates" / name
+    figures = {FIGURES: report.model_dump_json(indent=1) + "\n"}
+    key, document = artifact_key("estimate", inputs.name), estimation_document(report)
+    write_pages(folder, "estimate", document, figures, key=key, about=report.title)
+    get_run_logger().info("estimate: %s", folder / PAGE)
+    return folder
+
+
+def read_report(folder: Path) -> EstimationReport:
+    """Return a written report."""
+    text = (folder / FIGURES).read_text(encoding="utf-8")
+    return EstimationReport.model_validate_json(text)
