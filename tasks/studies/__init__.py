@@ -1,10 +1,10 @@
 """Studies: tables and figures of the papers computed for one's own benchmark.
 
 To add one, write a file (of any name) with a subclass of `Study` and decorate it with
-``@studies.register("name")``. Its figures come from `Evidence`, which the stage gathers; what the
-papers print is in ``published.toml``, under the study's name, and is put beside them by row and
-column. `tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study`` shows
-it.
+``@studies.register("name")``. Its figures come from `Evidence`, which the stage gathers; the
+papers' figures are in ``published.toml``, under the study's name, and are shown with them by row
+and column. `tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study``
+shows it.
 """
 
 from tasks.studies._evidence import (

@@ -1,4 +1,4 @@
-"""What studies compute their figures from; a part that is not there says why."""
+"""The evidence that studies compute their figures from; a part that is not there says why."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Part = TypeVar("Part")
 
 
 class Missing(Record):
-    """The reason why a part of the evidence is not there, and what makes it."""
+    """The reason why a part of the evidence is missing, and the command that makes it."""
 
     reason: str
 
@@ -59,8 +59,8 @@ class BenchmarkFacts(Record):
         pairs: Labelled pairs.
         codes: Distinct codes in them.
         mean_characters: Mean length of these codes in characters.
-        matches_of_queries: Number of matches → queries that have so many.
-        queries_of_codes: Number of queries → codes that match so many, from 1.
+        matches_of_queries: Number of matches → number of queries.
+        queries_of_codes: Number of queries, from 1 → number of codes.
     """
 
     pairs: int
@@ -91,12 +91,25 @@ class Annotator(Record):
     file: str = ""
 
 
-_NOT_GIVEN = Missing(reason="nothing was given")
+_UNLABELLED = Missing(
+    reason="the agents have labelled none of the candidates: run `cosqa annotate`"
+)
+_NO_BENCHMARK = Missing(
+    reason="no benchmark of this source is published: run `cosqa publish` first"
+)
+_NO_ENCODERS = Missing(reason="no encoders are compared")
+_NO_PAIRS = Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
+_ONE_ROUND = Missing(reason="the pairs of this store were labelled in one round")
+_NO_ANNOTATORS = Missing(reason="no file of compared annotators is given")
+_NO_PEOPLE = Missing(
+    reason="nobody has labelled a sample of this store with preferences or minutes"
+)
+_NO_FILE = Missing(reason="the file is not given")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Evidence:
-    """What a run's store, benchmark and files hold.
+    """The parts that a run's store, benchmark and files hold.
 
     Attributes:
         conditions: Name of a condition → its value in this run: source, queries, codes, encoders,
@@ -112,23 +125,23 @@ class Evidence:
         group_scores: Method → metric → number of matches → mean.
         rounds: Alpha between consecutive rounds of labelling.
         annotators: Scores of annotators.
-        people: What people did with samples.
+        people: People's preferences and minutes.
         annotation_store: CodeSearchNet's annotationStore.csv.
         score_sheet: Neural Code Search's score_sheet.csv.
     """
 
     conditions: Mapping[str, str]
-    collection: CollectionFacts | Missing = _NOT_GIVEN
-    overlaps: Mapping[str, Mean] | Missing = _NOT_GIVEN
-    ranks: Sequence[RankCounts] | Missing = _NOT_GIVEN
-    mismatches: Mapping[str, Mean] | Missing = _NOT_GIVEN
-    benchmark: BenchmarkFacts | Missing = _NOT_GIVEN
-    programs: ProgramCounts | Missing = _NOT_GIVEN
-    efforts: Mapping[str, PairEffort] | Missing = _NOT_GIVEN
-    scores: Mapping[str, Mapping[str, Mean]] | Missing = _NOT_GIVEN
-    group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NOT_GIVEN
-    rounds: Sequence[float | None] | Missing = _NOT_GIVEN
-    annotators: Sequence[Annotator] | Missing = _NOT_GIVEN
-    people: PeopleFigures | Missing = _NOT_GIVEN
-    annotation_store: Path | Missing = _NOT_GIVEN
-    score_sheet: Path | Missing = _NOT_GIVEN
+    collection: CollectionFacts
+    overlaps: Mapping[str, Mean] | Missing = _NO_ENCODERS
+    ranks: Sequence[RankCounts] | Missing = _UNLABELLED
+    mismatches: Mapping[str, Mean] | Missing = _NO_PAIRS
+    benchmark: BenchmarkFacts | Missing = _NO_BENCHMARK
+    programs: ProgramCounts | Missing = _UNLABELLED
+    efforts: Mapping[str, PairEffort] | Missing = _UNLABELLED
+    scores: Mapping[str, Mapping[str, Mean]] | Missing = _NO_BENCHMARK
+    group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NO_BENCHMARK
+    rounds: Sequence[float | None] | Missing = _ONE_ROUND
+    annotators: Sequence[Annotator] | Missing = _NO_ANNOTATORS
+    people: PeopleFigures | Missing = _NO_PEOPLE
+    annotation_store: Path | Missing = _NO_FILE
+    score_sheet: Path | Missing = _NO_FILE

@@ -1,4 +1,4 @@
-"""Readers of what studies count: an exported benchmark, and files of compared annotators."""
+"""Readers of exported benchmarks and of files of compared annotators, for studies."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -57,7 +57,7 @@ def _histogram(values: pa.Array | pa.ChunkedArray) -> dict[int, int]:
 
 
 class _Score(BaseModel):
-    """An entry of the file; what studies do not need is passed over."""
+    """An entry of the file; other fields are passed over."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -22,8 +22,8 @@ class PublishedFigure(Record):
         column: The name of its column.
         value: An integer is a count.
         command: The other command that computes it.
-        title: What that command's table shows.
-        note: What needs to be said of the published figure.
+        title: Of that command's table.
+        note: A remark on the published figure.
     """
 
     study: str
@@ -77,7 +77,7 @@ def study_order() -> list[str]:
 
 
 def absent_figures() -> tuple[Absent, ...]:
-    """Return what is published and computed by no command."""
+    """Return the published figures that no command computes."""
     return tuple(Absent.model_validate(row) for row in _content()["absent"])
 
 
@@ -93,7 +93,7 @@ def paper_conditions(paper: str) -> Mapping[str, str]:
 
 
 def published_name(name: str) -> tuple[str, str]:
-    """Return what the papers call a method, model or row, and how ours differs from theirs.
+    """Return the papers' name of a method, model or row, and how ours differs from theirs.
 
     A name that the papers do not have is returned as it is.
     """

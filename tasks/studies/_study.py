@@ -1,4 +1,4 @@
-"""What every study has: its figures, how they are read, and the registry."""
+"""The base of all studies, their figures, and the registry."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -16,7 +16,7 @@ class Figure(Record):
         column: The name of its column.
         value: An integer is a count; None is unknown.
         n: The number of items that it is taken over, None where it has none.
-        note: What the figure alone needs said.
+        note: A remark on this figure alone.
     """
 
     row: str
@@ -30,8 +30,8 @@ class Study:
     """Base of all studies.
 
     Attributes:
-        title: What the table or figure shows.
-        reading: How the figures are computed, and what the papers leave open.
+        title: Of the table or figure.
+        reading: How the figures are computed, and which choices the papers leave open.
         command: The command that computes it, with the files that it needs.
         conditions: The names of the conditions that the figures depend on.
     """
@@ -45,7 +45,7 @@ class Study:
         """Return the figures.
 
         Raises:
-            StudyError: What they are computed from is not there.
+            StudyError: Their evidence is missing.
             SourceError: A file that they are computed from is malformed.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The collection: how many queries and functions there are, and what the filters left."""
+"""The collection: numbers of queries and functions before and after the filters."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
 from tasks.sources.codesearchnet import NO_QUERY
-from tasks.studies import Evidence, Figure, Study, have, studies
+from tasks.studies import Evidence, Figure, Study, studies
 
 _OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN}
 _OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
@@ -33,7 +33,7 @@ class Corpus(Study):
         Functions by language, with and without documentation, have columns of their own, as in the
         table of CodeSearchNet's corpus (arXiv 1909.09436).
         """
-        facts = have(evidence.collection)
+        facts = evidence.collection
         left_out = (number for rule, number in facts.dropped.items() if rule not in _OF_OTHERS)
         items = {
             "queries": facts.queries,

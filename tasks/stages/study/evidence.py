@@ -1,8 +1,8 @@
-"""What a study's figures are computed from, gathered from the store, an export and files."""
+"""The evidence of a study's figures, gathered from the store, an export and files."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
-from infra.settings import EvaluationSettings, SearchSettings, Settings
+from infra.settings import SearchSettings, Settings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
@@ -19,7 +19,7 @@ from infra.store.figures import recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.people import people_figures
 from infra.store.recipes import model_of
-from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
+from infra.summaries import PairEffort
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
@@ -41,24 +41,18 @@ from tasks.studies._files import benchmark_facts, matches_of, read_annotators
 from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
+_NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
+_NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 _EXECUTED = [
     outcome for outcome in get_args(Outcome) if was_executed(ExecutionResult(outcome=outcome))
 ]
-_NO_BENCHMARK = Missing(
-    reason="no benchmark of this source is published: run `cosqa publish` first"
-)
-_UNLABELLED = Missing(
-    reason="the agents have labelled none of the candidates: run `cosqa annotate`"
-)
-_NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
-_NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 
 
 class StudyFiles(Record):
-    """Files that figures are computed from, beside the store.
+    """Further files that figures are computed from.
 
     Attributes:
-        annotators: What ``cosqa compare-annotators --output`` has written.
+        annotators: Files of ``cosqa compare-annotators --output``.
         annotation_store: CodeSearchNet's annotationStore.csv.
         score_sheet: Neural Code Search's score_sheet.csv.
     """
@@ -76,15 +70,7 @@ def gather_evidence(
     files: StudyFiles,
     settings: Settings,
 ) -> Evidence:
-    """Return the evidence; a part that cannot be had says what makes it.
-
-    Args:
-        database: The store.
-        source: The collections, and the search over the first.
-        published: The benchmark under study, if one is published.
-        overlaps: Those of the encoders.
-        files: Further files.
-        settings: The methods, and the queries drawn for the matches by rank.
+    """Return the evidence; a part that is missing names the command that makes it.
 
     Raises:
         SourceError: A file of compared annotators is malformed.
@@ -92,9 +78,7 @@ def gather_evidence(
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
-    agents = _of_agents(database, source, current, settings.annotation.draw)
-    methods = _of_methods(database, published, settings.search, settings.evaluation)
-    return Evidence(
+    evidence = Evidence(
         conditions=_conditions(
             database, source, published, current, settings.search, settings.evaluation.depth
         ),
@@ -104,44 +88,34 @@ def gather_evidence(
             dropped=dropped,
             documented=corpus.documented_by_language(database, source.main.name),
         ),
-        overlaps=Missing(reason=overlaps.problem)
-        if overlaps.problem
-        else {
+    )
+    if overlaps.problem:
+        evidence.overlaps = Missing(reason=overlaps.problem)
+    else:
+        evidence.overlaps = {
             name: Mean(value=value, n=overlaps.queries)
             for name, value in overlaps.by_encoder.items()
-        },
-        ranks=agents.ranks,
-        mismatches=_mismatches(database, source, current),
-        benchmark=benchmark_facts(Path(published.folder)) if published else _NO_BENCHMARK,
-        programs=agents.programs,
-        efforts=agents.efforts,
-        scores=methods.scores,
-        group_scores=methods.by_matches,
-        rounds=_of_rounds(database, current),
-        annotators=read_annotators(files.annotators)
-        if files.annotators
-        else Missing(reason="no file of compared annotators is given"),
-        people=_of_people(database),
-        annotation_store=files.annotation_store or Missing(reason="the file is not given"),
-        score_sheet=files.score_sheet or Missing(reason="the file is not given"),
-    )
+        }
+    if mismatches := _mismatches(database, source, current):
+        evidence.mismatches = mismatches
+    if current:
+        _add_agents(evidence, database, source, current, settings.annotation.draw)
+    if published:
+        _add_benchmark(evidence, database, published, settings)
+    people = people_figures(database)
+    if people.preferences or people.timed_with_program or people.timed_without_program:
+        evidence.people = people
+    _add_files(evidence, files)
+    return evidence
 
 
-def _of_rounds(database: Database, current: CurrentLabels | None) -> list[float | None] | Missing:
-    """Return the alpha of each two consecutive rounds of labelling."""
-    if current is None or len(current.sets[0]) < 2:
-        return Missing(reason="the pairs of this store were labelled in one round")
-    agreement = agreement_of_rounds(database, current)
-    return [two.alpha for two in agreement.each_two if two.second == two.first + 1]
-
-
-def _of_people(database: Database) -> PeopleFigures | Missing:
-    found = people_figures(database)
-    if not (found.preferences or found.timed_with_program or found.timed_without_program):
-        return Missing(
-            reason="nobody has labelled a sample of this store with preferences or minutes"
-        )
-    return found
+def _add_files(evidence: Evidence, files: StudyFiles) -> None:
+    if files.annotators:
+        evidence.annotators = read_annotators(files.annotators)
+    if files.annotation_store:
+        evidence.annotation_store = files.annotation_store
+    if files.score_sheet:
+        evidence.score_sheet = files.score_sheet
 
 
 def _conditions(
@@ -184,7 +158,7 @@ def _named(values: Iterable[str]) -> str:
 
 def _mismatches(
     database: Database, source: CollectedSource, current: CurrentLabels | None
-) -> dict[str, Mean] | Missing:
+) -> dict[str, Mean]:
     """Return the share of CoSQA's own pairs that do not match, by all who have labelled any."""
     names = [collection.name for collection in source.collections]
     own = pa.concat_tables(corpus.label_columns(database, name, PAIR_LABELS) for name in names)
@@ -196,27 +170,24 @@ def _mismatches(
         who: Mean(value=pc.mean(pc.equal(table["relevance"], 0)).as_py(), n=len(table))
         for who, table in labels.items()
         if len(table)
-    } or Missing(reason="no pair of CoSQA's cosqa-*.json is in the store")
+    }
 
 
-class _Agents(NamedTuple):
-    ranks: list[RankCounts] | Missing
-    programs: ProgramCounts | Missing
-    efforts: dict[str, PairEffort] | Missing
-
-
-def _of_agents(
-    database: Database, source: CollectedSource, current: CurrentLabels | None, draw: Draw
-) -> _Agents:
-    if current is None:
-        return _Agents(_UNLABELLED, _UNLABELLED, _UNLABELLED)
-    ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
+def _add_agents(
+    evidence: Evidence,
+    database: Database,
+    source: CollectedSource,
+    current: CurrentLabels,
+    draw: Draw,
+) -> None:
+    """Add the agents' labels by rank, programs, costs and rounds to the evidence."""
+    evidence.ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
     programs = figures.count_programs(database, current, _EXECUTED)
-    return _Agents(
-        ranks=ranks,
-        programs=programs if programs.programs else _NO_PROGRAMS,
-        efforts=_efforts(figures.efforts(database, current, OF_QUERIES)),
-    )
+    evidence.programs = programs if programs.programs else _NO_PROGRAMS
+    evidence.efforts = _efforts(figures.efforts(database, current, OF_QUERIES))
+    if len(current.sets[0]) > 1:
+        agreement = agreement_of_rounds(database, current)
+        evidence.rounds = [two.alpha for two in agreement.each_two if two.second == two.first + 1]
 
 
 def _efforts(rows: Sequence[PairEffort]) -> dict[str, PairEffort]:
@@ -238,27 +209,23 @@ def _efforts(rows: Sequence[PairEffort]) -> dict[str, PairEffort]:
     return {kind: by_kind[kind] for kind in shown if kind in by_kind}
 
 
-class _Methods(NamedTuple):
-    scores: dict[str, dict[str, Mean]] | Missing
-    by_matches: dict[str, dict[str, dict[int, Mean]]] | Missing
-
-
-def _of_methods(
-    database: Database,
-    published: Published | None,
-    search: SearchSettings,
-    evaluation: EvaluationSettings,
-) -> _Methods:
-    if published is None:
-        return _Methods(_NO_BENCHMARK, _NO_BENCHMARK)
-    benchmark, matches = published.benchmark_id, matches_of(Path(published.folder))
-    methods = chosen_methods(evaluation, search)
-    keys = [method_key(method, evaluation.depth) for method in methods]
+def _add_benchmark(
+    evidence: Evidence, database: Database, published: Published, settings: Settings
+) -> None:
+    """Add the counts over a published benchmark and the scores of methods to the evidence."""
+    folder = Path(published.folder)
+    evidence.benchmark = benchmark_facts(folder)
+    benchmark, matches = published.benchmark_id, matches_of(folder)
+    keys = [
+        method_key(method, settings.evaluation.depth)
+        for method in chosen_methods(settings.evaluation, settings.search)
+    ]
     means = benchmarks.mean_scores(database, benchmark, keys, OF_METHODS)
     if not means:
-        return _Methods(_NO_SCORES, _NO_SCORES)
+        evidence.scores = evidence.group_scores = _NO_SCORES
+        return
     scored = sum(number > 0 for number in matches.values())
-    scores = {
+    evidence.scores = {
         method: {metric: Mean(value=value, n=scored) for metric, value in row.items()}
         for method, row in means.items()
     }
@@ -266,4 +233,4 @@ def _of_methods(
     for row in figures.group_means(database, benchmark, keys, BY_MATCHES, matches):
         by_matches = grouped.setdefault(row.method, {}).setdefault(row.metric, {})
         by_matches[row.matches] = Mean(value=row.value, n=row.queries)
-    return _Methods(scores, grouped)
+    evidence.group_scores = grouped

@@ -53,7 +53,7 @@ def overlaps_of(
     key=lambda p: digest(
         "overlap", p.database.store_id, p.source.main.fingerprint, p.source.search.search_id
     ),
-    retries=VECTORS_AWAY,  # and no `is_valid`: the result holds all there is
+    retries=VECTORS_AWAY,  # without `is_valid`: the result is complete
 )
 def find_overlaps(database: Database, source: CollectedSource, search: SearchSettings) -> Overlaps:
     """Search all codes by each encoder alone, and compare with the stored candidates.

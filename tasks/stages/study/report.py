@@ -9,11 +9,7 @@ from infra.settings import EvaluationSettings, PublishSettings, Settings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
-from tasks.reports.study import (
-    StudyReport,
-    build_report,
-    study_document,
-)
+from tasks.reports.study import StudyReport, build_report, study_document
 from tasks.runtime.caching import stage
 from tasks.runtime.pages import write_pages
 from tasks.runtime.references import CollectedSource
@@ -47,7 +43,7 @@ def studied_benchmark(
 
 
 def with_study_metrics(evaluation: EvaluationSettings) -> EvaluationSettings:
-    """Return the settings with the metrics that studies need beside their own."""
+    """Return the settings with the metrics that studies need, too."""
     names = dict.fromkeys([*evaluation.metrics, *OF_METHODS, *BY_MATCHES])
     return evaluation.model_copy(update={"metrics": tuple(names)})
 
@@ -61,17 +57,9 @@ def write_study(
     files: StudyFiles,
     settings: Settings,
 ) -> Path:
-    """Compute the figures, and write them beside the published ones; return their folder.
+    """Compute the figures, and write them with the published ones; return their folder.
 
     It has the page, the Markdown, and all figures as JSON.
-
-    Args:
-        database: The store.
-        source: The collections, and the search over the first.
-        published: The benchmark under study, whose methods are scored; None if there is none.
-        overlaps: Those of the encoders.
-        files: Further files that figures are computed from.
-        settings: The methods and the folder of benchmarks.
 
     Raises:
         SourceError: A file of compared annotators is malformed.

@@ -38,7 +38,7 @@ def write_training_study(
     """Write page, Markdown, and all figures as JSON; return their folder.
 
     Args:
-        places: What was tested on what.
+        places: Each method with the queries that it was tested on.
         runs: The rankings of each.
         benchmarks: The test queries by their names.
         settings: Where encoders are, and reports are written.

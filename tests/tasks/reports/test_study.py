@@ -17,8 +17,10 @@ from tasks.reports.study import (
     study_document,
 )
 from tasks.reports.text import NONE
-from tasks.studies import Evidence, Missing, published_figures, studies
+from tasks.studies import CollectionFacts, Evidence, Missing, published_figures, studies
 from tests.fakes.studies import CONDITIONS, full_evidence
+
+NOTHING = CollectionFacts(queries=0, codes=0, dropped={})
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_our_figure_stands_beside_that_of_the_papers_name_with_the_difference(
 )
 def test_the_published_grades_stand_on_the_page_beside_the_papers() -> None:
     file = Path(os.environ["CODESEARCHNET_DATA"]) / "annotationStore.csv"
-    report = build_report(Evidence(conditions={}, annotation_store=file), "t", "now")
+    report = build_report(Evidence({}, NOTHING, annotation_store=file), "t", "now")
     page = markdown_page(study_document(report))
     own = {"Go": 11, "Java": 137, "JavaScript": 58, "PHP": 66, "Python": 399, "Ruby": 34}
     asked = {"Go": 10, "Java": 67, "JavaScript": 45, "PHP": 44, "Python": 95, "Ruby": 26}
@@ -104,8 +106,10 @@ def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path:
     assert [line.ours for line in section.lines] == [None] * 8
     assert section.differed == {}
     assert "Not computed here: no labels: annotate first" in html_page(study_document(report))
-    nothing = build_report(Evidence(conditions={}), "t", "now")
-    assert {each.problem for each in nothing.sections if each.study} == {"nothing was given"}
+    nothing = build_report(Evidence({}, NOTHING), "t", "now")
+    assert {each.study for each in nothing.sections if each.study and not each.problem} == {
+        "corpus"
+    }
 
 
 def test_a_file_that_is_malformed_spoils_its_own_table_only(tmp_path: Path) -> None:
