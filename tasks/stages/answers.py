@@ -1,6 +1,6 @@
-"""Written answers to queries without a match, and what labels rest on, as part of a benchmark."""
+"""Written answers to queries without a match, and the evidence of labels, in a benchmark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -11,9 +11,7 @@ from infra.ids import PairKey
 from infra.records import Code, Label
 from infra.store import Database, generated
 from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
-from infra.store.generated import GeneratedCode
 from tasks.benchmarks import AnnotationStream, Benchmark, columns_of
-from tasks.benchmarks.benchmark import GENERATED
 from tasks.benchmarks.schemas import EVIDENCE
 
 Which = Literal["none", "confirmed", "verified"]
@@ -41,7 +39,7 @@ class StoredAnnotations(AnnotationStream):
             yield batch.select(EVIDENCE.names).cast(EVIDENCE)
 
     def of_codes(self, codes: pa.Array) -> "StoredAnnotations":
-        """Return the annotations of some codes alone; those of others are not read."""
+        """Return the annotations of some codes alone; others are not read."""
         if self._codes is not None:
             codes = codes.filter(pc.is_in(codes, value_set=self._codes))
         return StoredAnnotations(self._database, self.selection, codes)
@@ -57,35 +55,17 @@ class StoredAnnotations(AnnotationStream):
 def with_stored_answers(
     database: Database, benchmark: Benchmark, collection: str, basis: pa.Table, which: Which
 ) -> Benchmark:
-    """Return a benchmark with its collection's written answers, and with all evidence.
+    """Return a benchmark with written answers to its queries, and with all evidence.
+
+    Each answer is a code and a pair of label 1. One that a person refused takes no part, nor does a
+    pair that is judged without it. An answer stays when its query gets a match later: a published
+    pair is not taken back.
 
     Args:
         database: The store.
         benchmark: The labels of the agents.
         collection: Whose pairs they label.
         basis: The annotations that they rest on (`Decided.basis`).
-        which: Which answers; see `with_answers`.
-    """
-    answers = generated.load_answers(database, collection)
-    if answers:
-        benchmark = with_answers(benchmark, answers, which)
-    evidence = _evidence(database, benchmark, answers, basis)
-    return benchmark.model_copy(update={"evidence": evidence})
-
-
-def with_answers(
-    benchmark: Benchmark,
-    answers: Sequence[GeneratedCode],
-    which: Which,
-) -> Benchmark:
-    """Return a benchmark with written answers to its queries, each a code and a pair of label 1.
-
-    An answer that a person refused takes no part, nor does a pair that is judged without it. It
-    stays when its query gets a match later: a published pair is not taken back.
-
-    Args:
-        benchmark: The labels of the agents.
-        answers: The answers to the collection's queries.
         which: None, those that people confirmed, or all that the agents verified.
     """
     columns = columns_of(benchmark)
@@ -97,45 +77,32 @@ def with_answers(
             rows.column("query_id").to_pylist(), rows.column("code_id").to_pylist(), strict=True
         )
     }
-    added = {
-        PairKey(item.query_id, item.code_id): item
-        for item in answers
+    answers = [
+        item
+        for item in generated.load_answers(database, collection)
         if item.query_id in queries
         and not item.is_refused
         and (which == "verified" or (which == "confirmed" and item.confirmed))
-    }
-    new = [item for pair, item in added.items() if pair not in judged]
+        and PairKey(item.query_id, item.code_id) not in judged
+    ]
     held = set(columns.codes.column("code_id").to_pylist())
     codes = {
         item.code_id: Code(code_id=item.code_id, text=item.code, origin=item.origin)
-        for item in new
+        for item in answers
         if item.code_id not in held
     }
-    pairs = [
-        Label(query_id=item.query_id, code_id=item.code_id, origin=item.origin, relevance=1.0)
-        for item in new
-    ]
+    pairs = {
+        PairKey(item.query_id, item.code_id): Label(
+            query_id=item.query_id, code_id=item.code_id, origin=item.origin, relevance=1.0
+        )
+        for item in answers
+    }
+    keys = ((item.query_id, item.code_id, item.recipe_id) for item in answers)
+    verified = tuple(dict.fromkeys(keys))
     return benchmark.model_copy(
         update={
             "codes": columns.codes.joined(codes.values()),
-            "labels": columns.labels.joined(pairs),
+            "labels": columns.labels.joined(pairs.values()),
+            "evidence": StoredAnnotations(database, EvidenceSelection(basis, verified)),
         }
     )
-
-
-def _evidence(
-    database: Database,
-    benchmark: Benchmark,
-    answers: Sequence[GeneratedCode],
-    basis: pa.Table,
-) -> StoredAnnotations:
-    """Return the evidence of labels, and of the agents that verified the written answers."""
-    labels = columns_of(benchmark).labels
-    written = labels.where(pc.starts_with(labels.column("origin"), GENERATED))
-    exported = {label.key for label in written}
-    verified = tuple(
-        (item.query_id, item.code_id, item.recipe_id)
-        for item in answers
-        if (item.query_id, item.code_id) in exported
-    )
-    return StoredAnnotations(database, EvidenceSelection(basis, verified))

@@ -13,7 +13,7 @@ from tasks.benchmarks.sheets import Answer, AnswerRow, is_filled, read_answers, 
 
 
 class Confirmed(Record):
-    """What a sheet said: numbers of answers that people confirmed, edited and refused."""
+    """Numbers of answers that people confirmed, edited and refused on a sheet."""
 
     confirmed: int = 0
     edited: int = 0
@@ -40,24 +40,21 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
         number += 1
         file = folder / f"{collection}-generated-{number}.csv"
     with space_on(folder, OTHER_OUTPUT):
-        write_answers([_shown(item) for item in waiting], file)
+        write_answers(
+            [
+                Answer(
+                    collection=item.collection, query_id=item.query_id, ordinal=item.ordinal,
+                    query=item.query, code=item.code, model=item.model, evidence=item.reason,
+                )
+                for item in waiting
+            ],
+            file,
+        )  # fmt: skip
     return file
 
 
-def _shown(item: GeneratedCode) -> Answer:
-    return Answer(
-        collection=item.collection,
-        query_id=item.query_id,
-        ordinal=item.ordinal,
-        query=item.query,
-        code=item.code,
-        model=item.model,
-        evidence=item.reason,
-    )
-
-
 def confirm(database: Database, file: Path) -> Confirmed:
-    """Store what a filled-in sheet says as people's votes, all of it or nothing.
+    """Store the answers of a filled-in sheet as people's votes, all of them or none.
 
     An answer whose code was changed and confirmed becomes a further answer, marked as edited.
 
@@ -66,35 +63,35 @@ def confirm(database: Database, file: Path) -> Confirmed:
             person's second on one.
     """
     rows = read_answers(file)
-    held = {
+    stored = {
         (item.collection, item.query_id, item.ordinal): item
         for collection in generated.collections_with_answers(database)
         for item in generated.load_answers(database, collection)
     }
     changed: list[GeneratedCode] = []
     votes: dict[str, list[GivenVote]] = {}
-    for said in rows:
-        collection, query_id = said.collection, said.query_id
-        answer = held.get((collection, query_id, said.ordinal))
+    for row in rows:
+        collection, query_id = row.collection, row.query_id
+        answer = stored.get((collection, query_id, row.ordinal))
         if answer is None:
             raise SourceError(
-                f"{said.place}: this store holds no answer {said.ordinal} to query {query_id} of "
+                f"{row.place}: this store holds no answer {row.ordinal} to query {query_id} of "
                 f"{collection}: give the store that the sheet is of with --store"
             )
         of_collection = votes.setdefault(collection, [])
-        code = _code(said)
-        if said.relevance and code.code_id != answer.code_id:
-            of_collection.append(_vote(said, answer, 0))
-            siblings = [held[other] for other in held if other[:2] == (collection, query_id)]
+        code = _code(row)
+        if row.relevance and code.code_id != answer.code_id:
+            of_collection.append(_vote(row, answer, 0))
+            siblings = [stored[other] for other in stored if other[:2] == (collection, query_id)]
             answer = _edited(answer, code, siblings)
             if answer not in siblings:
-                held[collection, query_id, answer.ordinal] = answer
+                stored[collection, query_id, answer.ordinal] = answer
                 changed.append(answer)
-        of_collection.append(_vote(said, answer, said.relevance))
+        of_collection.append(_vote(row, answer, row.relevance))
     generated.add_answers(database, [(answer, ()) for answer in changed], votes)
-    said_no = sum(not row.relevance for row in rows)
+    refused = sum(not row.relevance for row in rows)
     edited = sum(map(len, votes.values())) - len(rows)
-    return Confirmed(confirmed=len(rows) - said_no - edited, edited=edited, refused=said_no)
+    return Confirmed(confirmed=len(rows) - refused - edited, edited=edited, refused=refused)
 
 
 def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]) -> GeneratedCode:

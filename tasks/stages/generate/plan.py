@@ -1,4 +1,4 @@
-"""The queries without a match, and what became of each so far.
+"""The queries without a match, and the state of each.
 
 A query has no match when agents have finished all its candidates and label none 1.
 """
@@ -19,15 +19,15 @@ State = Literal["confirmed", "waiting", "given up", "open"]
 
 
 class GenerationPlan(Record):
-    """The queries without a match, by what became of them so far.
+    """Numbers of the queries without a match by their state.
 
     Attributes:
         collection: The queries' collection.
         without_match: Number of queries without a match.
-        confirmed: Those with an answer that people confirmed.
-        waiting: Those with a verified answer that nobody has confirmed yet.
-        given_up: Those whose last answers were all refused, as often as the settings allow.
-        to_write: Those that the next run writes answers to.
+        confirmed: Number with an answer that people confirmed.
+        waiting: Number with a verified answer that nobody has confirmed yet.
+        given_up: Number whose last answers were all refused, as often as the settings allow.
+        to_write: Number that the next run writes answers to.
     """
 
     collection: str
@@ -41,7 +41,7 @@ class GenerationPlan(Record):
 def plan_generation(
     database: Database, source: CollectedSource, model: str, settings: GenerationSettings
 ) -> GenerationPlan:
-    """Count the queries without a match by what became of them."""
+    """Count the queries without a match by their state."""
     collection = source.main.name
     queries = queries_without_match(database, source)
     answers = answers_by_query(database, collection)
@@ -68,14 +68,14 @@ def queries_without_match(database: Database, source: CollectedSource) -> list[Q
     if labels is None or labels.current is None:
         return []
     judged = decide_labels(database, labels.current)
-    said: dict[PairKey, float | None] = {
+    relevance_of: dict[PairKey, float | None] = {
         PairKey(row["query_id"], row["code_id"]): row.get("relevance")
         for table in (judged.labels, judged.undecided)
         for row in table.to_pylist()
     }
     matched: dict[QueryId, bool] = {}
     for pair in candidates.pairs_of(database, labels.searches, source.main.name):
-        may_match = pair not in said or said[pair] == 1
+        may_match = relevance_of.get(pair, 1) == 1
         matched[pair.query_id] = matched.get(pair.query_id, False) or may_match
     return [query for query, has_match in matched.items() if not has_match]
 
@@ -91,7 +91,7 @@ def answers_by_query(
 
 
 def state_of(answers: Sequence[GeneratedCode], model: str, max_tries: int) -> State:
-    """Return what became of a query with these answers, oldest first.
+    """Return the state of a query with these answers, oldest first.
 
     A model is given up after some answers that were refused; a person's refusal starts anew.
     """

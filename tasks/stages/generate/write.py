@@ -1,10 +1,10 @@
 """The task that has answers written and verified, several queries at once."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from prefect.logging import get_run_logger
 
@@ -40,11 +40,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.writer import store_annotations
-from tasks.stages.generate.plan import (
-    answers_by_query,
-    queries_without_match,
-    state_of,
-)
+from tasks.stages.generate.plan import answers_by_query, queries_without_match, state_of
 
 _SNIPPETS = "staqc"  # the source whose code need not be a function
 
@@ -52,7 +48,7 @@ Work = tuple[Query, Sequence[GeneratedCode]]
 
 
 class Generated(Record):
-    """What a run wrote.
+    """The answers that a run wrote.
 
     Attributes:
         verified: Number of verified answers.
@@ -97,12 +93,6 @@ def generate_codes(
 ) -> Generated:
     """Write and verify answers to the queries without a match that have none yet.
 
-    Args:
-        database: The store.
-        source: Has the queries.
-        committee: The model that writes, and the agents that verify.
-        generation: How many answers are written, and how often.
-
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
         BudgetExhaustedError: The budget for the model is spent.
@@ -112,12 +102,10 @@ def generate_codes(
     body = recipe_of(committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
     work = _work(database, source, committee, generation)
-    workshop = Workshop(database, source.main.name, committee, generation, recipe.recipe_id)
-    with progress(
-        artifact_key("generation", source.main.name), "queries worked on", len(work)
-    ) as bar:
-        asyncio.run(workshop.answer_all(work, bar.advance))
-    found = workshop.counts
+    collection = source.main.name
+    writer = AnswerWriter(database, collection, committee, generation, recipe.recipe_id)
+    with progress(artifact_key("generation", collection), "queries worked on", len(work)) as bar:
+        found = asyncio.run(writer.answer_all(work, bar.advance))
     get_run_logger().info(
         "%s answers verified, %s refused, %s queries failed",
         f"{found.verified:,}", f"{found.refused:,}", f"{found.failed:,}",
@@ -144,7 +132,7 @@ def _work(
     return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
 
 
-class Workshop:
+class AnswerWriter:
     """Writes answers to several queries at once, and stores each as it comes.
 
     Args:
@@ -163,7 +151,6 @@ class Workshop:
         generation: GenerationSettings,
         recipe_id: str,
     ) -> None:
-        self.counts = Generated()
         self._database = database
         self._collection = collection
         self._chosen = committee
@@ -172,22 +159,21 @@ class Workshop:
         info, _ = corpus.load_source(database, collection)
         self._snippets = _SNIPPETS in info.name.split("+")
         self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
+        self._counts: Counter[str] = Counter()
         self._failed_in_a_row = 0
         self._stop: LanguageModelError | None = None
 
-    async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> None:
-        """Answer queries; ``advance`` is called for each that is done with.
+    async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> Generated:
+        """Answer queries, and return the counts; call ``advance`` after each query.
 
         Raises:
-            LanguageModelError: What ended the run early; answers in flight are stored.
+            LanguageModelError: The run ended early; answers in flight are stored.
         """
         chosen, queue = self._chosen, iter(work)
+        ledger = journal_ledger(self._database.settings, chosen.llm)
         sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
-        store = self._database.settings
-        model = build_model(chosen.llm, journal_ledger(store, chosen.llm))
-        committee = build_committee(
-            chosen, self._recipe_id, sandbox, journal_ledger(store, chosen.llm)
-        )
+        model = build_model(chosen.llm, ledger)
+        committee = build_committee(chosen, self._recipe_id, sandbox, ledger)
 
         async def take() -> None:
             for query, before in queue:
@@ -197,15 +183,14 @@ class Workshop:
                 advance(1)
 
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._generation.concurrency):
-                    group.create_task(take())
+            await asyncio.gather(*(take() for _ in range(self._generation.concurrency)))
         finally:
             await committee.close()
             await model.close()
             await sandbox.close()
         if self._stop:
             raise self._stop
+        return Generated.model_validate(self._counts)
 
     async def _answer(
         self,
@@ -214,31 +199,37 @@ class Workshop:
         model: ReportingModel,
         committee: Committee,
     ) -> None:
-        """Write answers until one is verified or no try is left; count what came of them."""
+        """Write answers until one is verified or no try is left, and count them."""
         asked, tries = self._chosen.llm.model, self._generation.max_tries
         try:
             while state_of(answers, asked, tries) == "open" and not self._stop:
-                # Why, in a person's words where there are any.
+                # A person's reason comes before the agents'.
                 refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
-                recent = refused[-tries:]
                 written = await written_answer(
-                    query, recent, model, committee, snippets=self._snippets
+                    query, refused[-tries:], model, committee, snippets=self._snippets
                 )
                 if written is None:
                     raise ModelUnavailableError(f"{asked} wrote no code")
-                answers.append(await self._stored(query, len(answers), written))
-                self._count(written.status)
+                answer = self._answer_of(query, len(answers), written)
+                async with self._storing:
+                    await asyncio.to_thread(self._store, answer, written)
+                answers.append(answer)
+                self._counts[written.status] += 1
+            self._failed_in_a_row = 0
         except (BudgetExhaustedError, ModelRefusedError) as error:
             self._stop = error
         except LanguageModelError as error:
-            self._count("failed")
+            self._counts["failed"] += 1
+            self._failed_in_a_row += 1
             run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
-            self._stop_after_failures(error)
-        else:
-            self._failed_in_a_row = 0
+            if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
+                self._stop = ModelUnavailableError(
+                    f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
+                    "written answers are stored: remove the cause and run the same command again"
+                )
 
-    async def _stored(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
-        answer = GeneratedCode(
+    def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
+        return GeneratedCode(
             collection=self._collection,
             query_id=query.query_id,
             query=query.text,
@@ -250,22 +241,8 @@ class Workshop:
             status=written.status,
             reason=written.reason,
         )
-        async with self._storing:
-            await asyncio.to_thread(self._store, answer, written)
-        return answer
 
     def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
         if written.annotation:
             store_annotations(self._database, [written.annotation])
         generated.add_answers(self._database, [(answer, written.calls)])
-
-    def _count(self, what: Literal["verified", "refused", "failed"]) -> None:
-        self.counts = self.counts.model_copy(update={what: getattr(self.counts, what) + 1})
-
-    def _stop_after_failures(self, error: LanguageModelError) -> None:
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
-            self._stop = ModelUnavailableError(
-                f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
-                "written answers are stored: remove the cause and run the same command again"
-            )

@@ -14,7 +14,7 @@ from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
 from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
-from tasks.stages.generate.write import Generated, Workshop, _work, verifying_committee
+from tasks.stages.generate.write import AnswerWriter, Generated, _work, verifying_committee
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -52,10 +52,9 @@ def backend() -> Iterator[str]:
 def run(database: Database, source: CollectedSource, settings: Settings) -> Generated:
     generation = settings.generation
     committee = verifying_committee(settings.committee, generation.configuration)
-    workshop = Workshop(database, "c", committee, generation, "v")
+    writer = AnswerWriter(database, "c", committee, generation, "v")
     work = _work(database, source, committee, generation)
-    asyncio.run(workshop.answer_all(work, lambda items: None))
-    return workshop.counts
+    return asyncio.run(writer.answer_all(work, lambda items: None))
 
 
 def test_a_refused_answer_is_written_again_and_nothing_is_written_twice(
