@@ -11,7 +11,7 @@ from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import ChallengeNeeds
 from tasks.sources import open_source
 from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
-from tasks.stages.challenge.rankings import rank_codes, searching
+from tasks.stages.challenge.rankings import open_search, rank_codes
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.suites.neural_code_search import DEEPEST
@@ -39,12 +39,10 @@ def neural_code_search(
     with writing(chosen.store):
         read = collect_source(database, chosen.source, fingerprint, return_state=True)
         collection = read.result()[0]
-    with searching(collection, questions, texts, DEEPEST, chosen.publish.folder) as search:
-        ranked = [
-            rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
-            for method in chosen_methods(chosen.evaluation, chosen.search)
-        ]
-        runs = [state.result() for state in ranked]
-        return judge_rankings(
-            database, search, questions, runs, post_rank=post_rank, wait_for=ranked
-        )
+    search = open_search(collection, questions, texts, DEEPEST, chosen.publish.folder)
+    ranked = [
+        rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
+        for method in chosen_methods(chosen.evaluation, chosen.search)
+    ]
+    runs = [state.result() for state in ranked]
+    return judge_rankings(database, search, questions, runs, post_rank=post_rank, wait_for=ranked)

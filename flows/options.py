@@ -410,12 +410,6 @@ ChallengeDepth = Annotated[int, option(
     "--depth", "", "Results of a query in each language; the challenge reads 300.",
     title="Results of a query", unset="300", min=1, max=10_000, panel=_SCORING,
 )]  # fmt: skip
-ChallengeNatural = Annotated[bool, option(
-    "--natural", "",
-    "Leave out queries that are names of code and nothing else (tf.gather_nd), as CodeSearchNet "
-    "did by hand.",
-    title="Leave out names of code", panel=_INPUT,
-)]  # fmt: skip
 ChallengePool = Annotated[int | None, option(
     "--pool", "",
     "Draw the first N results of each method, query and language into a sample that people grade "

@@ -20,9 +20,7 @@ def codesearchnet(settings: Settings, **arguments: object) -> None:
     say(f"functions: {tally(written.functions)}")
     print_scores(written)
     for one in written.predictions:
-        repeated = f"; {counted(one.repeated, 'results')} of a URL that the query has are left out"
-        say(f"{one.file}: {counted(one.predictions, 'predictions')}{repeated * bool(one.repeated)}")
-
+        say(f"{one.file}: {counted(one.predictions, 'predictions')}")
     if written.pool:
         say(
             f"sample {written.pool.sample_id}: {counted(written.pool.pairs, 'pairs')} to grade; "
@@ -84,11 +82,7 @@ def print_sheet(written: WrittenSheet) -> None:
     questions = next(iter(written.scores.values())).questions
     title = f"first right result of {counted(questions, 'questions')}, judged by Aroma"
     print_table(title, ("method", *columns), rows, rest=str(written.file))
-    say(
-        f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}, and "
-        f"{written.right:,} of {counted(written.ranked, 'results')}, of which {written.listed:,} "
-        "are examples"
-    )
+    say(f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}")
     if written.without_code:
         say(f"answers without Java, so never found: {written.without_code:,}")
     say(f"score sheet: {written.file}")

@@ -383,8 +383,6 @@ def challenge(
     annotations: o.ChallengeAnnotations = None,
     depth: o.ChallengeDepth = 300,
     pool: o.ChallengePool = None,
-    *,
-    natural: o.ChallengeNatural = False,
     **given: object,
 ) -> None:
     """Rank all functions of each language for the challenge's queries, and score predictions.
@@ -406,7 +404,7 @@ def challenge(
     from flows.cli import challenges
 
     challenges.codesearchnet(
-        settings, queries=queries, annotations=annotations, depth=depth, pool=pool, natural=natural
+        settings, queries=queries, annotations=annotations, depth=depth, pool=pool
     )
 
 

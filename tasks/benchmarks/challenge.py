@@ -5,7 +5,6 @@ Source: Husain et al. 2019 (arXiv 1909.09436), section 4; files ``queries.csv`` 
 """
 
 import csv
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +17,6 @@ from tasks.files.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 _EXACT = 3
-_CODE_NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|->)[^\W\d]\w*)+(?:\(\))?|\w*_\w+(?:\(\))?|\w+\(\)")
 _GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 
 
@@ -78,18 +76,6 @@ def challenge_queries(file: Path) -> list[str]:
     if not queries:
         raise SourceError(f"{printable(file)} holds no queries: write one a line beneath `query`")
     return queries
-
-
-def is_keyword(query: str) -> bool:
-    """Return whether a query is a name of code, as ``tf.gather_nd`` is, and nothing else.
-
-    Husain et al. 2019, section 4: queries that were clearly technical keywords, such as the exact
-    name of a function, were removed by hand. Here a name has a dot, a double colon or an underscore
-    in it, or brackets behind it; a language beside it says no more. Capitals tell nothing: the
-    challenge's queries are in lower case.
-    """
-    words = [word for word in query.lower().split() if word not in LANGUAGES]
-    return bool(words) and all(map(_CODE_NAME.fullmatch, words))
 
 
 class Prediction(NamedTuple):

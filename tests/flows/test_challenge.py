@@ -8,8 +8,6 @@ import csv
 import os
 import pickle
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from math import log2
 from pathlib import Path
 
@@ -19,7 +17,6 @@ from flows.challenge import challenge
 from flows.cli.challenges import annotations as show_annotations
 from flows.cli.challenges import print_scores
 from infra.errors import SourceError
-from infra.locks import locked
 from infra.settings import (
     EvaluationSettings,
     PublishSettings,
@@ -29,11 +26,10 @@ from infra.settings import (
 )
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
-from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, is_keyword, read_grades
+from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.stages.challenge.codesearchnet import write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.studies.codesearchnet_annotations import annotation_figures
-from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -121,7 +117,6 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
         assert {row[0] for row in rows} <= set(QUERIES)
         pairs = [(query, place) for query, _, _, place in rows]
         assert len(set(pairs)) == len(pairs) == one.predictions
-        assert one.repeated > 0, "two functions of one URL"
         by_hand = scores_by_hand(rows, rows_of(grades)[1:])
         found = written.scores[one.method]
         assert found.languages.keys() == by_hand.keys() == {"go", "java", "python"}
@@ -185,54 +180,11 @@ def test_what_is_ranked_is_not_ranked_again_and_gives_the_same_bytes(world: Path
     assert again == {lost}
 
 
-def test_runs_take_turns_in_a_folder_and_remove_what_a_killed_one_left(
-    world: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = settings_in(world, "bm25", languages="go")
-    first = challenge(world / "queries.csv", settings=settings)
-    left = [first.folder / ".tf-idf.csv.1.partial", first.folder / "go/runs/.bm25.trec.1.partial"]
-    for file in left:
-        file.write_text("half")
-    with ThreadPoolExecutor(1) as pool:
-        with locked(first.folder / ".lock"):
-            (first.folder / "bm25.csv").write_text("another run is at this")
-            here = copy_context()  # with the test's server
-            second = pool.submit(here.run, challenge, world / "queries.csv", settings=settings)
-            until(lambda: "waits until no other run writes" in caplog.text, awaited="the wait")
-            assert (first.folder / "bm25.csv").read_text() == "another run is at this"
-            assert all(file.exists() for file in left)
-        assert second.result() == first
-    assert not any(file.exists() for file in left)
-
-
-def test_a_method_that_fails_for_one_language_leaves_the_others(world: Path) -> None:
-    settings = settings_in(world, "bm25", "tf-idf")
-    folder = world / "out" / "challenges" / "codesearchnet-queries"
-    (folder / "go" / "runs" / "bm25.trec").mkdir(parents=True)  # its file cannot be written
-    with pytest.raises(OSError, match=r"bm25\.trec"):
-        challenge(world / "queries.csv", settings=settings)
-    assert not (folder / "bm25.csv").exists()
-    assert (folder / "tf-idf.csv").is_file()
-
-
-def test_names_of_code_are_no_natural_queries(world: Path) -> None:
-    names = ["tf.gather_nd", "os.path.join python", "std::sort", "read_csv()", "main()", "a->b c.d"]
-    natural = [
-        "how to use tf.gather_nd",
-        "read a .csv file",
-        "sort",
-        "k means 2.5",
-        "java",
-        *QUERIES,
-    ]
-    assert [name for name in [*names, *natural] if is_keyword(name)] == names
+def test_a_method_without_results_has_no_predictions_and_no_pool(world: Path) -> None:
     write_csv(world / "queries.csv", ["query"], [["unheard"]])
     nothing = challenge(world / "queries.csv", pool=1, settings=settings_in(world, "bm25"))
     assert nothing.pool is None
     assert nothing.predictions[0].predictions == 0
-    write_csv(world / "queries.csv", ["query"], [["tf.gather_nd"], ["parse json"]])
-    written = challenge(world / "queries.csv", settings=settings_in(world, "bm25"), natural=True)
-    assert {row[0] for row in rows_of(written.predictions[0].file)[1:]} == {"parse json"}
 
 
 @pytest.mark.skipif(
@@ -247,7 +199,6 @@ def test_the_published_files_give_their_counts() -> None:
     folder = Path(os.environ["CODESEARCHNET_DATA"])
     queries = challenge_queries(folder / "queries.csv")
     assert len(queries) == 99
-    assert not any(map(is_keyword, queries))
     figures = {
         (one.row, one.column): one.value
         for one in annotation_figures(read_grades(folder / "annotationStore.csv", queries))
@@ -319,7 +270,7 @@ def let_people_grade(settings: Settings, sample: Sample, folder: Path) -> None:
         filled[0] |= {"notes": "quality", "comment": "too long, says bob"}
         filled[1]["grade"] = "?" if name == "ann" else "3"
         write_csv(sheet, list(filled[0]), [list(row.values()) for row in filled])
-        read_sheets(database, [sheet], settings.sandbox, run=False)
+        read_sheets(database, [sheet], settings.sandbox)
 
 
 def dicts(sheet: Path) -> list[dict[str, str]]:

@@ -88,7 +88,6 @@ def test_rankings_are_judged_by_answers_and_the_sheet_is_scored(
     found = written.scores["bm25"]
     assert (found.answered, found.reciprocal_rank) == ({1: 2, 5: 2, 10: 2}, 1 / 2)
     assert (written.without_code, written.examples, written.accepted) == (1, 3, 2)
-    assert (written.right, written.listed) == (2, 2)
     print_sheet(written)
     said = capsys.readouterr().out
     assert "NCS_postrank (published" in said

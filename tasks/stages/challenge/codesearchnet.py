@@ -3,8 +3,8 @@
 Husain et al. 2019 (arXiv 1909.09436, section 4).
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect.logging import get_run_logger
@@ -23,33 +23,25 @@ from tasks.benchmarks.challenge import (
     GradeRow,
     Prediction,
     challenge_queries,
-    is_keyword,
     write_grades,
     write_predictions,
 )
 from tasks.benchmarks.trec import read_run
 from tasks.runtime.caching import stage
 from tasks.stages.challenge.rankings import Search
-from tasks.stages.label.draw import Wanted, drawn_items, first_results
+from tasks.stages.label.sample import first_results, items_of
 from tasks.stages.scoring import Run
-from tasks.suites.codesearchnet import (
-    ChallengeScores,
-    read_predictions,
-    read_relevances,
-    score,
-)
+from tasks.suites.codesearchnet import ChallengeScores, read_predictions, read_relevances, score
 
 SCORES = "scores.csv"
-_LONGEST_LIST = 2_000  # characters
 
 
 class WrittenPredictions(Record):
-    """A method's predictions: how many, and results left out since the query has their URL."""
+    """A method's file of predictions, and their number."""
 
     method: str
     file: Path
-    predictions: int = 0
-    repeated: int = 0
+    predictions: int
 
 
 class Pool(Record):
@@ -60,7 +52,7 @@ class Pool(Record):
 
 
 class WrittenChallenge(Record):
-    """What methods predicted, and their scores where functions are annotated.
+    """Methods' predictions, and their scores where functions are annotated.
 
     Attributes:
         folder: The folder of predictions and scores.
@@ -75,23 +67,6 @@ class WrittenChallenge(Record):
     predictions: tuple[WrittenPredictions, ...]
     scores: dict[str, ChallengeScores]
     pool: Pool | None = None
-
-
-def asked_queries(file: Path, *, natural: bool) -> list[str]:
-    """Return the queries of a file; natural ones leave out names of code (`is_keyword`).
-
-    Raises:
-        SourceError: The file is missing or malformed, or no query is left.
-    """
-    queries = challenge_queries(file)
-    kept = [query for query in queries if not (natural and is_keyword(query))]
-    if not kept:
-        raise SourceError(f"{file}: all queries are names of code: leave --natural out")
-    if len(kept) < len(queries):
-        get_run_logger().info(
-            "names of code, left out: %s", ", ".join(filter(is_keyword, queries))[:_LONGEST_LIST]
-        )
-    return kept
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:
@@ -112,58 +87,37 @@ def searched_languages(database: Database, collection: StoredCollection) -> dict
     return found
 
 
-@stage("predict", "write the predictions of {method} for {search.asked.name}")
+@stage("predict", "write the predictions of {method} for {search.name}")
 def predict(
     database: Database, search: Search, queries: Path, method: str, runs: dict[str, Run]
 ) -> WrittenPredictions:
     """Write a method's predictions as the challenge takes them, whole or not at all.
 
-    Args:
-        database: The store, which knows the functions' names and URLs.
-        search: The functions, and the folder where the file goes.
-        queries: The file of queries.
-        method: The method, after which the file is named.
-        runs: Language → the method's run.
+    Of several functions with one URL a query gets the best. ``runs`` has the method's run by
+    language.
     """
-    spelt = _spelt(queries)
-    counts: Counter[str] = Counter()
+    written_as = _written_as(queries)
+    predictions: dict[tuple[str, str, str], Prediction] = {}
+    for language, run in runs.items():
+        ranked = read_run(run.file)
+        places = corpus.places_of(database, search.collection.name, ranked.code_ids)
+        for query, code, _ in ranked.rows():
+            name, url = places[code]
+            for text in written_as[QueryId(query)]:
+                prediction = Prediction(text, language, name, url)
+                predictions.setdefault((language, text, url), prediction)
     file = search.folder / f"{method}.csv"
     with space_on(search.folder, OTHER_OUTPUT):
-        write_predictions(file, _predictions(database, search.collection, spelt, runs, counts))
-    return WrittenPredictions(
-        method=method, file=file, predictions=counts["written"], repeated=counts["repeated"]
-    )
+        write_predictions(file, predictions.values())
+    return WrittenPredictions(method=method, file=file, predictions=len(predictions))
 
 
-def _spelt(queries: Path) -> dict[QueryId, list[str]]:
-    """Return query → its spellings: white space is part of a query in the challenge's files."""
+def _written_as(queries: Path) -> dict[QueryId, list[str]]:
+    """Return query → its texts in the file: white space is part of a query in the challenge."""
     found = defaultdict(list)
     for text in challenge_queries(queries):
         found[query_id_of(text)].append(text)
     return found
-
-
-def _predictions(
-    database: Database,
-    collection: StoredCollection,
-    spelt: dict[QueryId, list[str]],
-    runs: dict[str, Run],
-    counts: Counter[str],
-) -> Iterator[Prediction]:
-    """Yield predictions by language and query, best first; of equal URLs the best alone."""
-    for language, run in runs.items():
-        ranked = read_run(run.file)
-        places = corpus.places_of(database, collection.name, ranked.code_ids)
-        seen: set[tuple[str, str]] = set()
-        for query, code, _ in ranked.rows():
-            name, url = places[code]
-            if (query, url) in seen:
-                counts["repeated"] += 1
-                continue
-            seen.add((query, url))
-            for text in spelt[QueryId(query)]:
-                counts["written"] += 1
-                yield Prediction(text, language, name, url)
 
 
 @stage("challenge-scores", "score the predictions over {collection}")
@@ -190,60 +144,42 @@ def score_predictions(
     return scores
 
 
-@stage("pool", "draw the first {first} results for {search.asked.name} into a sample")
+@stage("pool", "draw the first {first} results for {search.name} into a sample")
 def draw_pool(
     database: Database, search: Search, queries: Path, runs: Sequence[Run], first: int, seed: int
 ) -> Pool | None:
-    """Store a sample of the first results of all methods in each language, in random order.
-
-    There is none where no method has found anything.
+    """Store a sample of the first results of all methods in each language, if there are any.
 
     Husain et al. 2019, section 4: ten functions for each query and language, graded from 0 to 3.
-
-    Args:
-        database: The store.
-        search: The functions and the queries.
-        queries: The file of queries.
-        runs: Of all methods and languages.
-        first: Results of each query, language and method.
-        seed: Of the order.
     """
-    pairs: dict[str, dict[PairKey, None]] = defaultdict(dict)
-    for run in runs:
-        for query, code in first_results(read_run(run.file), first):
-            pairs[query][PairKey(QueryId(query), CodeId(code))] = None
+    pairs = {
+        PairKey(QueryId(query), CodeId(code))
+        for run in runs
+        for query, code in first_results(read_run(run.file), first)
+    }
     if not pairs:
         get_run_logger().warning("no method has a result: there is nothing to grade")
         return None
-    wanted = Wanted(strata={"pool": None}, scale="graded", seed=seed)
-    population = {query: list(found) for query, found in sorted(pairs.items())}
-    items, counts = drawn_items(wanted, {"pool": population})
-    asked = {query.query_id: query for query in search.asked.read()}
-    spelt = {
-        query: texts
-        for query, texts in _spelt(queries).items()
-        if query in pairs and texts != [asked[query].text]
-    }
     sample = Sample(
-        collection=search.collection.name, scale=wanted.scale, seed=seed, items=items,
-        body={"drawn": "pool", "strata": counts, "spelt": spelt},
+        collection=search.collection.name, scale="graded", seed=seed, items=items_of(pairs, seed),
+        body={"drawn": "pool", "queries": _written_as(queries)},
     )  # fmt: skip
-    samples.add_sample(database, sample, list(asked.values()))
-    return Pool(sample_id=sample.sample_id, pairs=len(items))
+    samples.add_sample(database, sample, search.read_queries())
+    return Pool(sample_id=sample.sample_id, pairs=len(pairs))
 
 
 def write_annotations(database: Database, sample_id: str, file: Path) -> int:
-    """Write what people say of a sample as the challenge's annotation file; return its rows.
+    """Write people's grades of a sample as the challenge's annotation file; return its rows.
 
-    Of each person and pair it is the last grade; undecided ones are left out. The file names no
+    The last grade of each person and pair counts; undecided ones are left out. The file names no
     person, and grades of one pair stand below one another.
 
     Raises:
         SourceError: There is no such sample, it is none of a challenge, or nobody has graded it.
     """
     sample = samples.load_sample(database, sample_id)
-    spelt = sample.body.get("spelt")
-    if not isinstance(spelt, dict):
+    written_as = sample.body.get("queries")
+    if not isinstance(written_as, dict):
         raise SourceError(f"sample {sample_id} is not of a challenge: draw one with --pool")
     votes = sorted(load_votes(database, sample.origin), key=lambda vote: vote.phase)
     last = {(vote.key, vote.annotator): vote for vote in votes}
@@ -257,14 +193,13 @@ def write_annotations(database: Database, sample_id: str, file: Path) -> int:
         )
     }
     places = corpus.places_of(database, sample.collection, list(codes))
-    texts = corpus.texts_of(database, {vote.query_id for vote in given.values()})
     rows = [
         GradeRow(
             codes[vote.code_id].language or "python", text, places[vote.code_id][1],
             int(vote.relevance or 0), "; ".join(filter(None, (", ".join(vote.notes), vote.note))),
         )
         for _, vote in sorted(given.items(), key=lambda item: item[0])
-        for text in spelt.get(vote.query_id, [texts[vote.query_id]])
+        for text in written_as[vote.query_id]
     ]  # fmt: skip
     with space_on(file.parent, OTHER_OUTPUT):
         write_grades(file, sorted(rows, key=lambda row: (row.language, row.query)))

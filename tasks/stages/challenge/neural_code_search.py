@@ -28,7 +28,7 @@ from tasks.suites.neural_code_search import DEEPEST, Ranks, SheetScores, score_s
 
 SHEET = "score_sheet.csv"
 POST_RANK = "_postrank (stand-in)"
-_KEPT_FEATURES = 2_000  # methods; those of one take some 50 KB
+_CACHED_FEATURES = 2_000  # methods, of some 50 KB each
 
 
 class WrittenSheet(Record):
@@ -39,10 +39,7 @@ class WrittenSheet(Record):
         scores: Method → its figures.
         without_code: Questions whose answer has no token of Java to compare.
         examples: Pairs of a question and an example of it in the corpus.
-        accepted: Those that the judge holds to be right.
-        ranked: Pairs of a question and a result of any method.
-        right: Those that the judge holds to be right.
-        listed: Those of these that are examples.
+        accepted: Number of these that the judge accepts.
     """
 
     file: Path
@@ -50,9 +47,6 @@ class WrittenSheet(Record):
     without_code: int
     examples: int
     accepted: int
-    ranked: int
-    right: int
-    listed: int
 
 
 @stage("judge", "judge the rankings of {search.title} by Aroma")
@@ -61,16 +55,8 @@ def judge_rankings(
 ) -> WrittenSheet:
     """Find each method's first right result for each question, and write the score sheet.
 
-    Args:
-        database: The store, which knows the codes' texts.
-        search: The rankings' collection and folder.
-        questions: ``287_android_questions.json``.
-        runs: The methods' rankings.
-        post_rank: Whether each method has a second column, in whose first 50 results those with
-            more of the question's words come first. The paper's own pass is not published.
-
-    Raises:
-        SourceError: The questions cannot be read any more.
+    With ``post_rank`` each method has a second column, in whose first 50 results those with more
+    of the question's words come first. The paper's own pass is not published.
     """
     asked = read_questions(questions)
     labels = corpus.label_columns(database, search.collection.name, EXAMPLES)
@@ -83,9 +69,9 @@ def judge_rankings(
     if post_rank:
         passes = {f"{name}{POST_RANK}": _by_words(of, asked, texts) for name, of in ranked.items()}
         ranked = dict(chain(*zip(ranked.items(), passes.items(), strict=True)))
-    features = lru_cache(_KEPT_FEATURES)(lambda code: features_of(texts[code]))
+    features = lru_cache(_CACHED_FEATURES)(lambda code: features_of(texts[code]))
     ranks: Ranks = {method: [] for method in ranked}
-    pairs: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for question in asked:
         query, answer = query_id_of(question.question), features_of(question.answer)
         own = examples[query]
@@ -94,13 +80,10 @@ def judge_rankings(
         for method, of in ranked.items():
             codes = enumerate(of.get(query, ()), 1)
             ranks[method].append(next((rank for rank, code in codes if code in right), None))
-        pairs.update(
-            without_code=not answer, examples=len(own), accepted=len(own & right),
-            ranked=len(shown), right=len(shown & right), listed=len(shown & right & own),
-        )  # fmt: skip
+        counts.update(without_code=not answer, examples=len(own), accepted=len(own & right))
     write_outputs(search.folder, {SHEET: sheet_text(ranks, asked)})
     get_run_logger().info("%d questions of %s judged", len(asked), search.title)
-    return WrittenSheet(file=search.folder / SHEET, scores=score_sheet(ranks), **pairs)
+    return WrittenSheet(file=search.folder / SHEET, scores=score_sheet(ranks), **counts)
 
 
 def _named(method: str) -> str:
