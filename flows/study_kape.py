@@ -30,6 +30,4 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
         for each in opened
         for method in ready.settings.search.encoders
     ]
-    return write_kape_report(
-        ready.database, opened, results_of(studied), ready.settings.publish, wait_for=studied
-    )
+    return write_kape_report(results_of(studied), ready.settings.publish, wait_for=studied)

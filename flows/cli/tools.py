@@ -44,10 +44,6 @@ Annotators = Annotated[
         "it for several.",
     ),
 ]
-Form = Annotated[
-    Literal["csv", "jsonl"],
-    typer.Option("--format", help="CSV for spreadsheets, or JSON Lines."),
-]
 
 
 def _of(folder: Path | None) -> Any:  # noqa: ANN401
@@ -58,38 +54,31 @@ def _of(folder: Path | None) -> Any:  # noqa: ANN401
 @command(
     label_app,
     "cosqa label sample --pairs 400 --annotator ann --annotator bob",
-    "cosqa label sample --stratum undecided=100 --stratum uniform --annotator ann",
-    "cosqa label sample --benchmark DIR --stratum pool=99 --graded --annotator ann",
-    "cosqa label sample --benchmark DIR --stratum answers=23 --annotator ann",
+    "cosqa label sample --queries 50 --annotator ann",
+    "cosqa label sample --answers 23 --benchmark DIR --annotator ann",
     "cosqa label sample --conflicts-of s1f0c9a --annotator cam",
-    "cosqa label sample --revise s1f0c9a --annotator ann",
     name="sample",
 )
 def label_sample(
     annotators: Annotators,
-    form: Form = "csv",
-    strata: Annotated[
-        list[str] | None,
+    pairs: Annotated[int, typer.Option(min=1, help="Candidate pairs to draw.")] = 400,
+    queries: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draw this many queries, with all their judged pairs, instead."),
+    ] = None,
+    answers: Annotated[
+        int | None,
         typer.Option(
-            "--stratum", metavar="NAME[=N]",
-            help="Set of pairs to draw from, as NAME or NAME=N. Of a collection's candidates: "
-            "uniform (all of them), disagreement (rounds or recipes give several labels), "
-            "undecided, queries (N queries with all their judged pairs). Of runs on a benchmark: "
-            "top (the first 10 of each method), pool (of N queries the first 10 of all methods "
-            "together in each language), answers (of N queries each method's first code). A pair "
-            "is drawn from the first that has it. Repeat it for several; else it is uniform.",
+            min=1,
+            help="Draw this many queries of --benchmark, with each method's first code, instead.",
         ),
     ] = None,
-    pairs: Annotated[
-        int, typer.Option(min=1, help="Pairs to draw from a set without N.")
-    ] = 400,
-    queries: Annotated[int | None, typer.Option(min=1, help="As --stratum queries=N.")] = None,
     collection: Annotated[
         str | None,
         typer.Option(help="Whose candidates are drawn, if the store has several collections."),
     ] = None,
     benchmark: Annotated[
-        Path | None, typer.Option(help="Benchmark that runs are of, exported or BEIR.")
+        Path | None, typer.Option(help="Benchmark of --answers, exported or BEIR.")
     ] = None,
     runs: Annotated[
         list[Path] | None,
@@ -104,24 +93,11 @@ def label_sample(
     ] = None,
     conflicts_of: Annotated[
         str | None,
-        typer.Option(
-            help="Write sheets of what people disagree on in this sample, for one more."
-        ),
-    ] = None,
-    revise: Annotated[
-        str | None,
-        typer.Option(
-            help="Write sheets of this sample with the agents' evidence, for people who are done "
-            "blind."
-        ),
+        typer.Option(help="Write sheets of what people disagree on in this sample, for one more."),
     ] = None,
     output: o.Output = None,
     store: o.Store = None,
-    *,
-    graded: Annotated[
-        bool, typer.Option("--graded", help="Ask for grades 0 to 3 in place of 0 and 1.")
-    ] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Draw pairs at random for people to label, and write a blind sheet for each person.
 
     A sheet has query and code and nothing that others say of them, in an order of the person's own.
@@ -130,22 +106,16 @@ def label_sample(
     Two people label all pairs, a third what they disagree on.
     """
     settings = settings_of(label_sample, locals())
-    named = [name for name in (sample, conflicts_of, revise) if name]
-    if len(named) > 1:
-        raise SettingsError("--sample, --conflicts-of and --revise: leave all but one out")
+    if sample and conflicts_of:
+        raise SettingsError("--sample and --conflicts-of: leave one of them out")
     from flows.cli import label
 
-    sheets = label.Sheets(settings, annotators, form)
-    if named:
-        sheets.write_again(named[0], is_conflict=bool(conflicts_of), is_revision=bool(revise))
-        return
-    sheets.write_drawn(
-        label.wanted_of(
-            [*(strata or ()), *([f"queries={queries}"] if queries else ())], pairs,
-            scale="graded" if graded else "binary", seed=settings.annotation.seed,
-            collection=collection or "", benchmark=benchmark, runs=tuple(runs or ()),
-        )
-    )  # fmt: skip
+    if further := sample or conflicts_of:
+        label.write_again(settings, annotators, further, only_conflicts=bool(conflicts_of))
+    elif answers:
+        label.write_answers(settings, annotators, benchmark, runs or (), answers)
+    else:
+        label.write_random(settings, annotators, collection or "", pairs=pairs, queries=queries)
 
 
 @command(
@@ -162,7 +132,6 @@ def label_preference(
     ],
     theirs: Annotated[Path, typer.Argument(help="The benchmark to compare with.")],
     annotators: Annotators,
-    form: Form = "csv",
     queries: Annotated[int, typer.Option(min=1, help="Queries to draw at most.")] = 1_000,
     output: o.Output = None,
     store: o.Store = None,
@@ -175,13 +144,12 @@ def label_preference(
     settings = settings_of(label_preference, locals())
     from flows.cli import label
 
-    label.Sheets(settings, annotators, form).write_preference(ours, theirs, queries)
+    label.write_preference(settings, annotators, ours, theirs, queries)
 
 
 @command(
     label_app,
     "cosqa label read ann.csv bob.csv",
-    "cosqa label read ann.jsonl --unexecuted",
     name="read",
 )
 def label_read(
@@ -190,11 +158,6 @@ def label_read(
         typer.Argument(help="Sheets that people filled in, of one sample.", metavar="FILE..."),
     ],
     store: o.Store = None,
-    *,
-    unexecuted: Annotated[
-        bool,
-        typer.Option("--unexecuted", help="Store test programs without running them in a box."),
-    ] = False,
 ) -> None:
     """Read sheets that people filled in; print how far they agree, and what they say.
 
@@ -204,7 +167,7 @@ def label_read(
     """
     from flows.cli import label
 
-    label.read(_of(store), sheets, run=not unexecuted)
+    label.read(_of(store), sheets)
 
 
 @command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")

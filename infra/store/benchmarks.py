@@ -1,12 +1,9 @@
 """Tables of exports, evaluations and estimates, and of the stages' runs."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import pyarrow as pa
-from pydantic import ValidationError
 
 from infra.errors import SettingsError
 from infra.identity import digest
@@ -91,54 +88,6 @@ def state_of_labels(
 def _rows(columns: str) -> str:
     """Return an SQL expression of rows' number and of a hash of these columns in any order."""
     return f"(count(*), sum(hash({columns})::HUGEINT))::VARCHAR"
-
-
-Figures = TypeVar("Figures", bound=Record)
-
-
-class StoredEstimation(Record):
-    """Figures and what they are of.
-
-    Attributes:
-        estimation_id: Hash of all that the figures depend on.
-        kind: What the figures are, such as ``estimate``.
-        train: Name of the training pairs.
-        test: Name of the queries.
-        method: Name of the retrieval method.
-        method_key: Its key, which changes with its weights and settings.
-        body: The figures.
-    """
-
-    estimation_id: str
-    kind: str
-    train: str
-    test: str
-    method: str
-    method_key: str
-    body: dict[str, object]
-
-
-def save(database: Database, estimation: StoredEstimation) -> None:
-    """Store figures in place of earlier ones under the same id."""
-    row = estimation.model_dump(exclude={"body"})
-    body = json.dumps(estimation.body, ensure_ascii=False)
-    with database.transaction() as tx:
-        tx.execute("DELETE FROM estimations WHERE estimation_id = ?", [estimation.estimation_id])
-        tx.insert("estimations", [{**row, "body": body}])
-
-
-def load_as(database: Database, estimation_id: str, kind: type[Figures]) -> Figures | None:
-    """Return the figures of that id as a record.
-
-    None where they are not computed yet, or where another release has stored them in its form.
-    """
-    query = "SELECT body FROM estimations WHERE estimation_id = ?"
-    try:
-        for body in database.column(query, [estimation_id]):
-            return kind.model_validate_json(body)
-    except ValidationError:
-        pass
-    return None
 
 
 class Published(Record):

@@ -31,7 +31,7 @@ from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.records import Record
 from infra.settings import StoreSettings
 
-SCHEMA_VERSION = 18  # of `schema.sql`
+SCHEMA_VERSION = 19  # of `schema.sql`
 
 
 def require_version(connection: duckdb.DuckDBPyConnection, file: Path) -> str:

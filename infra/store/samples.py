@@ -22,37 +22,19 @@ Kind = Literal["pairs", "preference", "answers"]
 Scale = Literal["binary", "graded"]
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
 
-# Stratum → the pairs of it among a collection's candidates.
-_STRATA = {
-    "uniform": "SELECT query_id, code_id FROM candidate_pairs($labels)",
-    "queries": "SELECT query_id, code_id FROM current_labels "
-    "WHERE status IN ('labelled', 'undecided')",
-    "undecided": "SELECT query_id, code_id FROM current_labels WHERE status = 'undecided'",
-    "disagreement": "SELECT query_id, code_id FROM annotations "
-    "SEMI JOIN candidate_pairs($labels) USING (query_id, code_id) "
-    "GROUP BY query_id, code_id HAVING count(DISTINCT label) > 1",
-}
-STRATA_OF_STORE = tuple(_STRATA)
-"""All candidates; judged pairs, drawn with all of their query's; pairs that the agents have left
-undecided; pairs to which labelling rounds or recipes gave several labels."""
-
 
 class SampleItem(OfPair):
     """A pair of a sample.
 
     Attributes:
-        position: Its number in the sample, from 1, at random: it tells no stratum.
+        position: Its number in the sample, from 1, at random.
         rival_id: Of a preference the code that is compared with the pair's, else "".
         swapped: Whether the rival is the first of the two that an annotator sees.
-        stratum: Which of the disjoint sets that were drawn from it is of.
-        weight: 1 / the probability of a pair of this stratum to be drawn.
     """
 
     position: int = Field(ge=1)
     rival_id: CodeId = CodeId("")
     swapped: bool = False
-    stratum: str
-    weight: float = Field(1.0, ge=1, allow_inf_nan=False)
 
     def relevance_by(self, *, prefers_second: bool) -> float:
         """Return 1 where the code that an annotator prefers is the pair's own, else 0."""
@@ -68,7 +50,8 @@ class Sample(Record):
             prefers the pair's own code, 0 its rival), or ``answers`` of several methods.
         scale: ``binary`` grades are 0 and 1, ``graded`` ones 0 to 3.
         seed: Of the draw, and of each annotator's order.
-        body: How it was drawn.
+        body: How it was drawn: ``drawn``, the ``population`` that it was drawn from, and of
+            answers which code is which method's.
         items: The pairs, by position.
     """
 
@@ -159,17 +142,20 @@ def add_sample(database: Database, sample: Sample, texts: Collection[Query | Cod
         tx.insert("sample_items", items, on_conflict="ignore")
 
 
-def pairs_by_stratum(
-    database: Database, labels: CurrentLabels, strata: Sequence[str]
-) -> dict[str, list[PairKey]]:
-    """Return stratum (of `STRATA_OF_STORE`) → its pairs, of a collection's candidates."""
+def pairs_to_sample(database: Database, labels: CurrentLabels, *, judged: bool) -> list[PairKey]:
+    """Return a collection's candidate pairs, or those that are judged."""
     with labels_in(database, labels) as tx:
-        found = {}
-        for name in strata:
-            sql = _STRATA[name]
-            told = {"labels": labels.struct} if "$labels" in sql else {}
-            found[name] = [PairKey(*row) for row in tx.rows(sql, told)]
-        return found
+        if judged:
+            rows = tx.rows(
+                "SELECT query_id, code_id FROM current_labels "
+                "WHERE status IN ('labelled', 'undecided')"
+            )
+        else:
+            rows = tx.rows(
+                "SELECT query_id, code_id FROM candidate_pairs($labels)",
+                {"labels": labels.struct},
+            )
+        return [PairKey(*row) for row in rows]
 
 
 def samples_in(database: Database) -> list[StoredSample]:

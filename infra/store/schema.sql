@@ -222,13 +222,11 @@ CREATE TABLE samples (
 
 CREATE TABLE sample_items (
     sample_id VARCHAR NOT NULL,
-    position  INTEGER NOT NULL CHECK (position >= 1),  -- at random: it tells no stratum
+    position  INTEGER NOT NULL CHECK (position >= 1),  -- at random
     query_id  VARCHAR NOT NULL,
     code_id   VARCHAR NOT NULL,
     rival_id  VARCHAR NOT NULL,          -- of a preference, the code that is compared; else ''
     swapped   BOOLEAN NOT NULL,          -- whether the rival is shown first
-    stratum   VARCHAR NOT NULL,
-    weight    DOUBLE NOT NULL CHECK (weight >= 1),  -- 1 / the pair's probability to be drawn
     PRIMARY KEY (sample_id, query_id, code_id)
 );
 
@@ -291,17 +289,4 @@ CREATE TABLE scores (
     query_id     VARCHAR NOT NULL,
     value        DOUBLE NOT NULL,
     PRIMARY KEY (benchmark_id, method_key, metric, query_id)
-);
-
--- estimates of scores without labels, and studies of such estimates ------------------------------
-
-CREATE TABLE estimations (
-    estimation_id VARCHAR PRIMARY KEY,   -- hash of all that the figures depend on
-    kind          VARCHAR NOT NULL,      -- what the figures are, such as 'estimate'
-    train         VARCHAR NOT NULL,      -- name of the training pairs
-    test          VARCHAR NOT NULL,      -- name of the queries
-    method        VARCHAR NOT NULL,
-    method_key    VARCHAR NOT NULL,
-    body          JSON NOT NULL,
-    computed_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );

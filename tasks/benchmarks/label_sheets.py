@@ -1,33 +1,29 @@
 """Sheets on which people label a sample: written for one annotator, and read back.
 
-CSV for spreadsheets, or JSON Lines. A row has the sample, the item's number, the annotator, the
-texts, and cells to fill in. Spreadsheets change files: their separators, UTF-16, byte order marks,
-line ends, the order of rows and columns and a grade ``1.0`` are read all the same.
+A CSV file, in which a row has the sample, the item's number, the annotator, the texts, and cells to
+fill in. Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the order
+of rows and columns and a grade ``1.0`` are read all the same.
 """
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from infra.atomic import atomic_write
 from infra.errors import SourceError
 from infra.records import Difficulty
 from tasks.benchmarks.sheets import inert, plain
 from tasks.files.csv_rows import read_header, read_rows, whole_number
-from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text_lines
 
-_FIRST = ("sample", "item", "annotator", "phase", "query")
+_FIRST = ("sample", "item", "annotator", "query")
 _LAST = ("notes", "comment", "minutes")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "pairs": (*_FIRST, "code", "grade", *_LAST, "program"),
     "answers": (*_FIRST, "code", "grade", *_LAST, "program"),
     "preference": (*_FIRST, "code_a", "code_b", "choice", *_LAST),
 }
-EVIDENCE = "evidence"  # a further column of sheets for revision
 UNDECIDED = "?"
 _TO_FILL = ("grade", "choice", *_LAST, "program")
 _DIFFICULTIES: Mapping[str, Difficulty] = {name: name for name in get_args(Difficulty)}
@@ -54,15 +50,8 @@ class LabelRow(NamedTuple):
         """The item's number."""
         number = whole_number(_whole(self.cells["item"]), 1, _MOST_ITEMS)
         if number is None:
-            raise self.wrong("item", "leave sample, item, annotator and phase as they are")
+            raise self.wrong("item", "leave sample, item and annotator as they are")
         return number
-
-    @property
-    def phase(self) -> Literal["blind", "revised"]:
-        """Whether the label was given blind or after the evidence was seen."""
-        if self.cells["phase"] not in ("blind", "revised"):
-            raise self.wrong("phase", "leave it as it is")
-        return "blind" if self.cells["phase"] == "blind" else "revised"
 
     def relevance(self, highest: int) -> float | None:
         """Return the grade, None of one that is undecided."""
@@ -107,17 +96,16 @@ def _whole(cell: str) -> str:
 
 
 def write_label_sheet(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Write a sheet, whole or not at all; its ending says in which form.
+    """Write a sheet, whole or not at all.
 
     Args:
-        file: ``.jsonl``, or anything else for CSV.
+        file: Its path.
         rows: Column → cell, the same columns in each.
     """
-    encoding = "utf-8" if file.suffix == ".jsonl" else "utf-8-sig"  # by which Excel knows UTF-8
-    with atomic_write(file) as partial, partial.open("w", encoding=encoding, newline="") as stream:
-        if file.suffix == ".jsonl":
-            stream.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-            return
+    with (
+        atomic_write(file) as partial,
+        partial.open("w", encoding="utf-8-sig", newline="") as stream,  # Excel knows UTF-8 by it
+    ):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(rows[0])
         writer.writerows([inert(cell) for cell in row.values()] for row in rows)
@@ -129,39 +117,14 @@ def read_label_sheet(file: Path) -> Iterator[LabelRow]:
     Raises:
         SourceError: The file is no such sheet, or a row has something but no grade.
     """
-    for row in _json_rows(file) if file.suffix == ".jsonl" else _csv_rows(file):
+    columns = COLUMNS["preference" if "choice" in read_header(file) else "pairs"]
+    for place, cells in read_rows(file, columns):
+        row = LabelRow(place, {name: plain(cell) for name, cell in cells.items()})
         graded = "choice" if "choice" in row.cells else "grade"
         if row.cells[graded]:
             yield row
-        elif told := [name for name in _TO_FILL if row.cells.get(name)]:
+        elif filled := [name for name in _TO_FILL if row.cells.get(name)]:
             raise SourceError(
-                f"{row.place}: {told[0]} is filled in, {graded} is not: fill it in, {UNDECIDED} "
+                f"{place}: {filled[0]} is filled in, {graded} is not: fill it in, {UNDECIDED} "
                 "for undecided"
             )
-
-
-def _csv_rows(file: Path) -> Iterator[LabelRow]:
-    columns = COLUMNS["preference" if "choice" in read_header(file) else "pairs"]
-    for place, cells in read_rows(file, columns, (EVIDENCE,)):
-        yield LabelRow(place, {name: plain(cell) for name, cell in cells.items()})
-
-
-def _json_rows(file: Path) -> Iterator[LabelRow]:
-    for number, line in read_text_lines(file):
-        if not line.strip():
-            continue
-        place = f"{printable(file)}:{number}"
-        row = decode_json(line, printable(file), number)
-        keys = set(row) - {EVIDENCE} if isinstance(row, dict) else set()
-        if not isinstance(row, dict) or keys not in map(set, COLUMNS.values()):
-            raise SourceError(f"{place}: it must be an object with {','.join(COLUMNS['pairs'])}")
-        yield LabelRow(place, {name: _cell(place, name, row[name]) for name in row})
-
-
-def _cell(place: str, name: str, value: object) -> str:
-    """Return a value of JSON as a cell of a sheet."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ",".join(value)
-    if isinstance(value, str | int | float | None) and not isinstance(value, bool):
-        return "" if value is None else str(value).strip()
-    raise SourceError(f"{place}: {name} must be a text or a number")

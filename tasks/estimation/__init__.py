@@ -1,4 +1,4 @@
-"""Estimation of a model's scores on queries that nobody labelled: what is made of estimators.
+"""Estimation of a model's scores on queries that nobody labelled, by the estimators.
 
-Pure functions over vectors and values; `tasks.stages.estimate` gives them what the store has.
+Pure functions over vectors and values; `tasks.stages.estimate` gives them the data of the store.
 """

@@ -107,7 +107,7 @@ def _means(ranks: Ranks) -> dict[str, float]:
 
 
 def study_steps(queries: int) -> int:
-    """Return the number of steps in which a study of so many test queries reports its progress."""
+    """Return the number of steps by which a study of these test queries reports its progress."""
     parts = 3 if queries > 1 else 1
     rivals = sum(
         (len(BUDGETS) if each.uses_labels else 1) * (1 if each.is_stable else len(SEEDS))

@@ -19,7 +19,7 @@ ByMeasure = dict[str, tuple[float, ...]]
 
 
 class RivalFigures(Record):
-    """What a rival estimates: at each of `BUDGETS`, or a single value where it needs no labels.
+    """A rival's estimates: one at each of `BUDGETS`, or a single one where it needs no labels.
 
     Attributes:
         estimator: Its name.
@@ -62,13 +62,13 @@ class PartFigures(Record):
 
 
 class NearestPair(Record):
-    """A test query beside its nearest training query (Table 1).
+    """A test query and its nearest training query (Table 1).
 
     Attributes:
         row: Position of the test query.
         nearest_row: Position of the training query.
         rank: Of the test query's code among all test codes.
-        nearest_rank: Of the training query's code among those of all the nearest.
+        nearest_rank: Of the training query's code among the codes of all the nearest.
         similarity: Cosine of both queries.
     """
 
@@ -91,7 +91,7 @@ class StudyFigures(Record):
             there is but one query.
         neighbours: For k = 3, ... 10.
         used: Neighbours used at k = 10 → number of queries.
-        nearest: At most ten test queries beside their nearest training queries.
+        nearest: At most ten test queries with their nearest training queries.
         equal_ranks: Share of all test queries whose rank is that of the nearest.
     """
 
@@ -122,7 +122,7 @@ class StudiedMethod(Record):
     Attributes:
         name: Of the data set.
         method: Of the encoder.
-        overlap: What training and test pairs have in common.
+        overlap: Queries and pairs that training and test pairs have in common.
         left_out: Reason → number of items of both files that are no pair.
         figures: All figures.
         nearest: The texts of each of ``figures.nearest``: test query, training query.

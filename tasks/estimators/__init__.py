@@ -65,7 +65,7 @@ class Estimator(Protocol):
         Args:
             data: The test queries, and the labelled pairs that the model was trained on.
             budget: Most test queries to label, at least 1; ignored where no labels are used.
-            seed: Of what chance decides; the same input and seed give the same estimate.
+            seed: Of random choices; the same input and seed give the same estimate.
 
         Raises:
             EstimationError: There are no training pairs, or no test queries.

@@ -1,4 +1,4 @@
-"""What estimators work on: vectors of pairs, ranks, neighbours, measures, and what they return."""
+"""Input and output of estimators: vectors of pairs, ranks, neighbours, measures, estimates."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -69,18 +69,18 @@ class PairVectors:
         return replace(self, queries=self.queries[rows], codes=self.codes[rows])
 
 
-def check_vectors(what: str, vectors: Floats) -> None:
+def check_vectors(name: str, vectors: Floats) -> None:
     """Refuse vectors that have no cosine.
 
     Args:
-        what: What the rows are, for the message.
+        name: Of the rows, for the message.
         vectors: (n, d)
 
     Raises:
         EstimationError: They are no matrix, or a row has a NaN, an infinity or nothing but zeros.
     """
     if vectors.ndim != 2:
-        raise EstimationError(f"vectors of {what}: a matrix is needed, not {vectors.ndim} axes")
+        raise EstimationError(f"vectors of {name}: a matrix is needed, not {vectors.ndim} axes")
     step = max(1, _CELLS_AT_ONCE // max(1, vectors.shape[1]))
     bad: list[int] = []
     for start in range(0, len(vectors), step):
@@ -88,7 +88,7 @@ def check_vectors(what: str, vectors: Floats) -> None:
         bad += (start + np.flatnonzero(~np.isfinite(squares) | (squares == 0))).tolist()
     if bad:
         raise EstimationError(
-            f"vectors of {what}: {len(bad):,} of {len(vectors):,} rows are zero or hold NaN or "
+            f"vectors of {name}: {len(bad):,} of {len(vectors):,} rows are zero or hold NaN or "
             f"infinity, row {bad[0]:,} first: embed these texts again"
         )
 
@@ -112,9 +112,9 @@ def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
 
 
 def _ranks(pairs: PairVectors, times: Rows) -> Ranks:
-    """Return the ranks of distinct pairs, each of which is in the list as often as ``times`` says.
+    """Return the ranks of distinct pairs, each of which is in the list ``times`` times.
 
-    What lies within rounding of a pair's own score is scored again in double precision.
+    Scores within rounding of a pair's own score are computed again in double precision.
     """
     import torch  # noqa: PLC0415 - takes two seconds, which commands without an estimate save
 
@@ -228,7 +228,7 @@ def _gain_at(depth: int) -> Measure:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Ranks of codes, each row of which stands for one test query.
+    """Ranks of codes; each row stands for one test query.
 
     Attributes:
         ranks: (rows, columns) from 1.
@@ -287,7 +287,7 @@ class EstimationData:
         return cls(training, test.queries, lambda rows: ranks_among(test, np.asarray(rows)))
 
     def part(self, rows: npt.NDArray[np.int64]) -> "EstimationData":
-        """Return some of the queries, in this order, with what was computed for all of them.
+        """Return some of the queries, in this order, with their neighbours and probabilities.
 
         Their codes are ranked among the part's own.
         """

@@ -32,7 +32,7 @@ class KAPE:
     Args:
         k: Number of neighbours.
         weighting: ``adaptive-similarity`` is KAPE; ``fixed-`` keeps all k neighbours, and
-            ``-equal`` gives those that are kept the same weight.
+            ``-equal`` gives the kept ones the same weight.
 
     Raises:
         EstimationError: ``k`` is below 1.

@@ -118,12 +118,7 @@ def judge_truth(
 ) -> JudgedTruth:
     """Judge the pairs of a file that the store has no annotation of; store people's votes on them.
 
-    Args:
-        truth: The file, see `read_truth`.
-        limit: Number of pairs to judge, drawn at random by ``annotation.seed``; None takes all.
-        recipe: The recipe of the committee.
-        committee: The model and the configuration.
-        store: Where annotations are stored.
+    The pairs are drawn at random by ``annotation.seed``; without a limit all are judged.
 
     Raises:
         LanguageModelError: The model is unavailable; pairs judged before are stored.
@@ -231,7 +226,7 @@ def score_agents(
     runs = [run.result for item in finished.values() for run in item.executions]
     last = [item.executions[-1] for item in finished.values() if item.executions]
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
-    seconds = sum(each.seconds for each in (*calls, *runs))
+    seconds = sum(call.seconds for call in calls) + sum(run.seconds for run in runs)
     return AnnotatorScore(
         name=annotator.configuration,
         model=annotator.model,

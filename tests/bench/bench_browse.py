@@ -70,7 +70,7 @@ def prepare(database: Database) -> Sample:
             )
         keys = tx.rows("SELECT query_id, code_id FROM annotations LIMIT ?", [_SAMPLE])
     items = tuple(
-        SampleItem(query_id=query, code_id=code, position=place, stratum="all")
+        SampleItem(query_id=query, code_id=code, position=place)
         for place, (query, code) in enumerate(keys, start=1)
     )
     sample = Sample(collection="", items=items)

@@ -83,7 +83,7 @@ def let_a_person_label(settings: Settings, queries: int) -> None:
     labels = [label for label in content.labels if label.query_id in chosen]
     items = [
         SampleItem(
-            query_id=label.query_id, code_id=label.code_id, position=place, stratum="all"
+            query_id=label.query_id, code_id=label.code_id, position=place
         )
         for place, label in enumerate(labels, 1)
     ]  # fmt: skip

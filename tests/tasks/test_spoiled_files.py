@@ -135,7 +135,7 @@ def _confirmations(folder: Path) -> Callable[[], object]:
 PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
 QUERY = json.dumps({"query": "double it", "id": "q1"}) + "\n"
 CELLS = dict.fromkeys(COLUMNS["pairs"], "") | {
-    "sample": "s1", "item": "1", "annotator": "ann", "phase": "blind", "query": "q", "code": "c",
+    "sample": "s1", "item": "1", "annotator": "ann", "query": "q", "code": "c",
     "grade": "1", "notes": "quality", "minutes": "2.5",
 }  # fmt: skip
 SHEET = f"{','.join(CELLS)}\n" + f"{','.join(CELLS.values())}\n" * 2
@@ -143,12 +143,12 @@ SHEET = f"{','.join(CELLS)}\n" + f"{','.join(CELLS.values())}\n" * 2
 
 def _labels(file: Path) -> object:
     return [
-        (row.item, row.phase, row.relevance(1), row.difficulties, row.minutes)
+        (row.item, row.relevance(1), row.difficulties, row.minutes)
         for row in read_label_sheet(file)
     ]
 
 
-SCORES = json.dumps([{"name": "spec · m", "model": "m", "agreement": {"pairs": 2, "accuracy": 1}}])
+SCORES = json.dumps([{"name": "spec", "model": "m", "pairs": 2, "accuracy": 1}])
 
 READERS = {
     **{f"source-{name}": _source(name) for name in sources.names()},
@@ -160,7 +160,6 @@ READERS = {
     "settings": Reader(_settings),
     "confirmations": Reader(_confirmations),
     "sheet": _file(SHEET, _labels, "sheet.csv"),
-    "sheet-lines": _file(json.dumps(CELLS) + "\n", _labels, "sheet.jsonl"),
     "truth": _file(PAIR * 2, read_truth),
     "pairs": _file(PAIR * 2, read_pairs),
     "queries": _file(QUERY, read_queries),

@@ -51,8 +51,7 @@ def labelled_store(folder: Path) -> tuple[Database, Sample]:
         ],
     )
     items = tuple(
-        SampleItem(query_id=pair.query.query_id, code_id=pair.code.code_id, position=place,
-                   stratum="uniform")
+        SampleItem(query_id=pair.query.query_id, code_id=pair.code.code_id, position=place)
         for place, pair in enumerate(pairs, start=1)
     )  # fmt: skip
     sample = Sample(collection="", items=items, body={"drawn": "pairs"})

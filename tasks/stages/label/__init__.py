@@ -1,1 +1,1 @@
-"""People's labels: samples that are drawn, sheets, and what they say."""
+"""People's labels: samples, sheets, and results."""

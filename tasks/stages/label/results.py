@@ -1,4 +1,4 @@
-"""What people's labels of a sample say, as far as they may be told: of those who are done."""
+"""Results of a sample: labels, agreement and majority of the annotators who are done."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -31,11 +31,11 @@ class RightAnswers(Record):
 
 
 class LabelResults(Record):
-    """What is told of a sample.
+    """Results of a sample.
 
     Attributes:
         progress: Of each annotator.
-        agreement: Of the blind labels of those who are done; None with fewer than two.
+        agreement: Of the blind labels of annotators who are done; None with fewer than two.
         conflicts: Positions of items of which no label has more than half of the blind votes.
         decided: Items with a label by more than half of the last votes, undecided ones aside.
         by_label: Label → number of them.
@@ -53,7 +53,7 @@ class LabelResults(Record):
 
 
 def label_results(database: Database, sample: Sample) -> LabelResults:
-    """Return what the labels of those say who have labelled all that they were given."""
+    """Return the results of a sample, from the annotators who have labelled all their items."""
     votes = samples.readable_votes(database, sample)
     grades = blind_grades(votes)
     disputed = conflicts(votes)
@@ -73,11 +73,11 @@ def label_results(database: Database, sample: Sample) -> LabelResults:
 
 def majority_labels(votes: Sequence[GivenVote]) -> dict[PairKey, float]:
     """Return pair → the label of more than half of those who decided; others are left out."""
-    said: dict[PairKey, list[float]] = {}
+    given: dict[PairKey, list[float]] = {}
     for vote in votes:
         if vote.relevance is not None:
-            said.setdefault(vote.key, []).append(vote.relevance)
-    found = {key: majority(labels) for key, labels in said.items()}
+            given.setdefault(vote.key, []).append(vote.relevance)
+    found = {key: majority(labels) for key, labels in given.items()}
     return {key: label for key, label in found.items() if label is not None}
 
 

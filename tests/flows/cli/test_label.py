@@ -31,7 +31,7 @@ def label(*words: str) -> str:
 
 
 def sheets(printed: str) -> list[Path]:
-    return [Path(line) for line in printed.splitlines() if line.endswith((".csv", ".jsonl"))]
+    return [Path(line) for line in printed.splitlines() if line.endswith(".csv")]
 
 
 def fill(file: Path, *ones: str) -> str:
@@ -44,7 +44,6 @@ def fill(file: Path, *ones: str) -> str:
 def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: Database) -> None:
     printed = label("sample", "--pairs", "5", "--annotator", "ann", "--annotator", "bob")
     assert "5 items" in printed
-    assert "uniform: 5 of 6 drawn" in printed
     ann, bob = sheets(printed)
     assert ann.parent == Path("cosqa-benchmarks/sheets").resolve() or ann.is_file()
     printed = label("read", fill(ann, "1", "2"))
@@ -60,16 +59,8 @@ def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: D
     printed = label("read", fill(cam, "1"))
     assert "in conflict" not in printed
     assert "by majority 5 of 5 items are decided: 3 have 0, 2 have 1" in printed
-    [dan] = sheets(
-        label("sample", "--sample", sample.sample_id, "--annotator", "dan", "--format", "jsonl")
-    )
+    [dan] = sheets(label("sample", "--sample", sample.sample_id, "--annotator", "dan"))
     assert len(read(dan)) == 5
-    [revised] = sheets(label("sample", "--revise", sample.sample_id, "--annotator", "ann"))
-    assert {row["phase"] for row in read(revised)} == {"revised"}
-    printed = label("read", fill(revised, "2"))
-    assert [line.split() for line in printed.splitlines() if line.startswith("ann ")] == [
-        ["ann", "5", "5", "5"]
-    ]
 
 
 def test_a_preference_is_printed_for_all_and_for_each_person(
@@ -106,7 +97,7 @@ def test_answers_of_methods_are_judged_blind_and_counted(
     for name, code in (("first", 0), ("second", 1)):
         lines = [f"q{n} Q0 c{code} 1 1.0 {name}\n" for n in range(3)]
         (tmp_path / f"{name}.trec").write_text("".join(lines))
-    words = ["sample", "--benchmark", "beir", "--stratum", "answers", "--annotator", "ann"]
+    words = ["sample", "--benchmark", "beir", "--answers", "3", "--annotator", "ann"]
     [file] = sheets(label(*words, "--run", "first.trec", "--run", "second.trec"))
     rows = [row | {"grade": str(int(row["code"] == "c text 1"))} for row in read(file)]
     assert len(rows) == 6
@@ -122,14 +113,13 @@ def test_what_is_no_sample_or_no_name_is_refused(database: Database) -> None:
     bad: list[tuple[tuple[str, ...], str, type[CosqaError]]] = [
         (("--annotator", "../x"), "letters, digits, and", SettingsError),
         (("--annotator", "a" * 65), "64 at most", SettingsError),
-        (("--annotator", "a", "--stratum", "uniform=0"), "uniform=N with N > 0", SettingsError),
-        (("--annotator", "a", "--stratum", "x"), "unknown stratum 'x'", SourceError),
+        (("--annotator", "a", "--answers", "1"), "name it with --benchmark", SettingsError),
         (
             ("--annotator", "a", "--sample", "s0"),
             "holds no sample 's0'; it holds none",
             SourceError,
         ),
-        (("--annotator", "a", "--sample", "s", "--revise", "s"), "all but one", SettingsError),
+        (("--annotator", "a", "--sample", "s", "--conflicts-of", "s"), "one of", SettingsError),
     ]
     for words, told, kind in bad:
         with pytest.raises(kind, match=told):

@@ -18,7 +18,6 @@ from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store
 ITEMS = tuple(
     SampleItem(
         query_id=QUERIES[number].query_id, code_id=CODES[0].code_id, position=number + 1,
-        stratum="all", weight=2,
     )
     for number in range(3)
 )  # fmt: skip

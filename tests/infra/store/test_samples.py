@@ -20,12 +20,10 @@ ITEMS = tuple(
         query_id=QUERIES[number].query_id,
         code_id=CODES[0].code_id,
         position=number + 1,
-        stratum="uniform",
-        weight=2,
     )
     for number in range(3)
 )
-SAMPLE = Sample(collection="c", seed=3, body={"strata": {"uniform": [3, 6]}}, items=ITEMS)
+SAMPLE = Sample(collection="c", seed=3, body={"drawn": "pairs", "population": 6}, items=ITEMS)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Laws of the small tables of the store, of ids and of texts.
 
-Covers `estimations`, `ids`, `infra.ids`, `texts`.
+Covers `ids`, `infra.ids`, `texts`.
 """
 
 import importlib
@@ -15,28 +15,15 @@ import pytest
 from infra import store
 from infra.errors import SettingsError, StoreError
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
-from infra.records import Code, Query, Record
+from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.benchmarks import (
     Published,
-    StoredEstimation,
-    load_as,
     only_benchmark,
     record_benchmark,
-    save,
 )
 from infra.store.corpus import insert_texts
-
-FIRST = StoredEstimation(
-    estimation_id="e1", kind="estimate", train="docs", test="web", method="minilm",
-    method_key="k", body={"MRR": 0.5, "größe": [1, None]},
-)  # fmt: skip
-
-
-class Means(Record):
-    mean: float
-    note: str = ""
 
 
 def test_the_only_export_that_is_there_is_meant_where_none_is_named(tmp_path: Path) -> None:
@@ -55,16 +42,6 @@ def test_the_only_export_that_is_there_is_meant_where_none_is_named(tmp_path: Pa
     (tmp_path / "c").mkdir()
     with pytest.raises(SettingsError, match=r"has .*/b, .*/c"):
         only_benchmark(settings)
-
-
-def test_figures_come_back_as_they_went_in_and_newer_ones_replace_them(tmp_path: Path) -> None:
-    database = open_database(StoreSettings(folder=tmp_path))
-    assert load_as(database, "e1", Means) is None
-    save(database, FIRST)
-    assert load_as(database, "e1", Means) is None, "they have another form"
-    for mean in (0.25, 0.5):
-        save(database, FIRST.model_copy(update={"body": {"mean": mean, "note": "größe"}}))
-        assert load_as(database, "e1", Means) == Means(mean=mean, note="größe")
 
 
 KINDS = {

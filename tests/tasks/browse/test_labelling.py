@@ -31,8 +31,7 @@ TEXTS = ("reverse a list", "sum of squares", "first word of a sentence")
 def sample_of(database: Database, texts: tuple[str, ...], **told: Any) -> Sample:
     """Return a stored sample of the pairs of these texts."""
     items = tuple(
-        SampleItem(query_id=pair.query.query_id, code_id=pair.code.code_id, position=n,
-                   stratum="all")
+        SampleItem(query_id=pair.query.query_id, code_id=pair.code.code_id, position=n)
         for n, pair in enumerate(pairs_of(texts), start=1)
     )  # fmt: skip
     sample = Sample(collection="", items=items, **told)
@@ -229,8 +228,8 @@ def test_sheets_with_the_same_grades_have_the_same_results(
         def grade(row: dict[str, str], said: dict[str, str] = grades) -> None:
             row["grade"] = said[row["query"]]
 
-        file = filled(other, sample, name, tmp_path, grade, "jsonl")
-        read_sheets(other, [file], SandboxSettings(), run=False)
+        file = filled(other, sample, name, tmp_path, grade)
+        read_sheets(other, [file], SandboxSettings())
     assert label_results(database, sample) == label_results(other, sample)
 
 
@@ -303,7 +302,7 @@ def test_preferences_and_grades_from_0_to_3_are_stored_as_their_samples_say(
 ) -> None:
     one, other, *_ = pairs_of(TEXTS)
     item = SampleItem(query_id=one.query.query_id, code_id=one.code.code_id, position=1,
-                      rival_id=other.code.code_id, swapped=True, stratum="all")  # fmt: skip
+                      rival_id=other.code.code_id, swapped=True)  # fmt: skip
     preference = Sample(collection="", kind="preference", items=(item,))
     samples.add_sample(database, preference)
     graded = sample_of(database, TEXTS[:1], scale="graded")

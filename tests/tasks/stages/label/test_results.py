@@ -23,9 +23,7 @@ CODES = [Code.of(f"def f(): return {number}") for number in range(ITEMS)]
 def stored(folder: Path, **fields: object) -> tuple[Database, Sample]:
     database = open_database(StoreSettings(folder=folder / "store"))
     items = tuple(
-        SampleItem(
-            query_id=QUERY.query_id, code_id=code.code_id, position=number, stratum="uniform"
-        )
+        SampleItem(query_id=QUERY.query_id, code_id=code.code_id, position=number)
         for number, code in enumerate(CODES, 1)
     )
     sample = Sample.model_validate({"collection": "", "items": items, **fields})
@@ -94,7 +92,7 @@ def test_agreement_is_of_blind_labels_and_the_majority_of_the_last(tmp_path: Pat
     vote(database, sample, "bob", {2: 1}, phase="revised")
     found = label_results(database, sample)
     assert found.agreement
-    assert found.agreement.nominal == pytest.approx(1 - 5 * 2 / (3 * 3 * 2))
+    assert found.agreement.alpha.mean == pytest.approx(1 - 5 * 2 / (3 * 3 * 2))
     assert (found.conflicts, found.decided, found.by_label) == ((2, 4), 4, {0: 2, 1: 2})
 
 
@@ -102,7 +100,6 @@ def stored_items(number: int) -> tuple[SampleItem, ...]:
     return tuple(
         SampleItem(
             query_id=QUERY.query_id, code_id=CODES[place].code_id, position=place + 1,
-            stratum="uniform",
         )
         for place in range(number)
     )  # fmt: skip

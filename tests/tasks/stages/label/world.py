@@ -1,7 +1,6 @@
 """A store with candidates to sample, hostile texts among them, and people who fill in sheets."""
 
 import csv
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,9 +8,9 @@ from infra.records import Code, Query
 from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
-from tasks.stages.label.draw import Wanted, draw_sample
+from tasks.stages.label.sample import sample_candidates
 from tasks.stages.label.sheets import write_sheets
-from tests.tasks.stages.generate.world import also_collected, settings_of
+from tests.tasks.stages.generate.world import also_collected
 
 HOSTILE = (
     "=cmd|' /C calc'!A0",
@@ -42,20 +41,17 @@ def hostile_store(folder: Path) -> Database:
     return database
 
 
-def drawn(database: Database, *names: str, pairs: int | None = None, **fields: object) -> Sample:
+def drawn(database: Database, *names: str, pairs: int = 100, seed: int = 0) -> Sample:
     """Return a sample of pairs that people were given."""
-    wanted = Wanted.model_validate({"strata": {"uniform": pairs}, **fields})
-    sample = draw_sample(database, wanted, settings_of(Path()).publish)
+    sample = sample_candidates(database, "", "pairs", pairs, seed)
     for name in names:
         samples.assign(database, sample, name)
     return sample
 
 
-def filled(
-    database: Database, sample: Sample, name: str, folder: Path, change: Change, form: str = "csv"
-) -> Path:
+def filled(database: Database, sample: Sample, name: str, folder: Path, change: Change) -> Path:
     """Return a sheet that a person has filled in."""
-    [file] = write_sheets(database, sample, [name], folder, "jsonl" if form == "jsonl" else "csv")
+    [file] = write_sheets(database, sample, [name], folder)
     rows = read(file)
     for row in rows:
         change(row)
@@ -65,17 +61,12 @@ def filled(
 
 def read(file: Path) -> list[Row]:
     """Return a sheet's rows as a spreadsheet shows them."""
-    if file.suffix == ".jsonl":
-        return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     with file.open(encoding="utf-8-sig", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 def save(file: Path, rows: Sequence[Row], delimiter: str = ",", encoding: str = "utf-8") -> None:
     """Write rows as a spreadsheet would."""
-    if file.suffix == ".jsonl":
-        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-        return
     with file.open("w", encoding=encoding, newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, lineterminator="\r\n")
         writer.writeheader()
