@@ -45,7 +45,7 @@ class PairVectors:
         similarity: By which the model ranks codes.
 
     Raises:
-        EstimationError: A query is without its code, or a vector is not fit for a cosine.
+        EstimationError: A vector has no cosine.
     """
 
     queries: Floats
@@ -53,11 +53,6 @@ class PairVectors:
     similarity: Similarity = field(default="cosine", kw_only=True)
 
     def __post_init__(self) -> None:
-        if len(self.queries) != len(self.codes):
-            raise EstimationError(
-                f"{len(self.queries):,} queries and {len(self.codes):,} codes: each training query "
-                "needs its code, in the same row"
-            )
         check_vectors("queries", self.queries)
         check_vectors("codes", self.codes)
 
@@ -77,10 +72,8 @@ def check_vectors(name: str, vectors: Floats) -> None:
         vectors: (n, d)
 
     Raises:
-        EstimationError: They are no matrix, or a row has a NaN, an infinity or nothing but zeros.
+        EstimationError: A row has a NaN, an infinity or nothing but zeros.
     """
-    if vectors.ndim != 2:
-        raise EstimationError(f"vectors of {name}: a matrix is needed, not {vectors.ndim} axes")
     step = max(1, _CELLS_AT_ONCE // max(1, vectors.shape[1]))
     bad: list[int] = []
     for start in range(0, len(vectors), step):
@@ -177,19 +170,7 @@ def nearest(
         items: (m, d) checked vectors.
         k: At least 1.
         similarity: How near an item is.
-
-    Raises:
-        EstimationError: ``k`` is below 1, there are no items, or they have another dimension.
     """
-    if k < 1:
-        raise EstimationError(f"k = {k}: a query needs at least 1 neighbour")
-    if not len(items):
-        raise EstimationError("there is nothing to find neighbours among")
-    if queries.shape[1] != items.shape[1]:
-        raise EstimationError(
-            f"vectors of {queries.shape[1]} and of {items.shape[1]} dimensions have no cosine: "
-            "embed both by the same model"
-        )
     hits = search({"": queries}, in_memory({"": items}), k, cosine=similarity == "cosine")
     return Neighbours(hits.positions.astype(np.int64), hits.similarities)
 
@@ -302,13 +283,9 @@ class EstimationData:
         return found
 
     def nearest(self, k: int) -> Neighbours:
-        """Return the k nearest training queries of each test query, all where there are fewer.
-
-        Raises:
-            EstimationError: ``k`` is below 1.
-        """
+        """Return the k nearest training queries of each test query, all where there are fewer."""
         wanted = min(k, len(self.training))
-        if self._neighbours is None or self._neighbours.rows.shape[1] < wanted or k < 1:
+        if self._neighbours is None or self._neighbours.rows.shape[1] < wanted:
             self._neighbours = nearest(self.queries, self.training.queries, k)
         return self._neighbours.first(wanted)
 

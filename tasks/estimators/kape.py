@@ -10,7 +10,6 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from infra.errors import EstimationError
 from infra.records import Record
 from tasks.estimators import Estimate, EstimationData, estimators
 from tasks.statistics import Values
@@ -33,17 +32,12 @@ class KAPE:
         k: Number of neighbours.
         weighting: ``adaptive-similarity`` is KAPE; ``fixed-`` keeps all k neighbours, and
             ``-equal`` gives the kept ones the same weight.
-
-    Raises:
-        EstimationError: ``k`` is below 1.
     """
 
     uses_labels: ClassVar[bool] = False
     is_stable: ClassVar[bool] = True
 
     def __init__(self, k: int = 5, weighting: Weighting = "adaptive-similarity") -> None:
-        if k < 1:
-            raise EstimationError(f"k = {k}: KAPE needs at least 1 neighbour")
         self._k = k
         self._weighting = weighting
 

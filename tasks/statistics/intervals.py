@@ -8,8 +8,6 @@ import numpy.typing as npt
 
 from tasks.statistics import Values
 
-_CELLS_AT_ONCE = 4_000_000
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -26,31 +24,26 @@ def bootstrap_interval(
 ) -> Interval:
     """Return the mean with its percentile bootstrap interval over queries.
 
-    Queries are drawn with replacement (Efron 1979; Sakai 2006, SIGIR, for retrieval). The same
+    Queries are resampled with replacement (Efron 1979; Sakai 2006, SIGIR, for retrieval). The same
     values and seed give the same interval. Percentiles rather than the bias-corrected and
     accelerated form, which is undefined where all queries score alike.
 
     Args:
         values: (queries,) one value each.
         level: Between 0 and 1.
-        resamples: How often the queries are drawn anew.
-        seed: Of the draws.
+        resamples: Number of resamples.
+        seed: Of the resamples.
     """
     if not len(values):
         return Interval(0.0, 0.0, 0.0, level)
-    generator = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    step = max(1, _CELLS_AT_ONCE // len(values))
-    for start in range(0, resamples, step):
-        drawn = min(step, resamples - start)
-        chosen = generator.integers(0, len(values), size=(drawn, len(values)), dtype=np.int32)
-        means[start : start + drawn] = values[chosen].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(values.mean()), float(low), float(high), level)
+    return bootstrap_of(
+        lambda rows: float(values[rows].mean()), len(values),
+        level=level, resamples=resamples, seed=seed,
+    )  # fmt: skip
 
 
 def bootstrap_of(
-    statistic: Callable[[npt.NDArray[np.int64]], float],
+    statistic: Callable[[npt.NDArray[np.integer]], float],
     items: int,
     *,
     level: float = 0.95,
@@ -62,19 +55,21 @@ def bootstrap_of(
     Resamples for which it is undefined are left out; all is NaN where it is never defined.
 
     Args:
-        statistic: Computes it from the positions of drawn items; NaN is undefined.
+        statistic: Computes it from the positions of resampled items; NaN is undefined.
         items: Their number.
         level: Between 0 and 1.
-        resamples: How often items are drawn anew, with replacement.
-        seed: Of the draws.
+        resamples: Number of resamples, with replacement.
+        seed: Of the resamples.
     """
     nan = float("nan")
     value = statistic(np.arange(items)) if items else nan
     if np.isnan(value):
         return Interval(nan, nan, nan, level)
     generator = np.random.default_rng(seed)
-    drawn = np.array([statistic(generator.integers(0, items, items)) for _ in range(resamples)])
-    low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    found = np.array(
+        [statistic(generator.integers(0, items, items, dtype=np.int32)) for _ in range(resamples)]
+    )
+    low, high = np.nanquantile(found, [(1 - level) / 2, (1 + level) / 2])
     return Interval(value, float(low), float(high), level)
 
 

@@ -11,7 +11,7 @@ import pytest
 from mmd_critic import MMDCritic
 from mmd_critic.kernels import RBFKernel
 
-from infra.errors import EstimationError, UnknownNameError
+from infra.errors import UnknownNameError
 from tasks.benchmarks.runs import Rankings
 from tasks.estimators import (
     MEASURES,
@@ -237,16 +237,3 @@ def test_lengths_do_not_matter_and_double_precision_is_kept() -> None:
     found = nearest(asked, np.array([[10.0, 0.0], [0.0, 0.1]]), 2)
     assert found.similarities == pytest.approx(np.array([[0.8, 0.6]]), abs=1e-15)
     assert found.rows.tolist() == [[1, 0]]
-
-
-@pytest.mark.parametrize(
-    ("items", "k", "message"),
-    [
-        (np.ones((3, 2), np.float32), 0, "at least 1"),
-        (np.ones((0, 2), np.float32), 1, "nothing to find neighbours among"),
-        (np.ones((3, 5), np.float32), 1, "2 and of 5 dimensions"),
-    ],
-)
-def test_what_has_no_neighbours_is_refused(items: Floats, k: int, message: str) -> None:
-    with pytest.raises(EstimationError, match=message):
-        nearest(np.ones((1, 2), np.float32), items, k)
