@@ -80,11 +80,11 @@ class RankCounts(Record):
     matches: int
 
 
-class PairEffort(Record):
+class PairCost(Record):
     """Pairs of one kind, with time and cost of all their calls, cached ones included.
 
     Attributes:
-        seconds: Sum over the pairs, see `infra.store.figures.efforts`.
+        seconds: Sum over the pairs, see `infra.store.figures.pair_costs`.
         dollars: None where the cost of a call is unknown.
     """
 

@@ -8,7 +8,7 @@ from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
-from infra.summaries import Effort, LabelFigures, PairEffort, ProgramCounts, RankCounts
+from infra.summaries import Effort, LabelFigures, PairCost, ProgramCounts, RankCounts
 
 # Of pairs that nobody has judged the tries that failed are among them. Cached replies cost nothing;
 # the cost is unknown if that of one reply is for which something was paid.
@@ -209,9 +209,9 @@ def count_by_rank(
         )
 
 
-def efforts(
+def pair_costs(
     database: Database, labels: CurrentLabels, of_queries: Sequence[str] = ()
-) -> list[PairEffort]:
+) -> list[PairCost]:
     """Return time and cost of the judgements behind labels: clear, unclear, by claims or other.
 
     A pair's time is what its judgement took, installations and gates too, or that of its calls and
@@ -225,7 +225,7 @@ def efforts(
     """
     with labels_in(database, labels) as tx:
         return tx.records(
-            PairEffort,
+            PairCost,
             "WITH pairs AS ("  # noqa: S608 - literals only
             f"  SELECT {_KEY}, seconds AS taken, "
             "  CASE WHEN starts_with(path, 'clear_') THEN 'clear' "

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from infra.errors import StudyError
 from infra.records import Record
-from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
+from infra.summaries import PairCost, PeopleFigures, ProgramCounts, RankCounts
 
 Part = TypeVar("Part")
 
@@ -120,7 +120,7 @@ class Evidence:
         mismatches: Who labelled any of CoSQA's own pairs → share of these without a match.
         benchmark: The published benchmark.
         programs: The agents' test programs.
-        efforts: ``clear``, ``unclear``, ``by claims`` and ``all`` pairs → time and cost.
+        costs: ``clear``, ``unclear``, ``by claims`` and ``all`` pairs → time and cost.
         scores: Method → metric → mean.
         group_scores: Method → metric → number of matches → mean.
         rounds: Alpha between consecutive rounds of labelling.
@@ -137,7 +137,7 @@ class Evidence:
     mismatches: Mapping[str, Mean] | Missing = _NO_PAIRS
     benchmark: BenchmarkFacts | Missing = _NO_BENCHMARK
     programs: ProgramCounts | Missing = _UNLABELLED
-    efforts: Mapping[str, PairEffort] | Missing = _UNLABELLED
+    costs: Mapping[str, PairCost] | Missing = _UNLABELLED
     scores: Mapping[str, Mapping[str, Mean]] | Missing = _NO_BENCHMARK
     group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NO_BENCHMARK
     rounds: Sequence[float | None] | Missing = _ONE_ROUND

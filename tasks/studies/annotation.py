@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from infra.summaries import PairEffort
+from infra.summaries import PairCost
 from tasks.studies import Evidence, Figure, Study, have, studies
 
 
@@ -96,8 +96,8 @@ class Rounds(Study):
         ]
 
 
-@studies.register("effort")
-class EffortOfPairs(Study):
+@studies.register("cost")
+class CostOfPairs(Study):
     """Time and cost of a pair."""
 
     title = "Seconds and dollars of clear and unclear pairs"
@@ -117,23 +117,23 @@ class EffortOfPairs(Study):
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return number, share, seconds and dollars of the pairs of each kind."""
-        efforts = have(evidence.efforts)
-        decided = sum(effort.pairs for kind, effort in efforts.items() if kind != "all")
-        return [figure for kind, effort in efforts.items() for figure in _of(kind, effort, decided)]
+        costs = have(evidence.costs)
+        decided = sum(cost.pairs for kind, cost in costs.items() if kind != "all")
+        return [figure for kind, cost in costs.items() for figure in _of(kind, cost, decided)]
 
 
-def _of(kind: str, effort: PairEffort, decided: int) -> Iterator[Figure]:
-    yield Figure(row=kind, column="pairs", value=effort.pairs)
+def _of(kind: str, cost: PairCost, decided: int) -> Iterator[Figure]:
+    yield Figure(row=kind, column="pairs", value=cost.pairs)
     if kind != "all":
-        share = effort.pairs / decided if decided else None
+        share = cost.pairs / decided if decided else None
         yield Figure(row=kind, column="share of pairs", value=share, n=decided)
-    if effort.pairs:
-        mean = effort.seconds / effort.pairs
-        yield Figure(row=kind, column="seconds of a pair", value=mean, n=effort.pairs)
-        dollars = None if effort.dollars is None else effort.dollars / effort.pairs
+    if cost.pairs:
+        mean = cost.seconds / cost.pairs
+        yield Figure(row=kind, column="seconds of a pair", value=mean, n=cost.pairs)
+        dollars = None if cost.dollars is None else cost.dollars / cost.pairs
         note = "the cost of a call is unknown" if dollars is None else ""
-        yield Figure(row=kind, column="dollars of a pair", value=dollars, n=effort.pairs, note=note)
-        yield Figure(row=kind, column="dollars", value=effort.dollars, n=effort.pairs, note=note)
+        yield Figure(row=kind, column="dollars of a pair", value=dollars, n=cost.pairs, note=note)
+        yield Figure(row=kind, column="dollars", value=cost.dollars, n=cost.pairs, note=note)
 
 
 @studies.register("people")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.summaries import PairEffort, PeopleFigures, ProgramCounts, RankCounts
+from infra.summaries import PairCost, PeopleFigures, ProgramCounts, RankCounts
 from tasks.studies import (
     Annotator,
     BenchmarkFacts,
@@ -102,10 +102,10 @@ def full_evidence(folder: Path) -> Evidence:
             queries_of_codes={1: 30, 2: 8, 3: 3, 12: 1},
         ),
         programs=ProgramCounts(programs=200, tests=900, executed=150),
-        efforts={
-            "clear": PairEffort(kind="clear", pairs=600, seconds=6_000.0, dollars=0.3),
-            "unclear": PairEffort(kind="unclear", pairs=200, seconds=10_000.0, dollars=0.2),
-            "all": PairEffort(kind="all", pairs=800, seconds=16_000.0, dollars=0.5),
+        costs={
+            "clear": PairCost(kind="clear", pairs=600, seconds=6_000.0, dollars=0.3),
+            "unclear": PairCost(kind="unclear", pairs=200, seconds=10_000.0, dollars=0.2),
+            "all": PairCost(kind="all", pairs=800, seconds=16_000.0, dollars=0.5),
         },
         scores={
             method: {metric: Mean(value=value, n=30) for metric in metrics}

@@ -130,7 +130,7 @@ def check_study(folder: Path) -> None:
     lines = [(section.study, line) for section in report.sections for line in section.lines]
     ours = {study for study, line in lines if line.ours is not None}
     assert {
-        "overlap", "matches-by-rank", "matches-of-queries", "queries-of-codes", "size", "effort",
+        "overlap", "matches-by-rank", "matches-of-queries", "queries-of-codes", "size", "cost",
         "retrieval",
     } <= ours  # fmt: skip
     assert [line for _, line in lines if line.difference is not None]

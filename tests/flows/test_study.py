@@ -61,8 +61,8 @@ def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     assert found["matches-of-queries", "0 matches", "queries"].ours == 1
     assert found["matches-of-queries", "2 matches", "share"].ours == pytest.approx(2 / 3)
     assert found["matches-by-rank", "rank 2", "share"].ours == pytest.approx(2 / 3)
-    assert found["effort", "all", "pairs"].ours == 6
-    assert found["effort", "all", "dollars"].ours is None
+    assert found["cost", "all", "pairs"].ours == 6
+    assert found["cost", "all", "dollars"].ours is None
     assert found["retrieval", "bm25", "MRR@10"].n == 2
     assert found["matches-and-scores", "bm25", "MMRR, 2 matches"].n == 2
     differed = sections(world)["queries-of-codes"].differed["v2"]

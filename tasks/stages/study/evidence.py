@@ -19,7 +19,7 @@ from infra.store.figures import recipes_behind
 from infra.store.labels import CurrentLabels
 from infra.store.people import people_figures
 from infra.store.recipes import model_of
-from infra.summaries import PairEffort
+from infra.summaries import PairCost
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
@@ -184,19 +184,19 @@ def _add_agents(
     evidence.ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
     programs = figures.count_programs(database, current, _EXECUTED)
     evidence.programs = programs if programs.programs else _NO_PROGRAMS
-    evidence.efforts = _efforts(figures.efforts(database, current, OF_QUERIES))
+    evidence.costs = _costs(figures.pair_costs(database, current, OF_QUERIES))
     if len(current.sets[0]) > 1:
         agreement = agreement_of_rounds(database, current)
         evidence.rounds = [two.alpha for two in agreement.each_two if two.second == two.first + 1]
 
 
-def _efforts(rows: Sequence[PairEffort]) -> dict[str, PairEffort]:
+def _costs(rows: Sequence[PairCost]) -> dict[str, PairCost]:
     """Return clear, unclear and all pairs, each with 0 pairs where there are none.
 
     Pairs by claims are between them if there are any.
     """
     known = [row.dollars for row in rows if row.dollars is not None]
-    everything = PairEffort(
+    everything = PairCost(
         kind="all",
         pairs=sum(row.pairs for row in rows),
         seconds=sum(row.seconds for row in rows),
@@ -204,7 +204,7 @@ def _efforts(rows: Sequence[PairEffort]) -> dict[str, PairEffort]:
     )
     by_kind = {row.kind: row for row in rows} | {"all": everything}
     for kind in ("clear", "unclear"):
-        by_kind.setdefault(kind, PairEffort(kind=kind, pairs=0, seconds=0, dollars=None))
+        by_kind.setdefault(kind, PairCost(kind=kind, pairs=0, seconds=0, dollars=None))
     shown = ("clear", "unclear", "by claims", "all")
     return {kind: by_kind[kind] for kind in shown if kind in by_kind}
 

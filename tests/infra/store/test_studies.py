@@ -30,7 +30,7 @@ from infra.store import (
 )
 from infra.store.benchmarks import Evaluation
 from infra.store.figures import GroupMean
-from infra.summaries import PairEffort, ProgramCounts, RankCounts
+from infra.summaries import PairCost, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
@@ -112,12 +112,12 @@ def test_of_drawn_queries_alone_labels_are_counted_by_rank(database: Database, s
 def test_effort_is_that_of_all_calls_and_runs_and_a_cost_is_unknown_if_one_is(
     database: Database,
 ) -> None:
-    assert figures.efforts(database, LABELS) == [
-        PairEffort(kind="clear", pairs=2, seconds=6.0, dollars=1.0),
-        PairEffort(kind="other", pairs=1, seconds=2.0, dollars=1.0),
-        PairEffort(kind="unclear", pairs=2, seconds=2.0 + 1.0 + 0.5, dollars=None),
+    assert figures.pair_costs(database, LABELS) == [
+        PairCost(kind="clear", pairs=2, seconds=6.0, dollars=1.0),
+        PairCost(kind="other", pairs=1, seconds=2.0, dollars=1.0),
+        PairCost(kind="unclear", pairs=2, seconds=2.0 + 1.0 + 0.5, dollars=None),
     ]
-    assert figures.efforts(database, labels_by("another", [RECIPE])) == []
+    assert figures.pair_costs(database, labels_by("another", [RECIPE])) == []
 
 
 def test_installations_count_and_pairs_share_what_was_asked_of_their_query(
@@ -129,8 +129,8 @@ def test_installations_count_and_pairs_share_what_was_asked_of_their_query(
         for code, taken in enumerate((90.0, 0.0))
     ]
     annotations.add_annotations(database, judged)
-    found = {item.kind: item for item in figures.efforts(database, LABELS, ["screener"])}
-    assert found["by claims"] == PairEffort(kind="by claims", pairs=2, seconds=91.0, dollars=1.0)
+    found = {item.kind: item for item in figures.pair_costs(database, LABELS, ["screener"])}
+    assert found["by claims"] == PairCost(kind="by claims", pairs=2, seconds=91.0, dollars=1.0)
 
 
 def test_of_programs_the_last_of_each_pair_counts(database: Database) -> None:
@@ -166,7 +166,7 @@ def test_scores_are_averaged_by_method_metric_and_number_of_matches(database: Da
 def test_pairs_that_claims_decide_are_a_kind_of_their_own(database: Database) -> None:
     judged = [annotation(0, 0, "claims_hold", 1), annotation(1, 0, "claims_disputed", 0)]
     annotations.add_annotations(database, judged)
-    kinds = {item.kind: item.pairs for item in figures.efforts(database, LABELS)}
+    kinds = {item.kind: item.pairs for item in figures.pair_costs(database, LABELS)}
     assert kinds == {"by claims": 2, "other": 1, "unclear": 2}
 
 

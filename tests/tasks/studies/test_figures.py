@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StudyError
-from infra.summaries import PairEffort
+from infra.summaries import PairCost
 from tasks.studies import CollectionFacts, Figure, Mean, Missing, studies
 from tests.fakes.studies import full_evidence
 
@@ -48,7 +48,7 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
         ("mean test cases of a program", "benchmark"): (4.5, 200),
         ("share of programs that run", "benchmark"): (0.75, 200),
     },
-    "effort": {
+    "cost": {
         ("clear", "seconds of a pair"): (10.0, 600),
         ("unclear", "seconds of a pair"): (50.0, 200),
         ("unclear", "share of pairs"): (0.25, 800),
@@ -157,8 +157,8 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
 
 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path) -> None:
-    unpriced = {"all": PairEffort(kind="all", pairs=2, seconds=4.0, dollars=None)}
-    figures = computed("effort", replace(full_evidence(tmp_path), efforts=unpriced))
+    unpriced = {"all": PairCost(kind="all", pairs=2, seconds=4.0, dollars=None)}
+    figures = computed("cost", replace(full_evidence(tmp_path), costs=unpriced))
     assert figures["all", "seconds of a pair"].value == 2.0
     for column in ("dollars of a pair", "dollars"):
         assert figures["all", column].value is None

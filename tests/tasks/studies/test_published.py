@@ -53,7 +53,7 @@ def test_half_of_cosqas_pairs_do_not_match_by_the_strict_guideline() -> None:
 
 def test_the_cost_of_all_pairs_is_that_of_one_times_their_number() -> None:
     pairs = value("size", "pairs", "benchmark", paper="v2")
-    each, total = (value("effort", "all", column) for column in ("dollars of a pair", "dollars"))
+    each, total = (value("cost", "all", column) for column in ("dollars of a pair", "dollars"))
     assert pairs * each == pytest.approx(total, abs=pairs * 5e-6)
 
 
