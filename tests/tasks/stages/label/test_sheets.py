@@ -341,12 +341,5 @@ def test_a_reader_that_is_killed_has_stored_nothing_and_the_next_stores_all(
     assert len(said(database, sample)) == len(sample.items)
 
 
-def test_two_sheets_are_read_at_once(database: Database, sample: Sample, tmp_path: Path) -> None:
-    files = [filled(database, sample, name, tmp_path, grade(1)) for name in ("ann", "bob")]
-    readers = [_reading(database, file) for file in files]
-    assert [reader.wait() for reader in readers] == [0, 0]
-    assert len(said(database, sample)) == 2 * len(sample.items)
-
-
 def test_the_texts_that_are_drawn_are_hostile(sample: Sample) -> None:
     assert {item.code_id for item in sample.items} == {code.code_id for code in CODES}
