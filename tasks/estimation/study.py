@@ -135,15 +135,14 @@ def _halves(similarity: Values) -> Iterator[tuple[Part, Rows]]:
 
 
 def _part(part: Part, data: EstimationData, ranks: Ranks, done: Done) -> PartFigures:
-    truth = _means(ranks)
     kape = {weighting: _kape(data, weighting) for weighting in WEIGHTINGS}
     done(1)
     return PartFigures(
         part=part,
         queries=len(ranks),
-        truth=truth,
+        truth=_means(ranks),
         kape=kape,
-        rivals=tuple(_rival(name, data, truth, done) for name in rival_names()),
+        rivals=tuple(_rival(name, data, done) for name in rival_names()),
     )
 
 
@@ -154,7 +153,7 @@ def _kape(data: EstimationData, weighting: Weighting) -> ByMeasure:
     return {name: tuple(each.mean(name) for each in estimates) for name in MEASURES}
 
 
-def _rival(name: str, data: EstimationData, truth: dict[str, float], done: Done) -> RivalFigures:
+def _rival(name: str, data: EstimationData, done: Done) -> RivalFigures:
     """Return a rival's estimates at all budgets over all seeds."""
     estimator: Estimator = estimators.get(name)()
     total = len(data.queries)
@@ -166,14 +165,12 @@ def _rival(name: str, data: EstimationData, truth: dict[str, float], done: Done)
             estimate = estimator.estimate(data, budget=size, seed=seed)
             found[:, row, column] = [estimate.mean(measure) for measure in MEASURES]
             done(1)
-    errors = np.abs(found - np.array([truth[name] for name in MEASURES])[:, None, None])
     return RivalFigures(
         estimator=name,
         uses_labels=estimator.uses_labels,
         is_stable=estimator.is_stable,
         means=_by_measure(found.mean(axis=2)),
         deviations=_by_measure(found.std(axis=2)),
-        errors=_by_measure(errors.mean(axis=2)),
     )
 
 

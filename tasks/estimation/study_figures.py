@@ -27,7 +27,6 @@ class RivalFigures(Record):
         is_stable: Whether every seed gives the same estimate.
         means: Mean of the estimates over the seeds.
         deviations: Their population deviation over the seeds.
-        errors: Mean of |estimate - truth| over the seeds.
     """
 
     estimator: str
@@ -35,7 +34,6 @@ class RivalFigures(Record):
     is_stable: bool
     means: ByMeasure
     deviations: ByMeasure
-    errors: ByMeasure
 
 
 class PartFigures(Record):
