@@ -25,7 +25,7 @@ def test_a_majority_is_more_than_half_of_all_votes() -> None:
         assert majority(labels) == label, labels
 
 
-def _mean_of(values: Values) -> Callable[[npt.NDArray[np.int64]], float]:
+def _mean_of(values: Values) -> Callable[[npt.NDArray[np.integer]], float]:
     return lambda drawn: float(values[drawn].mean())
 
 
