@@ -17,7 +17,7 @@ from pydantic import Field
 
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun, claim_runs
-from agents.claims.wrappers import WRAPPERS
+from agents.claims.languages import WRAPPERS
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable

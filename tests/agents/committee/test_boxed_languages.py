@@ -1,6 +1,6 @@
 """JavaScript and Go are judged by claims and programs that run in boxes, as the known answers say.
 
-Covers `agents.claims.javascript`, `agents.claims.go`, `agents.claims.wrappers`,
+Covers `agents.claims.languages`,
 `agents.gates.dialects` and `agents.gates.rules`.
 """
 

@@ -1,0 +1,445 @@
+"""How claims run on code of each language, JavaScript and Go in full.
+
+An adapter in these languages calls the code with a claim's arguments, in other containers at most,
+and hands out what the code gave. A claim's values are written in the language (JavaScript) or in
+JSON (Go, where they become what the adapter's parameters are declared as); one with values that
+the language lacks is not run. The program rejects a value that the adapter makes where it is the
+expected one.
+"""
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from importlib.resources import files
+from typing import ClassVar, NamedTuple
+
+from tree_sitter import Node
+
+from agents.claims import adapter, program
+from agents.claims.adapter import NAME
+from agents.claims.claim import Claim
+from agents.claims.making import settings_in
+from agents.claims.program import TEST
+from agents.claims.spelling import UnknownValueError, expression, value_of
+from infra.languages._programs import UNREADABLE, ast
+from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+from infra.languages.go import Go
+from infra.languages.javascript import JavaScript
+
+_MOST_STATEMENTS = 8
+_LARGEST = 2**53  # of whole numbers that are exact in JavaScript
+_PRINTS = {"prints": False, "prints lines": True}  # whether lines count
+
+
+class _Adapter(ABC):
+    """One adapter, followed from statement to statement.
+
+    Args:
+        function: Its declaration.
+        code_names: Names of the code's functions and methods.
+    """
+
+    language: ClassVar[type[SyntaxTreeLanguage]]
+    parameters: ClassVar[frozenset[str]]  # kinds of their nodes
+    constants: ClassVar[frozenset[str]]
+    makes: ClassVar[frozenset[str]]  # what may be called to make an argument
+
+    def __init__(self, function: Node, code_names: Collection[str]) -> None:
+        self._function = function
+        self._code_names = code_names
+        self._own = set(self.language().parameters_of(function))
+        self._results: set[str] = set()  # names of what the code gave, or was given
+        self._is_called = False
+
+    def fault(self) -> str:
+        """Return what is wrong with it, "" for nothing."""
+        name, parameters, body = map(
+            self._function.child_by_field_name, ("name", "parameters", "body")
+        )
+        kinds = {one.type for one in (parameters.named_children if parameters else ())}
+        if name is None or text_of(name) != NAME or not kinds <= self.parameters:
+            return f"it must be a function {NAME} with plain parameters"
+        if taken := self._own & {*self._code_names, "claims", *self.makes}:
+            return f"it gives {min(taken)} another meaning"
+        statements = _statements(body) if body else []
+        if not 0 < len(statements) <= _MOST_STATEMENTS:
+            return f"{NAME} has at most {_MOST_STATEMENTS} statements"
+        *before, last = statements
+        for statement in before:
+            if not self._follows(statement):
+                return f"line {statement.start_point.row + 1} is more than a call"
+        if not self._ends_by(last):
+            return f"line {last.start_point.row + 1} returns more than what the code gave"
+        return "" if self._is_called else "it does not call the code under test"
+
+    @abstractmethod
+    def _ends_by(self, last: Node) -> bool:
+        """Return whether a statement may end the adapter."""
+
+    @abstractmethod
+    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+        """Return names and values of a declaration, no value where it is none."""
+
+    @abstractmethod
+    def _is_given(self, node: Node) -> bool:
+        """Return whether an expression is made of arguments and constants, in containers."""
+
+    @abstractmethod
+    def _hands_out(self, node: Node) -> bool:
+        """Return whether an expression is what the code gave, or has changed, or a part of it."""
+
+    def _follows(self, statement: Node) -> bool:
+        """Take over what a statement names; return whether it may stand there."""
+        if statement.type == "expression_statement":
+            return self._hands_out(statement.named_children[0])
+        names, values = self._declared(statement)
+        if not values or names & {*self._own, *self._code_names, "claims", *self.makes}:
+            return False
+        if all(map(self._hands_out, values)):
+            self._results |= names
+        elif not all(map(self._is_given, values)):
+            return False
+        self._own |= names
+        return True
+
+    def _takes(self, given: Sequence[Node]) -> bool:
+        """Note a call of the code; return whether it is given what it may be given."""
+        if not all(self._is_given(one) or self._hands_out(one) for one in given):
+            return False
+        self._is_called = True
+        names = (one.named_children[0] if one.type == "unary_expression" else one for one in given)
+        self._results.update(text_of(one) for one in names if one.type == "identifier")
+        return True
+
+
+def _statements(body: Node) -> list[Node]:
+    """Return the statements of a block, which some releases of the grammar put into a list."""
+    found = [one for one in body.named_children if one.type != "comment"]
+    return _statements(found[0]) if [one.type for one in found] == ["statement_list"] else found
+
+
+class _JavaScriptAdapter(_Adapter):
+    language = JavaScript
+    parameters = frozenset({"identifier"})
+    constants = frozenset({"number", "string", "true", "false", "null", "undefined"})
+    hands_on = frozenset({"Array.from", "Object.entries", "Object.fromEntries"})
+    makes = frozenset({"Map", "Set", "Date"}) | hands_on
+    containers = frozenset({
+        "array", "object", "pair", "spread_element", "parenthesized_expression",
+    })  # fmt: skip
+
+    def _ends_by(self, last: Node) -> bool:
+        values = last.named_children[:1]
+        return last.type == "return_statement" and bool(values) and self._hands_out(values[0])
+
+    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+        if statement.type != "lexical_declaration" or statement.named_child_count != 1:
+            return set(), []
+        name, value = map(statement.named_children[0].child_by_field_name, ("name", "value"))
+        if name is None or value is None or name.type != "identifier":
+            return set(), []
+        return {text_of(name)}, [value]
+
+    def _is_given(self, node: Node) -> bool:
+        kind, text = node.type, text_of(node)
+        if kind in ("identifier", "shorthand_property_identifier"):
+            return text in self._own
+        if kind == "unary_expression":
+            return text[:1] == "-" and node.named_children[0].type == "number"
+        if kind in ("call_expression", "new_expression"):
+            name = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+            parts = node.child_by_field_name("arguments")
+            is_made = name is not None and text_of(name) in self.makes and parts is not None
+            return is_made and all(map(self._is_given, parts.named_children if parts else ()))
+        if kind in self.constants or kind == "property_identifier":
+            return True
+        return kind in self.containers and all(map(self._is_given, node.named_children))
+
+    def _hands_out(self, node: Node) -> bool:
+        kind, parts = node.type, node.named_children
+        if kind == "identifier":
+            return text_of(node) in self._results
+        if kind in ("await_expression", "parenthesized_expression"):
+            return self._hands_out(parts[0])
+        if kind == "member_expression":
+            owner = node.child_by_field_name("object")
+            return owner is not None and self._hands_out(owner)
+        if kind == "subscript_expression":
+            return parts[1].type in ("number", "string") and self._hands_out(parts[0])
+        if kind == "array":
+            is_spread = [part.type for part in parts] == ["spread_element"]
+            return is_spread and self._hands_out(parts[0].named_children[0])
+        return kind == "call_expression" and self._calls(node)
+
+    def _calls(self, node: Node) -> bool:
+        """Return whether a call is one of the code, or hands out what one gave."""
+        function, arguments = map(node.child_by_field_name, ("function", "arguments"))
+        name = text_of(function) if function else ""
+        given = arguments.named_children if arguments else []
+        if name in self.hands_on:
+            return len(given) == 1 and self._hands_out(given[0])
+        return name in self._code_names and self._takes(given)
+
+
+class _GoAdapter(_Adapter):
+    language = Go
+    parameters = frozenset({"parameter_declaration", "variadic_parameter_declaration", "comment"})
+    constants = frozenset({
+        "int_literal", "float_literal", "interpreted_string_literal", "raw_string_literal",
+        "rune_literal", "true", "false", "nil",
+    })  # fmt: skip
+    makes = frozenset({
+        "len", "strings.NewReader", "bytes.NewReader", "bytes.NewBufferString",
+        "context.Background", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint32",
+        "uint64", "float32", "float64", "rune", "byte", "string",
+    })  # fmt: skip
+    hands_on = frozenset({"string", "int", "float64"})
+    getters = frozenset({"String", "Bytes"})  # methods of buffers and the like
+    # What is made of its parts → the field with them, "" for all; whether it is a container.
+    made_of: ClassVar[dict[str, tuple[str, bool]]] = {
+        "unary_expression": ("operand", False),
+        "composite_literal": ("body", True),
+        "type_conversion_expression": ("operand", False),
+        "literal_value": ("", True),
+        "literal_element": ("", True),
+        "keyed_element": ("", True),
+        "parenthesized_expression": ("", False),
+    }
+
+    def _ends_by(self, last: Node) -> bool:
+        if last.type == "expression_statement":
+            return self._follows(last)
+        values = last.named_children[0].named_children if last.named_child_count else []
+        return (
+            last.type == "return_statement" and bool(values) and all(map(self._hands_out, values))
+        )
+
+    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+        left, right = map(statement.child_by_field_name, ("left", "right"))
+        if statement.type != "short_var_declaration" or left is None or right is None:
+            return set(), []
+        return set(map(text_of, left.named_children)), right.named_children
+
+    def _is_given(self, node: Node, *, in_parts: bool = False) -> bool:
+        """Constants are none of a container's parts, so that none makes the expected value."""
+        kind, text = node.type, text_of(node)
+        if kind in self.constants:
+            return not in_parts
+        if kind == "identifier":
+            return text in self._own
+        if kind == "call_expression":
+            function, parts = map(node.child_by_field_name, ("function", "arguments"))
+            name = text_of(function or node)
+            is_made = name in self.makes and parts is not None
+            return name == "new" or (
+                is_made and all(map(self._is_given, parts.named_children if parts else ()))
+            )
+        if kind not in self.made_of or (kind == "unary_expression" and text[:1] not in "-&"):
+            return False
+        field, is_container = self.made_of[kind]
+        parts_of_it = [node.child_by_field_name(field)] if field else node.named_children
+        if kind == "keyed_element":  # a field and its value
+            parts_of_it = parts_of_it[-1:]
+        in_parts = in_parts or is_container
+        return all(part and self._is_given(part, in_parts=in_parts) for part in parts_of_it)
+
+    def _hands_out(self, node: Node) -> bool:
+        kind = node.type
+        if kind == "identifier":
+            return text_of(node) in self._results
+        if kind in ("parenthesized_expression", "unary_expression"):
+            return text_of(node)[:1] in "(*&" and self._hands_out(node.named_children[0])
+        if kind in ("selector_expression", "index_expression", "type_conversion_expression"):
+            operand, index = map(node.child_by_field_name, ("operand", "index"))
+            is_constant = index is None or index.type in self.constants
+            return is_constant and operand is not None and self._hands_out(operand)
+        return kind == "call_expression" and self._calls(node)
+
+    def _calls(self, node: Node) -> bool:
+        """Return whether a call is one of the code, or hands out what one gave."""
+        function, arguments = map(node.child_by_field_name, ("function", "arguments"))
+        if function is None or arguments is None:
+            return False
+        name, given = text_of(function), arguments.named_children
+        owner = function.child_by_field_name("operand")
+        if owner is None and name in self.hands_on:
+            return len(given) == 1 and self._hands_out(given[0])
+        name = name.rpartition(".")[2] if owner else name
+        if owner and name in self.getters and self._hands_out(owner):
+            return not given
+        return name in self._code_names and self._takes([owner, *given] if owner else given)
+
+
+class SyntaxTreeClaims(ABC):
+    """Claims on code of a language that is read by tree-sitter."""
+
+    adapter: ClassVar[type[_Adapter]]
+    test: ClassVar[str]  # with its name and its statement
+    failure: ClassVar[str]  # a statement that ends a test by an error, with its message
+
+    def adapter_fault(self, text: str, code: str) -> str:
+        """Return why lines are no adapter for a code, "" where they are one."""
+        language = self.adapter.language()
+        try:
+            root = language.root_of(text)
+        except SyntaxError:
+            return "it cannot be read"
+        functions = [node for node in root.named_children if node.type != "comment"]
+        if root.has_error or [node.type for node in functions] != ["function_declaration"]:
+            return f"it must be one function, {NAME}, of {language.title}"
+        return self.adapter(functions[0], language.called_names(code)).fault()
+
+    def claims_program(
+        self, claims: Sequence[Claim], adapter: str, code: str, _stubs: Collection[str] = ()
+    ) -> str:
+        """Return the program with one test for each claim; no code here has stubs."""
+        title, lines = self.adapter.language.title, [self._head(adapter, code)]
+        for number, claim in enumerate(claims, 1):
+            try:
+                line = self._call(*parts_of(claim))
+            except (*UNREADABLE, ValueError, TypeError, ArithmeticError) as error:
+                message = f"not said in {title}: {error}"[:200]
+                line = self.failure.format(json.dumps(message, ensure_ascii=False))
+            lines.append(self.test.format(f"{TEST}{number}", line))
+        return "\n".join(lines)
+
+    @abstractmethod
+    def said(self, value: object) -> str:
+        """Return a value of Python in the language.
+
+        Raises:
+            UnknownValueError: It has none.
+        """
+
+    @abstractmethod
+    def _head(self, adapter: str, code: str) -> str:
+        """Return what stands before the tests."""
+
+    @abstractmethod
+    def _call(self, kind: str, arguments: list[object], value: object) -> str:
+        """Return the statement that tests a claim; arguments as `parts_of` returns them."""
+
+
+class JavaScriptClaims(SyntaxTreeClaims):
+    """Claims on code in JavaScript."""
+
+    adapter = _JavaScriptAdapter
+    test = "function {}() {{\n  {}\n}}"
+    failure = "throw new Error({});"
+
+    def said(self, value: object) -> str:
+        """Return an expression; dictionaries have texts as keys."""
+        if value is None or isinstance(value, bool | str):
+            return json.dumps(value)
+        if isinstance(value, int) and abs(value) < _LARGEST:
+            return f"({value})"
+        if isinstance(value, float):
+            return f"({value!r})" if math.isfinite(value) else f"({'-' * (value < 0)}Infinity)"
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(map(self.said, value))}]"
+        if isinstance(value, set | frozenset):
+            return f"new Set([{', '.join(map(self.said, value))}])"
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            items = (f"[{json.dumps(key)}]: {self.said(item)}" for key, item in value.items())
+            return f"{{ {', '.join(items)} }}"
+        raise UnknownValueError(f"{type(value).__name__} is not said in JavaScript")
+
+    def _head(self, adapter: str, code: str) -> str:
+        names = sorted(JavaScript().called_names(code))
+        called = "\n".join(f"const {name} = claims.called({json.dumps(name)});" for name in names)
+        made = f"claims.adapter = (() => {{\n{called}\n{adapter}\nreturn {NAME};\n}})();"
+        return f"{_helpers('javascript.js')}\n{made}"
+
+    def _call(self, kind: str, arguments: list[object], value: object) -> str:
+        given = ", ".join(map(self.said, arguments))
+        if kind == "raises":
+            return f"return claims.raises([{given}], {json.dumps(value)});"
+        if kind == "gives":
+            return f"return claims.gives([{given}], {self.said(value)});"
+        way = "lines" if _PRINTS[kind] else "words"
+        return f"return claims.prints([{given}], {self.said(value)}, '{way}');"
+
+
+class GoClaims(SyntaxTreeClaims):
+    """Claims on code in Go."""
+
+    adapter = _GoAdapter
+    test = "func {}(t *testing.T) {{\n\t{}\n}}"
+    failure = "panic({})"
+
+    def said(self, value: object) -> str:
+        """Return a literal text of JSON, with dictionaries and sets as `go.go` reads them."""
+        return json.dumps(json.dumps(_plain(value)), ensure_ascii=False)
+
+    def _head(self, adapter: str, code: str) -> str:  # noqa: ARG002 - its names are the program's
+        return f"{adapter}\n{_helpers('go.go')}"
+
+    def _call(self, kind: str, arguments: list[object], value: object) -> str:
+        if kind == "raises":
+            return f"claimsRaises(t, {self.said(arguments)})"
+        if kind == "gives":
+            return f"claimsGives(t, {self.said(arguments)}, {self.said(value)})"
+        by_lines = json.dumps(_PRINTS[kind])
+        return f"claimsPrints(t, {self.said(arguments)}, {self.said(value)}, {by_lines})"
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, list | tuple):
+        return [*map(_plain, value)]
+    if isinstance(value, set | frozenset):
+        return {"set": [*map(_plain, value)]}
+    if isinstance(value, dict):
+        return {"dict": [[_plain(key), _plain(item)] for key, item in value.items()]}
+    raise UnknownValueError(f"{type(value).__name__} is not said in Go")
+
+
+def _helpers(name: str) -> str:
+    return files("agents.claims").joinpath(name).read_text("utf-8")
+
+
+def parts_of(claim: Claim) -> tuple[str, list[object], object]:
+    """Return whether a claim gives, raises or prints, its arguments, and the expected value.
+
+    Raises:
+        UnknownValueError: It has settings, named arguments, or another effect.
+    """
+    settings, arguments = settings_in(claim.arguments)
+    call = expression(f"f({arguments}\n)")
+    if settings or not isinstance(call, ast.Call) or call.keywords:
+        raise UnknownValueError("settings and named arguments")
+    given = [value_of(ast.unparse(one)) for one in call.args]
+    if claim.error_type:
+        return "raises", given, claim.error_type
+    if not claim.effect:
+        return "gives", given, value_of(claim.value)
+    kind = claim.value.removesuffix(claim.effect).strip()
+    if kind not in _PRINTS:
+        raise UnknownValueError(kind)
+    return kind, given, value_of(claim.effect)
+
+
+class Wrapper(NamedTuple):
+    """The way claims are run on code of one language.
+
+    Attributes:
+        adapter_fault: Adapter and code → why the adapter cannot be used, "" where it can.
+        claims_program: Claims, adapter, code, and names of stub functions → the test program.
+        works_on_arguments: Whether an adapter does more than to put arguments into containers.
+    """
+
+    adapter_fault: Callable[[str, str], str]
+    claims_program: Callable[[Sequence[Claim], str, str, Collection[str]], str]
+    works_on_arguments: Callable[[str], bool] = lambda _: False
+
+
+_JAVASCRIPT, _GO = JavaScriptClaims(), GoClaims()
+WRAPPERS = {
+    "python": Wrapper(adapter.adapter_fault, program.claims_program, adapter.works_on_arguments),
+    "javascript": Wrapper(_JAVASCRIPT.adapter_fault, _JAVASCRIPT.claims_program),
+    "go": Wrapper(_GO.adapter_fault, _GO.claims_program),
+}
