@@ -16,8 +16,8 @@ from typing import Literal
 from pydantic import Field
 
 from agents.claims.claim import Claim
-from agents.claims.program import ClaimRun, claim_runs
 from agents.claims.languages import WRAPPERS
+from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.beside import functions_of, usable

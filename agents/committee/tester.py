@@ -12,8 +12,8 @@ from agents.evidence import (
     evidence_of,
     was_executed,
 )
+from agents.gates.dialects import RULES
 from agents.gates.gates import can_be_improved, reason_of
-from agents.gates.rules import RULES
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import CommandFixer, Fixer, install_missing_module, run_commands
 from agents.roles.write import BlindWriter

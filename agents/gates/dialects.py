@@ -1,26 +1,26 @@
-"""Gates for test programs in languages other than Python, and what is to blame for how a run ended.
+"""Rules for test programs in JavaScript and Go, and what their failures are attributed to.
 
 The code always has a process of its own there, so that no program reads its text, and none of it
 stands beside the asserts. A language is a row of patterns; nothing is parsed but for redefinitions.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
 from agents.gates.gates import Gate
-from agents.gates.outcomes import gravest
+from agents.gates.outcomes import PythonRules
+from agents.gates.rules import Attribution, Rules
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
-from infra.records import ExecutionResult
+from infra.records import CaseResult, ExecutionResult
 
 
 @dataclass(frozen=True)
-class Dialect:
+class Dialect(Rules):
     """How test programs of a language look, and its errors.
 
     Attributes:
@@ -61,25 +61,9 @@ class Dialect:
         }
         return {gate: fault for gate, fault in faults.items() if fault}
 
-    def outcome_of(
-        self, result: ExecutionResult, _program: str, _code: str, _beside: str = ""
-    ) -> RunOutcome:
-        """Return how a run ended; of several failures the one that decides what is done next."""
-        ends = self.outcomes_of_tests(result, "", "").values()
-        return gravest(result, ends, lambda: self._outcome(result, result.stderr))
-
-    def outcomes_of_tests(
-        self, result: ExecutionResult, _program: str, _code: str, _beside: str = ""
-    ) -> Mapping[str, RunOutcome]:
-        """Return test → how it ended, of the tests that failed."""
-        return {
-            case.name: self._outcome(
-                ExecutionResult.model_validate(case.model_dump(exclude={"name", "traceback"})),
-                case.traceback,
-            )
-            for case in result.tests
-            if case.outcome != "passed"
-        }
+    def attribution(self, program: str, code: str, stubs: str) -> Attribution:  # noqa: ARG002
+        """Return what attributes failures by their stacks alone."""
+        return self._attributed
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
         """Return whether an exception of a run came out of a line of the program itself."""
@@ -88,7 +72,8 @@ class Dialect:
         ours = [text for text in texts if not self._is_in("target", text)]
         return any(self._is_in("program", text) for text in ours)
 
-    def _outcome(self, end: ExecutionResult, stack: str) -> RunOutcome:
+    def _attributed(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
+        end, stack = (case, case.traceback) if case else (result, result.stderr)
         error_type = end.error_type
         is_missing = end.outcome == "import_error" or self.missing.search(
             f"{error_type}: {end.message}"
@@ -146,3 +131,4 @@ GO = Dialect(
     ),
     functions=frozenset({"function_declaration"}),
 )
+RULES: dict[str, Rules] = {"python": PythonRules(), "javascript": JAVASCRIPT, "go": GO}

@@ -1,18 +1,25 @@
-"""How runs ended, told apart by what is to blame: the code, what is missing around it, or the test.
+"""How runs ended, and what failures are attributed to: the code, missing dependencies, or the test.
 
-Who is to blame follows from the tracebacks: from the innermost call in the program or in the code
-under test. They are texts that the code can make up, so an outcome may keep a failure from being
+That follows from the tracebacks: from the innermost call in the program or in the code under test.
+They are texts that the code can make up, so an outcome may keep a failure from being
 evidence; it never makes a program pass.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
+from agents.gates.arguments import expects_by_arguments
 from agents.gates.beside import functions_of
 from agents.gates.catching import catches_in
-from agents.gates.static_checks import names_defined_by
+from agents.gates.rules import Attribution, Rules
+from agents.gates.static_checks import (
+    demands_emptiness,
+    faults_of,
+    names_defined_by,
+    sets_on_target,
+)
 from agents.gates.surroundings import is_of_surroundings
 from infra.languages._programs import (
     DUMMY,
@@ -23,6 +30,7 @@ from infra.languages._programs import (
     bound_names,
     exceptions_in,
     parse_or_none,
+    without_messages,
 )
 from infra.records import CaseResult, ExecutionResult
 
@@ -33,67 +41,28 @@ _NO_ANSWER = ("timed out", "[Errno 110]", "The read operation timed out", "_ssl.
 _PLACE = re.compile(r" \(line \d+: ")  # where a message goes on with the program's own line
 _UNMET = "DID NOT RAISE"  # how pytest begins
 _QUOTED = re.compile(r"'([^']*)'")
-_BY_WEIGHT = (
-    RunOutcome.FAILED_ASSERTION,
-    RunOutcome.SURROUNDINGS_MISSING,
-    RunOutcome.CODE_RAISED,
-    RunOutcome.STOPPED,
-    RunOutcome.TEST_AT_FAULT,
-)
 _OF_THE_CODE = (RunOutcome.SURROUNDINGS_MISSING, RunOutcome.CODE_RAISED)
 
 
-def outcome_of(result: ExecutionResult, program: str, code: str, beside: str = "") -> RunOutcome:
-    """Return how a run ended; of several failures the one that decides what is done next.
+class PythonRules(Rules):
+    """The rules of Python."""
 
-    A failed assertion stands whatever else failed, as in the result; where no assertion failed,
-    what is missing comes before what the code raised, which it may have caused.
+    faults_of = staticmethod(faults_of)
+    without_messages = staticmethod(without_messages)
+    expects_by_arguments = staticmethod(expects_by_arguments)
+    sets_on_target = staticmethod(sets_on_target)
+    demands_emptiness = staticmethod(demands_emptiness)
 
-    Args:
-        result: The run.
-        program: The test program.
-        code: The code under test.
-        beside: What an agent put beside it, of which an error is none of the code's.
-    """
-    ends = outcomes_of_tests(result, program, code, beside).values()
-    return gravest(result, ends, lambda: _Blame(program, code, beside).of_run(result))
+    def attribution(self, program: str, code: str, stubs: str) -> Attribution:
+        """Return what attributes failures by their tracebacks."""
+        return _FailureAttribution(program, code, stubs)
 
-
-def gravest(
-    result: ExecutionResult, ends: Collection[RunOutcome], of_run: Callable[[], RunOutcome]
-) -> RunOutcome:
-    """Return how a run ended, whatever its language.
-
-    Args:
-        result: The run.
-        ends: How its tests ended, of those that failed.
-        of_run: Gives the outcome of a run without such a test.
-    """
-    if result.outcome == "passed":
-        return RunOutcome.PASSED
-    if result.outcome == "import_error":
-        return RunOutcome.SURROUNDINGS_MISSING
-    if result.outcome not in ("raised", "assertion_failed"):
-        return RunOutcome.STOPPED
-    return min(ends or {of_run()}, key=_BY_WEIGHT.index)
-
-
-def outcomes_of_tests(
-    result: ExecutionResult, program: str, code: str, beside: str = ""
-) -> Mapping[str, RunOutcome]:
-    """Return test → how it ended, of the tests that failed; arguments as of `outcome_of`."""
-    blame = _Blame(program, code, beside)
-    return {
-        case.name: blame.of_case(case, result) for case in result.tests if case.outcome != "passed"
-    }
-
-
-def raised_in_program(result: ExecutionResult) -> bool:
-    """Return whether an exception of a run came out of a line of the program itself."""
-    failed = [case for case in result.tests if case.outcome != "passed"]
-    texts = [_whole_traceback(case, result) for case in failed] or [result.stderr]
-    frames = (_last_own_frame(exceptions_in(text)[-1]) for text in texts)
-    return any(frame is not None and frame.file == _PROGRAM for frame in frames)
+    def raised_in_program(self, result: ExecutionResult) -> bool:
+        """Return whether an exception of a run came out of a line of the program itself."""
+        failed = [case for case in result.tests if case.outcome != "passed"]
+        texts = [_whole_traceback(case, result) for case in failed] or [result.stderr]
+        frames = (_last_own_frame(exceptions_in(text)[-1]) for text in texts)
+        return any(frame is not None and frame.file == _PROGRAM for frame in frames)
 
 
 def catches_of(program: str, code: str) -> tuple[str, ...]:
@@ -109,12 +78,12 @@ def catches_of(program: str, code: str) -> tuple[str, ...]:
         return ()
 
 
-class _Blame:
-    """What is to blame for failures of one program on one piece of code."""
+class _FailureAttribution:
+    """What failures of one program on one piece of code are attributed to."""
 
-    def __init__(self, program: str, code: str, beside: str) -> None:
+    def __init__(self, program: str, code: str, stubs: str) -> None:
         target = parse_or_none(code)
-        self._beside = functions_of(beside, code)
+        self._stubs = functions_of(stubs, code)
         self._is_python = target is not None
         self._bound = bound_names(code)
         self._texts = {
@@ -125,23 +94,17 @@ class _Blame:
         classes = (n.name for n in _nodes_of(parse_or_none(program)) if isinstance(n, ast.ClassDef))
         self._stand_ins = _STAND_INS.union(classes)
 
-    def of_case(self, case: CaseResult, result: ExecutionResult) -> RunOutcome:
-        """Return the outcome of a test that failed; a traceback that is cut off is in stderr."""
-        if case.outcome == "import_error":
+    def __call__(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
+        """Return the outcome of a test that failed, or of a program outside its tests."""
+        end = case or result
+        if case and case.outcome == "import_error":
             return RunOutcome.SURROUNDINGS_MISSING
-        if case.outcome == "memory":
+        if case and case.outcome == "memory":
             return RunOutcome.STOPPED
-        text = _whole_traceback(case, result)
-        return self._of_text(text, case.outcome, case.error_type, case.message)
-
-    def of_run(self, result: ExecutionResult) -> RunOutcome:
-        """Return the outcome of a program that failed outside its tests."""
-        return self._of_text(result.stderr, result.outcome, result.error_type, result.message)
-
-    def _of_text(self, traceback: str, outcome: str, error_type: str, message: str) -> RunOutcome:
-        *before, last = exceptions_in(traceback)
-        chain = [*before, Raised(error_type, _PLACE.split(message)[0], last.frames)]
-        return self._of_chain(chain, is_assertion=outcome == "assertion_failed")
+        text = _whole_traceback(case, result) if case else result.stderr
+        *before, last = exceptions_in(text)
+        raised = Raised(end.error_type, _PLACE.split(end.message)[0], last.frames)
+        return self._of_chain([*before, raised], is_assertion=end.outcome == "assertion_failed")
 
     def _of_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
         """Return the outcome of the last exception, or of one that was replaced by it.
@@ -185,8 +148,8 @@ class _Blame:
                 return RunOutcome.SURROUNDINGS_MISSING
             if quoted & self._stand_ins:
                 return RunOutcome.TEST_AT_FAULT
-        is_beside = frame.function == "<module>" or frame.function in self._beside
-        is_missing = is_beside or self._is_missing(error, quoted)
+        is_of_stub = frame.function == "<module>" or frame.function in self._stubs
+        is_missing = is_of_stub or self._is_missing(error, quoted)
         return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.CODE_RAISED
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:

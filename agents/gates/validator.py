@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
+from agents.gates.dialects import RULES
 from agents.gates.gates import Gate
-from agents.gates.rules import RULES
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair

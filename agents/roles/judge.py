@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from agents.evidence import Attempt, RunEvidence, RunOutcome
+from agents.gates.dialects import RULES
 from agents.gates.gates import reason_of
 from agents.gates.outcomes import catches_of
-from agents.gates.rules import RULES
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, beside_section
 from agents.roles.run_report import run_report

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agents.claims.adapter import adapter_fault
 from agents.evidence import Draft, RunOutcome
 from agents.gates.beside import beside_fault, functions_of, usable
-from agents.gates.outcomes import outcome_of
+from agents.gates.outcomes import PythonRules
 from agents.gates.static_checks import faults_of, sets_on_target
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
@@ -166,8 +166,8 @@ def test_an_error_of_what_stands_beside_is_not_the_codes() -> None:
     )
     beside = "def clean(x): return {}[x]"
     assert functions_of(beside, CODE) == {"clean"}
-    assert outcome_of(result, "p", CODE, beside) is RunOutcome.SURROUNDINGS_MISSING
-    assert outcome_of(result, "p", CODE) is RunOutcome.CODE_RAISED
+    assert PythonRules().outcome_of(result, "p", CODE, beside) is RunOutcome.SURROUNDINGS_MISSING
+    assert PythonRules().outcome_of(result, "p", CODE) is RunOutcome.CODE_RAISED
 
 
 def test_an_adapter_that_calls_what_stands_beside_and_not_the_code_is_none() -> None:

@@ -6,9 +6,8 @@ Covers `agents.gates.dialects` and `agents.gates.rules`.
 import pytest
 
 from agents.evidence import RunOutcome
-from agents.gates.dialects import GO, JAVASCRIPT, Dialect
+from agents.gates.dialects import GO, JAVASCRIPT, RULES, Dialect
 from agents.gates.gates import Gate
-from agents.gates.rules import RULES
 from infra.languages import languages
 from infra.records import CaseResult, ExecutionResult
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome, evidence_of
-from agents.gates.outcomes import catches_of, outcome_of, outcomes_of_tests
+from agents.gates.outcomes import PythonRules, catches_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.tracebacks import exceptions_in
 from infra.records import CaseResult, ExecutionResult
@@ -85,6 +85,7 @@ def with_row(rows, row):
 def waits(x):
     raise TimeoutError("no worker was free")
 """
+outcome_of, outcomes_of_tests = PythonRules().outcome_of, PythonRules().outcomes_of_tests
 H = RunOutcome
 HEAD = "from target import *\nfrom target import DummySelf\n"
 CASES: dict[str, tuple[str, RunOutcome]] = {
