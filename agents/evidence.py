@@ -17,7 +17,7 @@ class Draft(Record):
         requirements: Distributions that were installed for it.
         repairs: The log of all repairs, done or in vain.
         beside: Imports and definitions of names that the code under test lacks; checked, see
-            `agents.gates.beside`.
+            `agents.gates.stubs`.
     """
 
     reading: str
@@ -39,10 +39,26 @@ class Draft(Record):
         kept = {"requirements": earlier.requirements, "beside": beside}
         return self.model_copy(update=kept)
 
-    def with_repair(self, command: str, output: str = "", *, ok: bool = True) -> "Draft":
-        """Return the draft with one more entry in the log of repairs."""
-        step = RepairStep(command=command[:2_000], ok=ok, output=output[-4_000:])
-        return self.model_copy(update={"repairs": (*self.repairs, step)})
+    def with_repair(
+        self,
+        command: str,
+        output: str = "",
+        *,
+        ok: bool = True,
+        installed: tuple[str, ...] = (),
+        seconds: float = 0.0,
+    ) -> "Draft":
+        """Return the draft with one more entry in the log of repairs, and what it installed."""
+        step = RepairStep(
+            command=command[:2_000],
+            ok=ok,
+            output=output[-4_000:],
+            installed=installed,
+            seconds=seconds,
+        )
+        new = tuple(name for name in installed if name not in self.requirements)
+        repairs, requirements = (*self.repairs, step), (*self.requirements, *new)
+        return self.model_copy(update={"repairs": repairs, "requirements": requirements})
 
 
 class RunOutcome(StrEnum):
@@ -164,5 +180,6 @@ def missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
     if not module or module == "target":
         return None
     requirement = distribution_for(module)
-    is_tried = any(step.command == f"install {requirement}" for step in draft.repairs)
+    commands = (f"install {requirement}", f"pip install {requirement}")
+    is_tried = any(step.command in commands for step in draft.repairs)
     return None if is_tried or requirement in draft.requirements else requirement

@@ -1,19 +1,21 @@
 """A claim: arguments of a call, and the value that the query demands of it, both as source."""
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
-from agents.claims.makers import shown
-from agents.claims.making import are_made_well, files_made_by, is_of_files, settings_in
-from agents.claims.spelling import (
+from agents.claims.fixtures import shown
+from agents.claims.literals import (
     MOST_JOINED,
     UnknownValueError,
+    are_files,
     expression,
+    files_of,
     first_line,
-    spelt,
-    spelt_arguments,
+    has_valid_fixtures,
+    normalised,
+    normalised_arguments,
+    settings_in,
     value_of,
 )
 from agents.claims.values import alike, plain
@@ -68,7 +70,7 @@ class Claim(Record):
             return True  # what is so before the call cannot be run
         if self.effect:
             wanted = value_of(self.effect)
-            before = files_made_by(self.arguments)
+            before = files_of(self.arguments)
             return not isinstance(wanted, dict) or any(
                 shown(before.get(name)) != shown(content) for name, content in wanted.items()
             )
@@ -90,22 +92,16 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
         most: How many are taken.
     """
     found: dict[Claim, None] = {}
-    for claim in _all_claims(text[:_LONGEST_TEXT].splitlines(keepends=True)):
-        found[claim] = None
-        if len(found) == most:
-            break
-    return tuple(found)
-
-
-def _all_claims(lines: Sequence[str]) -> Iterator[Claim]:
-    place = 0
-    while place < len(lines):
+    lines, place = text[:_LONGEST_TEXT].splitlines(keepends=True), 0
+    while place < len(lines) and len(found) < most:
         whole, size = first_line(lines[place : place + MOST_JOINED])
-        claims = list(_claims_of(whole))
-        if not claims and size > 1:  # what seemed open is an apostrophe
-            claims, size = list(_claims_of(lines[place])), 1
-        yield from claims
+        claim = _claim_of(whole)
+        if claim is None and size > 1:  # what seemed open is an apostrophe
+            claim, size = _claim_of(lines[place]), 1
+        if claim:
+            found[claim] = None
         place += size
+    return tuple(found)
 
 
 def same_value(one: str, other: str) -> bool:
@@ -113,15 +109,15 @@ def same_value(one: str, other: str) -> bool:
 
     Printed texts are compared as the other one says: by its words, or by its lines.
     """
-    effects = _EFFECT.fullmatch(one), _EFFECT.fullmatch(other)
-    if effects[0] and effects[1]:
-        kinds = {effect[1].partition(" ")[0] for effect in effects if effect}
+    first, second = _EFFECT.fullmatch(one), _EFFECT.fullmatch(other)
+    if first and second:
         by_lines = other.startswith("prints lines")
         try:
-            told = [shown(value_of(effect[2]), by_lines=by_lines) for effect in effects if effect]
+            texts = [shown(value_of(effect[2]), by_lines=by_lines) for effect in (first, second)]
         except UnknownValueError:
             return False
-        return len(kinds) == 1 and alike(plain(told[0]), plain(told[1]))
+        is_same_kind = first[1].split()[0] == second[1].split()[0]
+        return is_same_kind and alike(*map(plain, texts))
     try:
         return alike(plain(value_of(one)), plain(value_of(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
@@ -129,40 +125,30 @@ def same_value(one: str, other: str) -> bool:
 
 
 def is_said_as(text: str, value: str) -> bool:
-    """Return whether what somebody says is a value, also where a text is said without quotes.
-
-    Args:
-        text: What is said.
-        value: The value, as source.
-    """
-    said = spelt(text)
+    """Return whether a reply's text is a value, as source, or that text without quotes."""
+    said = normalised(text)
     if is_value(said) and same_value(said, value):
         return True
-    return not _RAISES.fullmatch(said) and not _is_known(said) and _is_text(value, text)
+    if _RAISES.fullmatch(said) or _known_value(said):
+        return False
+    known = _known_value(value)
+    is_text = bool(known) and isinstance(known[0], str) and known[0] != ""
+    return is_text and known[0] in (text, text.strip().strip("`"))
 
 
 def is_known(text: str) -> bool:
-    """Return whether what somebody says can be compared: a known value, an effect, an exception."""
-    said = spelt(text)
+    """Return whether a reply's text can be compared: a known value, an effect, an exception."""
+    said = normalised(text)
     is_effect = _RAISES.fullmatch(said) or _EFFECT.fullmatch(said)
-    return bool(is_effect and is_value(said)) or _is_known(said)
+    return bool(is_effect and is_value(said)) or bool(_known_value(said))
 
 
-def _is_known(text: str) -> bool:
+def _known_value(text: str) -> tuple[object, ...]:
+    """Return the value of source alone in a tuple, () where it is not known."""
     try:
-        value_of(text)
+        return (value_of(text),)
     except UnknownValueError:
-        return False
-    return True
-
-
-def _is_text(value: str, text: str) -> bool:
-    """Return whether a value is a text, and that text itself."""
-    try:
-        known = value_of(value)
-    except UnknownValueError:
-        return False
-    return isinstance(known, str) and known != "" and known in (text, text.strip().strip("`"))
+        return ()
 
 
 def _written(text: str) -> str:
@@ -187,13 +173,10 @@ def is_value(text: str) -> bool:
     if found := _RAISES.fullmatch(text):
         return found[1].rpartition(".")[2] not in _TOO_BROAD
     if found := _EFFECT.fullmatch(text):
-        try:
-            wanted = value_of(found[2])
-        except UnknownValueError:
-            return False
+        (wanted,) = _known_value(found[2]) or (None,)
         if found[1] == "leaves":
             return isinstance(wanted, dict) and all(map(_is_attribute, wanted))
-        return is_of_files(wanted) if found[1] == "writes" else isinstance(wanted, str)
+        return are_files(wanted) if found[1] == "writes" else isinstance(wanted, str)
     # One expression, or the parts of a tuple.
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
 
@@ -203,16 +186,17 @@ def _is_attribute(name: object) -> bool:
     return isinstance(name, str) and name.isidentifier() and not name.startswith("_")
 
 
-def _claims_of(line: str) -> Iterator[Claim]:
-    """Yield the claim of a line: at its first arrow that has arguments before it, a value after."""
+def _claim_of(line: str) -> Claim | None:
+    """Return the claim of a line, at its first arrow between arguments and a value."""
     line = _BULLET.sub("", line).strip().strip("`")
     if len(line) > _LONGEST_LINE:
-        return
+        return None
     for arrow in islice(re.finditer(ARROW, line), _MOST_ARROWS):
-        arguments, value = spelt_arguments(line[: arrow.start()]), spelt(line[arrow.end() :])
+        arguments = normalised_arguments(line[: arrow.start()])
+        value = normalised(line[arrow.end() :])
         if are_arguments(arguments) and is_value(value):
-            yield Claim(arguments=arguments, value=value)
-            return
+            return Claim(arguments=arguments, value=value)
+    return None
 
 
 def are_arguments(text: str) -> bool:
@@ -223,20 +207,13 @@ def are_arguments(text: str) -> bool:
         and isinstance(tree.func, ast.Name)  # not the call of a call: `1)(2`
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)
-        and _is_plain(tree)
-        and are_made_well(tree)
+        and not any(map(_is_bound_to_its_place, ast.walk(tree)))
+        and has_valid_fixtures(tree)
     )
 
 
-def _is_plain(tree: ast.expr) -> bool:
-    """Return whether an expression means the same wherever it stands.
-
-    It binds no name and takes nothing whose name begins with an underscore, such as `__import__`.
-    """
-    return not any(map(_is_bound_to_its_place, ast.walk(tree)))
-
-
 def _is_bound_to_its_place(node: ast.AST) -> bool:
+    """Return whether a node binds a name, or takes a private one such as `__import__`."""
     if isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
         return name.startswith("_") or name in _OF_PLACES

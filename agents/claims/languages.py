@@ -19,9 +19,8 @@ from tree_sitter import Node
 from agents.claims import adapter, program
 from agents.claims.adapter import NAME
 from agents.claims.claim import Claim
-from agents.claims.making import settings_in
+from agents.claims.literals import UnknownValueError, expression, settings_in, value_of
 from agents.claims.program import TEST
-from agents.claims.spelling import UnknownValueError, expression, value_of
 from infra.languages._programs import UNREADABLE, ast
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go

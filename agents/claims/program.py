@@ -9,11 +9,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
-from agents.claims import makers, values
+from agents.claims import fixtures, values
 from agents.claims.adapter import MADE, constants_in, with_marks
 from agents.claims.claim import Claim
-from agents.claims.making import makes_something, settings_in
-from agents.claims.spelling import expression
+from agents.claims.literals import expression, has_fixtures, settings_in
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages._programs import ast, parse, scaffolded
@@ -212,8 +211,8 @@ def claims_program(
     own = {parameter.arg for parameter in parameters}
     of_code = names_defined_by(code)
     wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
-    makes = any(claim.effect or makes_something(claim.arguments) for claim in claims)
-    used = (values, surroundings, *([makers] if makes else []))
+    makes = any(claim.effect or has_fixtures(claim.arguments) for claim in claims)
+    used = (values, surroundings, *([fixtures] if makes else []))
     constants = ast.unparse(ast.List([*constants_in(function)]))
     sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = {constants}")
     helpers = "\n".join(sources)

@@ -10,7 +10,7 @@ from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
-from agents.gates.beside import usable
+from agents.gates.stubs import usable_stubs
 from agents.llm.client import ReportingModel
 from agents.roles.base import Judgement
 from agents.roles.judge import QueryArbiter, is_confirmed
@@ -198,7 +198,7 @@ class Committee:
             screening: The first reading, if there was one.
             problem: Why no example of the specification is evidence.
         """
-        beside = usable(getattr(screening, "beside", ""), pair.code.text)
+        beside = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
         draft = await self._configuration.writer_type(trace.model).write(pair, beside, problem)
         attempts = await self._attempts(pair, draft, trace, testers.programs)
         path, gates = path_of(attempts[-1]), self._configuration.gates

@@ -20,8 +20,8 @@ from agents.claims.languages import WRAPPERS
 from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
-from agents.gates.beside import functions_of, usable
 from agents.gates.gates import reason_of
+from agents.gates.stubs import functions_of, usable_stubs
 from agents.gates.surroundings import is_of_surroundings
 from agents.gates.validator import OracleValidator
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
@@ -153,7 +153,7 @@ class ClaimTester:
         if fault := self._wrapper.adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
             return ClaimEvidence(problem=problem, is_at_fault=True)
-        beside = usable(screening.beside, pair.code.text)
+        beside = usable_stubs(screening.beside, pair.code.text)
         code = self._language.with_beside(pair.code.text, beside, scaffolding=True)
         async with self._sandbox.box(code, language=self._language.name) as box:
             with trace.model.releasing(box):

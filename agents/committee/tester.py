@@ -10,12 +10,13 @@ from agents.evidence import (
     RunEvidence,
     RunOutcome,
     evidence_of,
+    missing_requirement,
     was_executed,
 )
 from agents.gates.dialects import RULES
 from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
-from agents.roles.fix import CommandFixer, Fixer, install_missing_module, run_commands
+from agents.roles.fix import CommandFixer, Fixer, install, run_commands
 from agents.roles.write import BlindWriter
 from infra.languages import Language
 from infra.records import Pair
@@ -26,8 +27,6 @@ _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one pro
 
 class Tester:
     """Tests unclear pairs, each in a box of its own (the executor of CoSQA+, Algorithm 1).
-
-    A box is released before each question to a model: it is held for bursts of executions alone.
 
     Args:
         sandbox: Where programs run.
@@ -79,8 +78,7 @@ class Tester:
                 first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
-        writer_without_sight = BlindWriter(trace.model, self._language)
-        blind = await writer_without_sight.write(pair)
+        blind = await BlindWriter(trace.model, self._language).write(pair)
         if not blind.program:
             return (first,)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
@@ -89,7 +87,7 @@ class Tester:
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""
         attempt = await self._run(pair, draft, box, trace)
-        if self._language.name != "python":  # nothing is installed, and nothing stands beside code
+        if self._language.name != "python":  # nothing is installed, and code has no stubs
             return attempt
         if self._configuration.fixer == "commands":
             return await self._repair_by_commands(pair, attempt, box, trace)
@@ -107,16 +105,15 @@ class Tester:
         """
         fixer = CommandFixer(trace.model)
         attempt = await self._install_missing(pair, attempt, box, trace)
-        try_time = 0
-        while not _was_executed(attempt) and try_time <= self._max_try_time:
-            assert attempt.result is not None  # noqa: S101 - it was run
+        for _ in range(self._max_try_time + 1):
+            if attempt.result is None or was_executed(attempt.result):
+                break
             commands = await fixer.propose(attempt.draft, attempt.result)
             if not commands:
                 break
             draft = await run_commands(attempt.draft, commands, box)
-            attempt = await self._run_again(pair, draft, box, trace)
+            attempt = await self._run(pair, draft, box, trace, is_fixed=True)
             attempt = await self._install_missing(pair, attempt, box, trace)
-            try_time += 1
         return attempt
 
     async def _install_missing(
@@ -124,15 +121,13 @@ class Tester:
     ) -> Attempt:
         """Install what the program lacks, and run it again, as long as that gets on."""
         for _ in range(_MOST_INSTALLATIONS):
-            if attempt.result is None or _was_executed(attempt):
+            if attempt.result is None or was_executed(attempt.result):
                 break
-            draft = await install_missing_module(attempt.draft, attempt.result, box)
-            if draft is None:
+            requirement = missing_requirement(attempt.draft, attempt.result)
+            if requirement is None:
                 break
-            if draft.runs_like(attempt.draft):
-                attempt = attempt.model_copy(update={"draft": draft})
-            else:
-                attempt = await self._run_again(pair, draft, box, trace)
+            draft = await install(requirement, attempt.draft, box, command="pip install")
+            attempt = await self._run_changed(pair, attempt, draft, box, trace)
         return attempt
 
     async def _repair_by_actions(
@@ -143,57 +138,51 @@ class Tester:
         for _ in range(self._max_try_time):
             if attempt.result is None or not attempt.is_repairable:
                 break
-            fixed = await fixer.fix(pair, attempt.draft, attempt.result, box)
-            if fixed is None:
+            draft = await fixer.fix(pair, attempt.draft, attempt.result, box)
+            if draft is None:
                 break
-            if fixed.runs_like(attempt.draft):
-                attempt = attempt.model_copy(update={"draft": fixed})
-            else:
-                attempt = await self._run_again(pair, fixed, box, trace)
+            attempt = await self._run_changed(pair, attempt, draft, box, trace)
         return attempt
 
-    async def _run_again(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
-        """Run a program again after repairs."""
-        attempt = await self._run(pair, draft, box, trace)
-        return attempt.model_copy(update={"is_fixed": True})
+    async def _run_changed(
+        self, pair: Pair, attempt: Attempt, draft: Draft, box: Box, trace: Trace
+    ) -> Attempt:
+        """Run a repaired program, if the repair changed what would run."""
+        if draft.runs_like(attempt.draft):
+            return attempt.model_copy(update={"draft": draft})
+        return await self._run(pair, draft, box, trace, is_fixed=True)
 
-    async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
-        """Run a program and, if it was executed, validate it; the run is kept in any case."""
+    async def _run(
+        self, pair: Pair, draft: Draft, box: Box, trace: Trace, *, is_fixed: bool = False
+    ) -> Attempt:
+        """Run a program and, if it was executed, validate it; the run is traced in any case."""
         if draft.beside:
             box = OtherCode(box, self._module_of(pair, draft.beside))
-        result = await box.run(draft.program)
-        outcome = None
-        if self._validator:
-            rules = RULES[self._language.name]
-            outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
-        report = None
+        result, outcome, report = await box.run(draft.program), None, None
         try:
-            says_something = evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED
-            if self._validator and says_something:
-                report = await self._validator.validate(pair, draft, result, box)
+            if self._validator:
+                rules = RULES[self._language.name]
+                outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
+                if evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED:
+                    report = await self._validator.validate(pair, draft, result, box)
         finally:
             trace.add_execution(draft, result, report)
-        return Attempt(draft=draft, result=result, report=report, outcome=outcome)
+        return Attempt(
+            draft=draft, result=result, report=report, outcome=outcome, is_fixed=is_fixed
+        )
 
-    def _module_of(self, pair: Pair, beside: str) -> str:
+    def _module_of(self, pair: Pair, stubs: str) -> str:
         scaffolding = self._configuration.scaffolding
-        return self._language.with_beside(pair.code.text, beside, scaffolding=scaffolding)
+        return self._language.with_beside(pair.code.text, stubs, scaffolding=scaffolding)
 
 
 def _why_to_rewrite(attempt: Attempt) -> str:
-    """Return what another program could do better, "" for nothing.
-
-    Where outcomes are told apart, a program that came to a limit is one that asked for too much.
-    """
+    """Return what another program could do better, "" for nothing."""
     if attempt.report:
         return reason_of(attempt.report) if can_be_improved(attempt.report) else ""
     if attempt.outcome is RunOutcome.STOPPED and attempt.result:
         return f"{attempt.result.outcome}: {attempt.result.message}; test smaller values"
     return ""
-
-
-def _was_executed(attempt: Attempt) -> bool:
-    return attempt.result is not None and was_executed(attempt.result)
 
 
 class OtherCode:

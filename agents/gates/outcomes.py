@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
 from agents.gates.arguments import expects_by_arguments
-from agents.gates.beside import functions_of
 from agents.gates.catching import catches_in
 from agents.gates.rules import Attribution, Rules
 from agents.gates.static_checks import (
@@ -20,6 +19,7 @@ from agents.gates.static_checks import (
     names_defined_by,
     sets_on_target,
 )
+from agents.gates.stubs import functions_of
 from agents.gates.surroundings import is_of_surroundings
 from infra.languages._programs import (
     DUMMY,

@@ -59,7 +59,7 @@ def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
 
 
-def stubs_section(code: str, limit: int) -> tuple[str, ...]:
+def lacking_names_section(code: str, limit: int) -> tuple[str, ...]:
     """Return `lacking_section` with what is asked for in the reply's field ``beside``.
 
     Code that lacks nothing needs no word about that field, which is then empty.
@@ -68,7 +68,7 @@ def stubs_section(code: str, limit: int) -> tuple[str, ...]:
     return (*names, _STUBS) if names else ()
 
 
-def beside_section(beside: str) -> tuple[str, ...]:
+def stub_section(beside: str) -> tuple[str, ...]:
     """Return the part of a prompt that shows what stands beside the code; none where nothing does.
 
     Args:

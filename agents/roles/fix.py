@@ -5,22 +5,20 @@ from collections import Counter
 from typing import Literal
 
 from agents.evidence import Draft, missing_requirement
-from agents.gates.beside import beside_fault
 from agents.gates.gates import Gate
 from agents.gates.outcomes import catches_of
 from agents.gates.static_checks import faults_of
+from agents.gates.stubs import stub_fault
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, beside_section, lacking_section
+from agents.roles.base import Agent, lacking_section, stub_section
 from infra.languages._programs import assertions_of, import_statements, joined, with_imports
-from infra.records import ExecutionResult, Pair, RepairStep
-from sandbox.base import Box, ShellResult
+from infra.records import ExecutionResult, Pair
+from sandbox.base import Box
 
 _LONGEST_ERROR = 4_000  # characters of a program's error, from its end
 _LONGEST_LOG = 6_000
 _MOST_COMMANDS = 10  # in one round
-_LONGEST_OUTPUT = 4_000  # that a step holds, from its end
-_LONGEST_COMMAND = 2_000
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
 _LONGEST_TRIED = 300  # characters on a repair in vain
 _LONGEST_TRACEBACK = 1_500  # characters of a traceback or of stderr, from its end
@@ -47,39 +45,47 @@ class CommandFixer(Agent[Commands]):
     async def propose(self, draft: Draft, result: ExecutionResult) -> tuple[str, ...]:
         """Return the commands of one round; none where the model finds the error irreparable."""
         limit = self._model.code_limit
+        errors = [
+            f"{case.name}: {case.outcome}: {case.error_type} {case.message}"
+            for case in result.tests
+            if case.outcome != "passed"
+        ]
+        errors += [result.stderr, f"{result.outcome}: {result.error_type} {result.message}"]
         parts = [
             fence("program", shorten(draft.program, limit)),
-            *beside_section(draft.beside),
-            fence("error", _error_of(result)[-min(_LONGEST_ERROR, limit) :]),
+            *stub_section(draft.beside),
+            fence("error", "\n".join(errors)[-min(_LONGEST_ERROR, limit) :]),
         ]
         if draft.repairs:
-            parts.append(fence("commands so far", _log_of(draft)[-min(_LONGEST_LOG, limit) :]))
+            log = "\n".join(
+                f"$ {step.command}\n{step.output}\n[{'succeeded' if step.ok else 'failed'}]"
+                for step in draft.repairs
+            )
+            parts.append(fence("commands so far", log[-min(_LONGEST_LOG, limit) :]))
         reply = await self._ask("\n".join(parts))
-        return () if reply.verdict == "irreparable" else _lines_of(reply.commands)
+        if reply.verdict == "irreparable":
+            return ()
+        # One a line, without prompts and marks of code blocks.
+        lines = reply.commands.replace("\\\n", " ").splitlines()
+        commands = (line.strip().removeprefix("$ ") for line in lines)
+        return tuple(line for line in commands if line and not line.startswith(("#", "```")))
 
 
-async def install_missing_module(draft: Draft, result: ExecutionResult, box: Box) -> Draft | None:
-    """Return the draft after the direct installation of what a run lacked (stage 1).
-
-    None where nothing is missing, or its installation was tried before. The draft's repairs say
-    whether it succeeded.
+async def install(requirement: str, draft: Draft, box: Box, *, command: str = "install") -> Draft:
+    """Return the draft after the installation of a distribution, with its log.
 
     Raises:
         SandboxError: The box failed; a requirement that cannot be installed is no such error.
     """
-    requirement = missing_requirement(draft, result)
-    if not requirement:
-        return None
-    line = f"pip install {requirement}"
-    if any(step.command == line for step in draft.repairs):
-        return None
     outcome = await box.install([requirement])
-    installed = (requirement,) if outcome.ok else ()
-    text = " ".join(outcome.installed) if outcome.ok else outcome.message
-    done = ShellResult(
-        status=0 if outcome.ok else 1, output=text, installed=installed, seconds=outcome.seconds
+    output = " ".join(outcome.installed) if outcome.ok else outcome.message
+    return draft.with_repair(
+        f"{command} {requirement}",
+        output,
+        ok=outcome.ok,
+        installed=(requirement,) if outcome.ok else (),
+        seconds=outcome.seconds,
     )
-    return _after(draft, line, done)
 
 
 async def run_commands(draft: Draft, commands: tuple[str, ...], box: Box) -> Draft:
@@ -89,52 +95,15 @@ async def run_commands(draft: Draft, commands: tuple[str, ...], box: Box) -> Dra
         SandboxError: The box failed; a command that fails is no such error.
     """
     for command in commands[:_MOST_COMMANDS]:
-        draft = _after(draft, command, await box.shell(command))
+        done = await box.shell(command)
+        draft = draft.with_repair(
+            command, done.output, ok=done.ok, installed=done.installed, seconds=done.seconds
+        )
     for command in commands[_MOST_COMMANDS:]:
-        refused = ShellResult(status=2, output=f"more than {_MOST_COMMANDS} commands in a round")
-        draft = _after(draft, command, refused)
+        draft = draft.with_repair(
+            command, f"more than {_MOST_COMMANDS} commands in a round", ok=False
+        )
     return draft
-
-
-def _lines_of(text: str) -> tuple[str, ...]:
-    """Return the commands of a reply: one a line, without prompts and marks of code blocks."""
-    lines = (line.strip().removeprefix("$ ") for line in text.replace("\\\n", " ").splitlines())
-    return tuple(line for line in lines if line and not line.startswith(("#", "```")))
-
-
-def _after(draft: Draft, command: str, result: ShellResult) -> Draft:
-    step = RepairStep(
-        command=command[:_LONGEST_COMMAND],
-        ok=result.ok,
-        output=result.output[-_LONGEST_OUTPUT:],
-        installed=result.installed,
-        seconds=result.seconds,
-    )
-    new = tuple(name for name in result.installed if name not in draft.requirements)
-    return draft.model_copy(
-        update={
-            "repairs": (*draft.repairs, step),
-            "requirements": (*draft.requirements, *new),
-        }
-    )
-
-
-def _error_of(result: ExecutionResult) -> str:
-    """Return the errors of a run: of each test that failed, and what it wrote to stderr."""
-    tests = [
-        f"{case.name}: {case.outcome}: {case.error_type} {case.message}"
-        for case in result.tests
-        if case.outcome != "passed"
-    ]
-    whole = f"{result.outcome}: {result.error_type} {result.message}"
-    return "\n".join((*tests, result.stderr, whole))
-
-
-def _log_of(draft: Draft) -> str:
-    return "\n".join(
-        f"$ {step.command}\n{step.output}\n[{'succeeded' if step.ok else 'failed'}]"
-        for step in draft.repairs
-    )
 
 
 class Repair(Reply):
@@ -148,9 +117,8 @@ class Repair(Reply):
 class Fixer(Agent[Repair]):
     """Repairs what is missing around program and code, and the program's own faults.
 
-    It takes the place of the published fixer (CoSQA+, Algorithm 1: two stages). An earlier repair
-    that was done and did not help is told with the error that followed. A repaired program catches
-    no more of what the code raises than it did before.
+    It takes the place of the published fixer (CoSQA+, Algorithm 1: two stages). A repaired program
+    catches no more of what the code raises than it did before.
     """
 
     role = "fixer"
@@ -164,9 +132,8 @@ class Fixer(Agent[Repair]):
         Raises:
             SandboxError: The box failed; a requirement that cannot be installed is no such error.
         """
-        requirement = missing_requirement(draft, result)
-        if requirement:
-            installed = await _install(requirement, draft, box)
+        if requirement := missing_requirement(draft, result):
+            installed = await install(requirement, draft, box)
             if not installed.runs_like(draft):
                 return installed
             draft = installed
@@ -183,7 +150,7 @@ class Fixer(Agent[Repair]):
             pair_section(pair, limit),
             *lacking_section(pair.code.text, limit),
             fence("program", draft.program),
-            *beside_section(draft.beside),
+            *stub_section(draft.beside),
             fence("report", report),
         ]
         if draft.repairs:
@@ -196,26 +163,20 @@ class Fixer(Agent[Repair]):
 
 
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
-    if repair.action == "give_up":
-        return None
-    if repair.action == "install":
-        return await _install(repair.content.strip(), draft, box)
-    if repair.action == "add_import":
-        return _with_imports(repair.content, draft, code)
-    if repair.action == "add_import_to_code":
-        return _with_beside(repair.content.strip(), draft, code)
-    return _replaced(repair.content, draft, code)
-
-
-async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
-    if not _REQUIREMENT.fullmatch(requirement):
-        problem = "not the name of a distribution"
-        return draft.with_repair(f"install {requirement!r}", problem, ok=False)
-    outcome = await box.install([requirement])
-    if not outcome.ok:
-        return draft.with_repair(f"install {requirement}", outcome.message, ok=False)
-    update = {"requirements": (*draft.requirements, requirement)}
-    return draft.model_copy(update=update).with_repair(f"install {requirement}")
+    content = repair.content
+    match repair.action:
+        case "give_up":
+            return None
+        case "install" if _REQUIREMENT.fullmatch(content.strip()):
+            return await install(content.strip(), draft, box)
+        case "install":
+            problem = "not the name of a distribution"
+            return draft.with_repair(f"install {content.strip()!r}", problem, ok=False)
+        case "add_import":
+            return _with_imports(content, draft, code)
+        case "add_import_to_code":
+            return _with_stubs(content.strip(), draft, code)
+    return _replaced(content, draft, code)
 
 
 def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
@@ -231,19 +192,15 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     return added.with_repair(f"add_import {lines.strip()}")
 
 
-def _with_beside(lines: str, draft: Draft, code: str) -> Draft:
-    """Return the draft whose code has more beside it, of names that it lacks and no others."""
-    if fault := beside_fault(lines, code) or ("" if lines else "nothing is given"):
+def _with_stubs(lines: str, draft: Draft, code: str) -> Draft:
+    if fault := stub_fault(lines, code) or ("" if lines else "nothing is given"):
         return draft.with_repair(f"add_import_to_code {lines!r}", fault, ok=False)
     added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
     return added.with_repair(f"add_import_to_code {lines}")
 
 
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
-    """Return the draft with a repaired program that keeps its assertions and leaves the code alone.
-
-    One that does not is a repair in vain.
-    """
+    """Return the draft with a repaired program, if that demands the same and leaves the code be."""
     faults, more = faults_of(program, code), catches_of(program, code)
     problem = faults.get(Gate.READABLE) or faults.get(Gate.LEAVES_TARGET_ALONE, "")
     if not problem and len(more) > len(catches_of(draft.program, code)):

@@ -7,7 +7,7 @@ from agents.gates.dialects import RULES
 from agents.gates.gates import reason_of
 from agents.gates.outcomes import catches_of
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.roles.base import Agent, Judgement, beside_section
+from agents.roles.base import Agent, Judgement, stub_section
 from agents.roles.run_report import run_report
 from infra.records import ExecutionResult, Pair
 
@@ -94,7 +94,7 @@ class Arbiter(Agent[Judgement]):
         if not attempt.draft.program:
             return
         yield fence("program", shorten(attempt.draft.program, limit))
-        yield from beside_section(attempt.draft.beside)
+        yield from stub_section(attempt.draft.beside)
         if attempt.result:
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
 
@@ -120,7 +120,7 @@ class GatedArbiter(Arbiter):
             yield fence("why no program was written", draft.reading)
         elif attempt.is_valid:
             yield fence("program", shorten(draft.program, limit))
-            yield from beside_section(draft.beside)
+            yield from stub_section(draft.beside)
             yield from _report_lines(attempt, pair, limit)
             yield from _weight_lines(attempt)
             if caught := catches_of(draft.program, code):

@@ -5,7 +5,7 @@ from typing import Literal
 from agents.evidence import Draft
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, beside_section
+from agents.roles.base import Agent, stub_section
 from infra.records import ExecutionResult, Pair
 
 _LONGEST_MESSAGE = 10_000  # characters that a result holds
@@ -83,7 +83,7 @@ class Simulator(Agent[Prediction]):
         """Return the predicted result, in which nothing is counted."""
         limit = self._model.code_limit
         program = fence("program", shorten(draft.program, limit))
-        parts = (pair_section(pair, limit), *beside_section(draft.beside), program)
+        parts = (pair_section(pair, limit), *stub_section(draft.beside), program)
         prediction = await self._ask("\n".join(parts))
         return ExecutionResult(
             outcome=prediction.outcome,

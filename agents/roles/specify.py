@@ -5,10 +5,10 @@ from typing import Literal
 
 from agents.claims.claim import Claim, claims_in, is_known, is_said_as
 from agents.claims.program import ClaimRun
-from agents.gates.beside import usable
+from agents.gates.stubs import usable_stubs
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, Judgement, beside_section, stubs_section
+from agents.roles.base import Agent, Judgement, lacking_names_section, stub_section
 from infra.records import Pair, Query, Record
 
 _MOST_EXAMPLES = 8
@@ -135,7 +135,7 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
         # The demands say what the reading does.
         yield specification.section(limit, without="Reading", examples=_MOST_SHOWN)
         yield pair_section(pair, limit)
-        yield from stubs_section(pair.code.text, limit)
+        yield from lacking_names_section(pair.code.text, limit)
 
 
 class DemandedValue(Reply):
@@ -243,7 +243,7 @@ class ClaimsArbiter(Agent[Judgement]):
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
-            *beside_section(usable(screening.beside, pair.code.text)),
+            *stub_section(usable_stubs(screening.beside, pair.code.text)),
             fence("calls", shorten(lines or problem, limit)),
         )
         return await self._ask("\n".join(parts))

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from agents.evidence import Draft
-from agents.gates.beside import beside_fault, usable
+from agents.gates.stubs import stub_fault, usable_stubs
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, beside_section, lacking_section, stubs_section
+from agents.roles.base import Agent, lacking_names_section, lacking_section, stub_section
 from infra.languages import Language
 from infra.languages._programs import joined
 from infra.records import Pair, Query
@@ -29,8 +29,8 @@ class Composition(Reply):
         """Return the program as it was written, without what may not stand beside the code."""
         program = self.program if self.program.strip() else ""
         draft = Draft(reading=self.reading, program=program)
-        draft = draft.model_copy(update={"beside": usable(self.beside, pair.code.text)})
-        if fault := beside_fault(self.beside, pair.code.text):
+        draft = draft.model_copy(update={"beside": usable_stubs(self.beside, pair.code.text)})
+        if fault := stub_fault(self.beside, pair.code.text):
             return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
 
@@ -52,7 +52,7 @@ class Writer(Agent[Composition]):
             problem: Why examples that were run on the code are no evidence.
         """
         why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
-        parts = (*self._parts(pair), *beside_section(beside), *(why if problem else ()))
+        parts = (*self._parts(pair), *stub_section(beside), *(why if problem else ()))
         draft = (await self._ask("\n".join(parts))).draft_for(pair)
         return draft.model_copy(update={"beside": joined(beside, draft.beside)})
 
@@ -62,7 +62,7 @@ class Writer(Agent[Composition]):
         yield pair_section(pair, limit)
         code = pair.code.text
         lacking = lacking_section(code, limit, scaffolding=False)
-        yield from stubs_section(code, limit) if self.scaffolding else lacking
+        yield from lacking_names_section(code, limit) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing.
@@ -76,7 +76,7 @@ class Writer(Agent[Composition]):
         parts = (
             *self._parts(pair),
             fence("program that proves nothing", shorten(draft.program, limit)),
-            *beside_section(draft.beside),
+            *stub_section(draft.beside),
             fence("why it proves nothing", shorten(reason, limit)),
             self.once_more,
         )
@@ -120,7 +120,7 @@ class BlindWriter(Agent[Composition]):
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-        yield from stubs_section(pair.code.text, self._model.code_limit)
+        yield from lacking_names_section(pair.code.text, self._model.code_limit)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

@@ -4,7 +4,7 @@ import pytest
 
 from agents.claims.adapter import adapter_fault, works_on_arguments
 from infra.languages.python.scaffolding import scaffolded
-from tests.agents.claims.test_making import ran
+from tests.agents.claims.test_fixtures import ran
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
 

@@ -9,8 +9,8 @@ import pytest
 
 from agents.claims.claim import claims_in
 from agents.claims.languages import GoClaims, JavaScriptClaims
+from agents.claims.literals import UnknownValueError
 from agents.claims.program import is_claims_program
-from agents.claims.spelling import UnknownValueError
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 

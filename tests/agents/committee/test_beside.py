@@ -1,6 +1,6 @@
 """What stands beside the code, from a reply to the label, with programs that are really run.
 
-Covers `agents.gates.beside`, `agents.roles.write`, `agents.committee.tester`.
+Covers `agents.gates.stubs`, `agents.roles.write`, `agents.committee.tester`.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Whatever a model or a corpus calls a program, the host reads it or refuses it, and soon.
 
 Covers what reads programs and code outside a box: `agents.gates.static_checks`,
-`agents.gates.beside`,
+`agents.gates.stubs`,
 `agents.committee.generation`, `agents.roles.fix` and `infra.languages.python`.
 """
 
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from agents.committee.generation import _problem_of
 from agents.evidence import Draft
-from agents.gates.beside import usable
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of, sets_on_target
+from agents.gates.stubs import usable_stubs
 from agents.roles.fix import Repair, _apply
 from agents.roles.write import _FENCE
 from infra.languages.python import Python
@@ -168,8 +168,8 @@ def answer(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("number", fuzzing.NUMBERS)
 def test_any_program_is_read_or_refused(number: int) -> None:
     def law(text: str) -> None:
-        keeps([usable(text, LACKING), usable(BESIDE, text), sets_on_target(text)])
-        if usable(BESIDE, text):
+        keeps([usable_stubs(text, LACKING), usable_stubs(BESIDE, text), sets_on_target(text)])
+        if usable_stubs(BESIDE, text):
             parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
             assert set(faults) <= set(Gate)
@@ -242,7 +242,7 @@ def test_a_long_text_is_read_soon(name: str) -> None:
     readings: list[Callable[[], object]] = [
         lambda: (faults_of(text, CODE), sets_on_target(text)),
         lambda: faults_of(CODE, text),
-        lambda: (usable(text, CODE), usable("import x", text)),
+        lambda: (usable_stubs(text, CODE), usable_stubs("import x", text)),
         lambda: assertions_of(text),
         lambda: PYTHON.scaffolded(text),
         lambda: PYTHON.signature_of(text),

@@ -3,12 +3,12 @@
 import pytest
 
 from agents.evidence import Draft
-from agents.roles.fix import install_missing_module, run_commands
+from agents.roles.fix import install, run_commands
 from agents.roles.read import Simulator
 from infra.records import Pair
 from sandbox.base import InstallResult, ShellResult
 from tests.agents.conftest import Bench, rule
-from tests.fakes.sandbox import PASSED, FakeBox, lacks
+from tests.fakes.sandbox import PASSED, FakeBox
 
 LENGTHS = (0, 3_999, 4_000, 4_001, 10_001, 60_000)
 DRAFT = Draft(reading="r", program="import yaml")
@@ -41,8 +41,7 @@ async def test_a_prediction_of_any_length_is_a_result(
 async def test_an_output_of_any_length_is_a_step_that_keeps_its_end(length: int) -> None:
     box = TalkativeBox(length)
     draft = await run_commands(DRAFT, ("true", "c" * length), box)
-    failed = await install_missing_module(draft, lacks("yaml"), box)
-    assert failed is not None
+    failed = await install("PyYAML", draft, box)
     assert len(failed.repairs) == 3
     for step in failed.repairs:
         assert step.output.endswith("END")

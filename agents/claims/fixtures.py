@@ -13,7 +13,7 @@ from pathlib import Path
 
 FOLDER = Path("/tmp/claim")  # noqa: S108 - within a box
 FILE_NAME, FOLDER_NAME = "file.txt", "folder"  # where none is given
-MAKERS = {"file", "folder", "stream", "environ", "argv"}
+FIXTURES = {"file", "folder", "stream", "environ", "argv"}
 LONGEST_READ = 100_000  # bytes of a file
 VARIABLES = dict(os.environ)
 PRINTED = io.BytesIO()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.claims.claim import claims_in, is_said_as, same_value
-from agents.claims.spelling import UnknownValueError, spelt, value_of
+from agents.claims.literals import UnknownValueError, normalised, value_of
 from agents.claims.values import alike, plain
 from agents.roles.specify import DemandedValue
 from tests.agents.claims.test_claim import VALUES
@@ -118,4 +118,4 @@ def test_the_second_reader_confirms_no_other_value(claim: str, said: str) -> Non
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_whatever_is_said_is_compared_without_an_error(one: str, other: str) -> None:
     is_said_as(one, other)
-    assert spelt(spelt(one)) == spelt(one) or "`" in one
+    assert normalised(normalised(one)) == normalised(one) or "`" in one

@@ -1,7 +1,8 @@
-"""How values are spelt: what source stands for, and in which ways models write it.
+"""Normalised literals: the value of source, and the ways in which models write one.
 
-Nothing of a text is run. What is known are literals, sums of numbers, joined and repeated texts and
-lists, and calls that but name a value: `math.sqrt(2)`, `np.array([1, 2])`. Sizes are bounded.
+Nothing of a text is run. Known are literals, sums of numbers, joined and repeated texts and lists,
+files of claims by their paths, and calls that name a value: `math.sqrt(2)`, `np.array([1, 2])`.
+Sizes are bounded.
 """
 
 import builtins
@@ -9,13 +10,13 @@ import math
 import operator
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from agents.claims.makers import FILE_NAME, FOLDER, FOLDER_NAME, MAKERS
+from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
 from infra.languages._programs import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
@@ -47,7 +48,10 @@ _OF_PARTS: dict[str, Callable[..., object]] = {
     "dict": dict, "OrderedDict": OrderedDict, "Counter": Counter,
 }  # fmt: skip
 _ARRAYS = {"array", "asarray", "Series"}
-_PATHS = {"file": FILE_NAME, "folder": FOLDER_NAME}  # with the names that they have by default
+_NAMES = {"file": FILE_NAME, "folder": FOLDER_NAME}  # by default
+_LONGEST_NAME = 100  # characters of a path
+_MOST_FILES = 50
+_SETTERS = frozenset({"environ", "argv"})  # set for a call; no arguments of it
 _LONGEST_JOINED = 1_000  # characters of lines that are one
 MOST_JOINED = 12  # lines
 _WORDS = {"true": "True", "false": "False", "null": "None"}
@@ -60,13 +64,16 @@ _TEXT_OR_COMMENT = re.compile(
     re.DOTALL,
 )
 # What a claim may call to make an argument, beside Python's own and the types of these modules.
-_MAKERS = MAKERS | {
+_OF_NUMPY = {
     "arange", "asarray", "eye", "full", "linspace", "matrix", "namedtuple", "ones", "zeros",
 }  # fmt: skip
 _WITH_TYPES = (
     "array", "collections", "datetime", "decimal", "fractions", "functools", "io", "itertools",
     "pathlib", "types",
 )  # fmt: skip
+
+
+_Files = dict[str, str | bytes]  # path → content
 
 
 class UnknownValueError(ValueError):
@@ -107,14 +114,14 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
         case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
             return _bounded(_display(node))
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-            number = _number(_value(operand))
+            number = _checked(_value(operand), *_NUMBERS)
             return -number if isinstance(sign, ast.USub) else number
         case ast.BinOp(left=left, op=op, right=right):
             return _bounded(_sum(op, _operand(left), _operand(right)))
         case ast.Call():
             return _bounded(_called(node))
-        case ast.Attribute():
-            return _CONSTANTS[_one_of(_known_name(node), _CONSTANTS)]
+        case ast.Attribute() if (name := _known_name(node)) in _CONSTANTS:
+            return _CONSTANTS[name]
     raise ValueError(type(node).__name__)
 
 
@@ -123,7 +130,7 @@ def _called(node: ast.Call) -> object:
     match node:
         case ast.Call(func=ast.Name(id="file" | "folder" as maker), args=[_], keywords=named):
             names = [_value(keyword.value) for keyword in named if keyword.arg == "name"]
-            return f"{FOLDER}/{(names or [_PATHS[maker]])[0]}"
+            return f"{FOLDER}/{(names or [_NAMES[maker]])[0]}"
         case ast.Call(func=function, args=parts, keywords=[]):
             return _made(_known_name(function), [*map(_value, parts)])
         case ast.Call(
@@ -131,7 +138,7 @@ def _called(node: ast.Call) -> object:
             keywords=[ast.keyword(arg="dtype", value=ast.Attribute(attr="uint8"))],
         ) if _are_pixels(_value(rows)):  # fmt: skip
             return _made(_known_name(function), [_value(rows)])
-    return _refuse("named arguments")
+    raise ValueError("named arguments")
 
 
 def _are_pixels(value: object) -> bool:
@@ -142,7 +149,7 @@ def _are_pixels(value: object) -> bool:
 
 def _display(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> object:
     if isinstance(node, ast.Dict):
-        keys = [_value(key) if key else _refuse("a part of another") for key in node.keys]
+        keys = [_value(key) for key in node.keys if key]  # None stands for a part of another
         return dict(zip(keys, map(_value, node.values), strict=True))
     kinds: dict[type[ast.expr], Callable[[Iterable[object]], object]] = {
         ast.List: list, ast.Tuple: tuple, ast.Set: set,
@@ -151,43 +158,43 @@ def _display(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> object:
 
 
 def _operand(node: ast.expr) -> Any:  # noqa: ANN401 - a number or a sequence
-    """Return a part of a sum: of what a call makes numbers alone, since arrays add otherwise."""
+    """Return a part of a sum; a call's value must be a number, since arrays add otherwise."""
     value = _value(node)
     is_sequence = isinstance(value, _SEQUENCES) and not isinstance(node, ast.Call)
-    return value if is_sequence else _number(value)
+    return value if is_sequence else _checked(value, *_NUMBERS)
 
 
 def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as above
-    if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
-        if isinstance(op, ast.Pow) and _bits_of_power(one, other) > _MOST_BITS:
-            _refuse("too large")
+    if isinstance(one, int) and isinstance(other, int) and isinstance(op, ast.Pow):
+        if one.bit_length() * other > _MOST_BITS:
+            raise ValueError("too large")
+    elif isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
+        pass
     elif isinstance(op, ast.Mult):
         one, other = (one, other) if isinstance(other, int) else (other, one)
-        if _size(one) * max(_whole(other), 0) > _MOST_PARTS:
-            _refuse("too long")
+        if _size(one) * max(_checked(other, int), 0) > _MOST_PARTS:
+            raise ValueError("too long")
     elif not isinstance(op, ast.Add):
-        _refuse("no sum")
+        raise TypeError("no sum")
     return _SUMS[type(op)](one, other)
-
-
-def _bits_of_power(one: object, other: object) -> int:
-    """Return about how many bits a power of whole numbers has; others are of a fixed size."""
-    return one.bit_length() * other if isinstance(one, int) and isinstance(other, int) else 0
 
 
 def _made(name: str, arguments: list[Any]) -> object:
     """Return what a call of a known name gives."""
     if name == "range":
-        made = range(*map(_whole, arguments))
-        return list(made) if len(made) <= _MOST_PARTS else _refuse("too long")
+        made = range(*(_checked(one, int) for one in arguments))
+        if len(made) > _MOST_PARTS:
+            raise ValueError("too long")
+        return list(made)
     if name in _ARRAYS and [*map(type, arguments)] in ([list], [tuple]):
         return arguments[0]
     if name in _OF_PARTS:
         return _OF_PARTS[name](*arguments)
-    function = _OF_NUMBERS[_one_of(name, _OF_NUMBERS)]
+    if name not in _OF_NUMBERS:
+        raise ValueError(name)
     if name in _OF_TEXTS and [*map(type, arguments)] == [str]:
-        return function(arguments[0][:_LONGEST_NUMBER])
-    return function(*map(_number, arguments))
+        return _OF_NUMBERS[name](arguments[0][:_LONGEST_NUMBER])
+    return _OF_NUMBERS[name](*(_checked(one, *_NUMBERS) for one in arguments))
 
 
 def _known_name(node: ast.expr) -> str:
@@ -200,63 +207,55 @@ def _known_name(node: ast.expr) -> str:
     return ""
 
 
-def _number(value: object) -> Any:  # noqa: ANN401 - a number
-    return value if isinstance(value, _NUMBERS) else _refuse("no number")
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else _refuse("no whole number")
-
-
-def _one_of(name: str, known: Mapping[str, object]) -> str:
-    return name if name in known else _refuse(name)
-
-
-def _refuse(why: str) -> Any:  # noqa: ANN401 - nothing
-    raise ValueError(why)
+def _checked(value: object, *kinds: type) -> Any:  # noqa: ANN401 - one of these kinds
+    if not isinstance(value, kinds):
+        raise TypeError("a part of another kind")
+    return value
 
 
 def _bounded(value: Any) -> Any:  # noqa: ANN401 - whatever was made
-    return value if _size(value) <= _MOST_PARTS else _refuse("too large")
+    if _size(value) > _MOST_PARTS:
+        raise ValueError("too large")
+    return value
 
 
 def _size(value: object) -> int:
     """Return how many parts a value has, with the parts of its parts."""
     if isinstance(value, str | bytes):
         return 1 + len(value)
-    return 1 + sum(map(_size, _parts_of(value)))
-
-
-def _parts_of(value: object) -> Iterator[object]:
     if isinstance(value, dict):
-        yield from (part for item in value.items() for part in item)
-    elif isinstance(value, list | tuple | set | frozenset | deque):
-        yield from value
+        return 1 + sum(_size(key) + _size(item) for key, item in value.items())
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        return 1 + sum(map(_size, value))
+    return 1
 
 
-def spelt(value: str) -> str:
-    """Return a value as it would be told: without marks of code and what stands behind it.
+def normalised(value: str) -> str:
+    """Return a value without marks of code and what stands behind it.
 
     An exception's name alone, or with a message, is that the call raises it.
     """
-    text = _without_comment(value).strip().strip("`").strip().rstrip(",;").rstrip()
+    comment = (one for one in _TEXT_OR_COMMENT.finditer(value) if one[0].startswith("#"))
+    end = next((one.start() for one in comment), len(value))
+    text = value[:end].strip().strip("`").strip().rstrip(",;").rstrip()
     if found := _ERROR.fullmatch(text):
         return f"raises {found[1] or found[2]}"
     return _WORDS.get(text, text)
 
 
-def spelt_arguments(arguments: str) -> str:
-    """Return arguments as they would be told: those of a call too, by a name that makes nothing."""
+def normalised_arguments(arguments: str) -> str:
+    """Return arguments without marks of code, those of a call if its name makes nothing."""
     text = arguments.strip().strip("`").strip()
     match expression(f"({text}\n)"):
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if not _is_maker(name):
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if not _makes_value(name):
             return ", ".join(map(ast.unparse, given))
     return text
 
 
-def _is_maker(name: str) -> bool:
+def _makes_value(name: str) -> bool:
     kinds = (getattr(import_module(module), name, None) for module in _WITH_TYPES)
-    return name in _MAKERS or hasattr(builtins, name) or any(isinstance(one, type) for one in kinds)
+    is_type = any(isinstance(kind, type) for kind in kinds)
+    return name in FIXTURES | _OF_NUMPY or hasattr(builtins, name) or is_type
 
 
 def first_line(lines: Sequence[str]) -> tuple[str, int]:
@@ -278,13 +277,6 @@ def first_line(lines: Sequence[str]) -> tuple[str, int]:
     return (lines[0].rstrip("\r\n"), 1) if lines else ("", 0)
 
 
-def _without_comment(text: str) -> str:
-    for found in _TEXT_OR_COMMENT.finditer(text):
-        if found[0].startswith("#"):
-            return text[: found.start()]
-    return text
-
-
 def _open(text: str) -> str:
     """Return what a piece of source leaves open: a text, a bracket or nothing, "" then."""
     rest = _TEXT_OR_COMMENT.sub("", text)
@@ -292,3 +284,121 @@ def _open(text: str) -> str:
         return "text"
     opened, closed = (sum(map(rest.count, marks)) for marks in ("([{", ")]}"))
     return "bracket" if opened > closed else ""
+
+
+def has_valid_fixtures(call: ast.Call) -> bool:
+    """Return whether files of a claim's call stay in its folder, and what is set are texts.
+
+    A fixture may only be called: handed on, it could be given any name.
+    """
+    named = [node for node in ast.walk(call) if isinstance(node, ast.Name) and node.id in FIXTURES]
+    files = [node for node in ast.walk(call) if _fixture_of(node) in _NAMES]
+    settings = [node for node in call.args if _fixture_of(node) in _SETTERS]
+    streams = [node for node in ast.walk(call) if _fixture_of(node) == "stream"]
+    return (
+        len(named) == len(files) + len(settings) + len(streams)
+        and all(_is_setting(node) for node in settings)
+        and all(_files_of(node) is not None for node in files)
+    )
+
+
+def settings_in(arguments: str) -> tuple[list[str], str]:
+    """Return which of a claim's arguments set variables and `sys.argv`, and the others."""
+    call = expression(f"f({arguments}\n)")
+    parts = call.args if isinstance(call, ast.Call) else []
+    settings = [part for part in parts if _fixture_of(part) in _SETTERS]
+    if not settings:
+        return [], arguments
+    others = (ast.unparse(part) for part in parts if part not in settings)
+    return [*map(ast.unparse, settings)], ", ".join(others)
+
+
+def has_fixtures(source: str) -> bool:
+    """Return whether arguments have more than values."""
+    call = expression(f"f({source}\n)")
+    return any(_fixture_of(node) in FIXTURES for node in (ast.walk(call) if call else ()))
+
+
+def files_of(arguments: str) -> _Files:
+    """Return path → content of all files that a claim's arguments make."""
+    call = expression(f"f({arguments}\n)")
+    found = map(_files_of, ast.walk(call) if call else ())
+    return {path: content for files in found if files for path, content in files.items()}
+
+
+def are_files(value: object) -> bool:
+    """Return whether a value is path → content of files, None for one that must not be there."""
+    return (
+        isinstance(value, dict)
+        and 0 < len(value) <= _MOST_FILES
+        and all(map(_is_path, value))
+        and all(isinstance(content, str | bytes | None) for content in value.values())
+    )
+
+
+def _fixture_of(node: ast.AST) -> str:
+    """Return the name of the fixture that a node calls, "" for none."""
+    match node:
+        case ast.Call(func=ast.Name(id=name)) if name in FIXTURES:
+            return name
+    return ""
+
+
+def _is_setting(node: ast.AST) -> bool:
+    """Return whether a call gives texts: `argv` one after the other, `environ` each by its name."""
+    match node:
+        case ast.Call(func=ast.Name(id="argv"), args=[_, *_] as values, keywords=[]):
+            pass
+        case ast.Call(func=ast.Name(id="environ"), args=[], keywords=[_, *_] as variables):
+            values = [one.value for one in variables if one.arg is not None]
+            if len(values) < len(variables):
+                return False
+        case _:
+            return False
+    texts = [one.value if isinstance(one, ast.Constant) else None for one in values]
+    return all(isinstance(text, str) and "\0" not in text for text in texts)
+
+
+def _files_of(node: ast.AST) -> _Files | None:
+    """Return path → content of the files that a call makes, None where it makes none or others."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="file" | "folder" as kind),
+            args=[content],
+            keywords=keywords,
+        ) if {one.arg for one in keywords} <= {"name", *(["time"] if kind == "file" else [])}:
+            named = {str(one.arg): ast.unparse(one.value) for one in keywords}
+        case _:
+            return None
+    try:
+        made = value_of(ast.unparse(content))
+        name = value_of(named["name"]) if "name" in named else _NAMES[kind]
+        time = value_of(named.get("time", "0"))
+        files = dict(_files_in(name, made))
+    except (UnknownValueError, ValueError):
+        return None
+    is_of_kind = isinstance(made, dict) == (kind == "folder") and isinstance(time, int | float)
+    return files if is_of_kind and len(files) <= _MOST_FILES else None
+
+
+def _files_in(name: object, content: object) -> Iterator[tuple[str, str | bytes]]:
+    """Yield path and content of a file, or of those of a folder.
+
+    Raises:
+        ValueError: One has no name that stays in its place, or no content.
+    """
+    is_name = isinstance(name, str) and _is_path(name) and "/" not in name
+    if not is_name or not isinstance(content, str | bytes | dict):
+        raise ValueError("no file")
+    if isinstance(content, str | bytes):
+        yield str(name), content
+        return
+    for part, inner in content.items():
+        yield from ((f"{name}/{path}", data) for path, data in _files_in(part, inner))
+
+
+def _is_path(name: object) -> bool:
+    """Return whether a name leads to a place within a folder."""
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
+        return False
+    return all(part not in ("", ".", "..") for part in name.split("/"))

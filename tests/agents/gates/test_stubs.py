@@ -1,6 +1,6 @@
 """Laws of what may stand beside the code, and attacks by it.
 
-Covers `agents.gates.beside` and what the committee does with it.
+Covers `agents.gates.stubs` and what the committee does with it.
 """
 
 from collections.abc import AsyncIterator
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from agents.claims.adapter import adapter_fault
 from agents.evidence import Draft, RunOutcome
-from agents.gates.beside import beside_fault, functions_of, usable
 from agents.gates.outcomes import PythonRules
 from agents.gates.static_checks import faults_of, sets_on_target
+from agents.gates.stubs import functions_of, stub_fault, usable_stubs
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
 from infra.languages.python import Python
@@ -97,14 +97,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", ALLOWED)
 def test_imports_and_definitions_of_what_the_code_lacks_may_stand_beside_it(text: str) -> None:
-    assert beside_fault(text, CODE) == ""
-    assert usable(text, CODE) == text
+    assert stub_fault(text, CODE) == ""
+    assert usable_stubs(text, CODE) == text
 
 
 def test_anything_else_is_refused_and_told_with_the_draft() -> None:
     for text, fault in REFUSED.items():
-        assert beside_fault(text, CODE).startswith(fault)
-        assert usable(text, CODE) == ""
+        assert stub_fault(text, CODE).startswith(fault)
+        assert usable_stubs(text, CODE) == ""
         pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
         draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
         assert (draft.beside, draft.repairs[-1].ok) == ("", False), (text, fault)
@@ -121,20 +121,20 @@ def test_a_definition_too_many_is_left_out_and_told() -> None:
 
 def test_what_the_code_lacks_may_be_imported_whatever_it_is() -> None:
     code = "def f(g): return inspect.signature(g), mock"
-    assert beside_fault("import inspect\nfrom unittest import mock", code) == ""
-    assert beside_fault("inspect = 3", code) == ""
-    assert beside_fault("import builtins", "def f(): return builtins.len") == ""
+    assert stub_fault("import inspect\nfrom unittest import mock", code) == ""
+    assert stub_fault("inspect = 3", code) == ""
+    assert stub_fault("import builtins", "def f(): return builtins.len") == ""
 
 
 @pytest.mark.parametrize("code", ["def f(x): return len(x)", "print 'x'"])
 def test_nothing_stands_beside_code_that_lacks_nothing(code: str) -> None:
-    assert beside_fault("import re", code) == "the code lacks no name"
+    assert stub_fault("import re", code) == "the code lacks no name"
 
 
 @given(st.text())
 def test_any_text_is_checked(text: str) -> None:
-    assert isinstance(beside_fault(text, CODE), str)
-    assert usable(text, "no Python") == ""
+    assert isinstance(stub_fault(text, CODE), str)
+    assert usable_stubs(text, "no Python") == ""
 
 
 @pytest.mark.parametrize("scaffolding", [True, False])
@@ -234,7 +234,7 @@ async def test_what_stands_beside_is_there_in_every_run_and_a_program_may_set_it
     assert bool(report.unprotected_because) == (protection == "shared")
 
 
-# Each is a helper that `beside_fault` lets through or would, and a false assert about the code.
+# Each is a helper that `stub_fault` lets through or would, and a false assert about the code.
 HELD = {
     "trace": "import sys\ndef clean(x):\n    getattr(sys, 'set' + 'trace')(lambda *_: None)\n"
     "    return x",
@@ -252,7 +252,7 @@ async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
     sandbox: Sandbox, name: str
 ) -> None:
     code, beside = "def total(items):\n    return sum(clean(items))", HELD[name]
-    assert beside_fault(beside, code) == ""
+    assert stub_fault(beside, code) == ""
     program = "from target import total\ndef test_it():\n    assert total([9]) == 3"
     async with sandbox.box(with_beside(code, beside, scaffolding=True)) as box:
         beside_it, apart = await box.run(program), await box.run(program, isolated=True)

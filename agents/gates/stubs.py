@@ -48,7 +48,7 @@ _COMPARING = {
 }  # fmt: skip
 
 
-def beside_fault(text: str, code: str) -> str:
+def stub_fault(text: str, code: str) -> str:
     """Return why lines may not stand beside a code, "" where they may, or where there are none.
 
     Args:
@@ -72,12 +72,12 @@ def beside_fault(text: str, code: str) -> str:
     return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
 
 
-def usable(text: str, code: str) -> str:
+def usable_stubs(text: str, code: str) -> str:
     """Return lines without statements that bind what the code does not lack, if they may stand so.
 
-    Else "": see `beside_fault`. What such a statement binds is the code's or nobody's.
+    Else "": see `stub_fault`. What such a statement binds is the code's or nobody's.
     """
-    if not beside_fault(text, code):
+    if not stub_fault(text, code):
         return text.strip()
     tree = parse_or_none(text)
     if tree is None or is_deep(tree, _MOST_LEVELS):
@@ -85,7 +85,7 @@ def usable(text: str, code: str) -> str:
     lacking, known = lacking_names(code), _names_of(code)
     tree.body = [node for node in tree.body if not any(_faults_of_statement(node, lacking, known))]
     kept = ast.unparse(tree)
-    return "" if beside_fault(kept, code) else kept
+    return "" if stub_fault(kept, code) else kept
 
 
 def functions_of(beside: str, code: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Laws of what claims make beside values: it stays in its place, and is what the code meets.
 
-Covers `agents.claims.makers`, `agents.claims.making`.
+Covers `agents.claims.fixtures`, `agents.claims.literals`.
 """
 
 import pytest
