@@ -2,10 +2,9 @@
 
 An adapter calls the code, hands values on and takes them apart. Arguments that the code has not
 seen it may bring into the form that the code takes, by a short list of operations (split and join,
-a constant more or less, dates, paths); a run tells where that is the answer already (`with_marks`).
-What the code gave it may put into a list, but for instance not into a set or a text, and it returns
-nothing else. A name means in it what it means in the code or in Python: imports, parameters and
-assignments that take another's make it no adapter, or no call of the code.
+a constant more or less, dates, paths); a run finds where that is the answer already (`with_marks`).
+It returns what the code gave, in a list at most. Imports, parameters and assignments may give no
+name of the code or of Python another meaning.
 """
 
 from collections.abc import Collection, Iterator
@@ -66,22 +65,19 @@ def adapter_fault(text: str, code: str) -> str:
 
 def works_on_arguments(text: str) -> bool:
     """Return whether an adapter does more with arguments than to put them into containers."""
-    return any(map(_is_operation, ast.walk(parse(text))))
-
-
-def constants_in(function: ast.FunctionDef) -> Iterator[ast.expr]:
-    """Yield the constants that stand in an adapter."""
-    return (node for node in ast.walk(function) if _is_constant(node))  # type: ignore[misc]
+    for node in ast.walk(parse(text)):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in _NUMBERS | {"open"}:
+                return True
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _OPERATIONS:
+                return True
+            case ast.BinOp() | ast.UnaryOp() if not is_constant(node):
+                return True
+    return False
 
 
 def with_marks(function: ast.FunctionDef, code: str, mark: str) -> None:
-    """Have an adapter hand to a function all that it makes, and what comes from elsewhere.
-
-    Args:
-        function: A checked adapter's function, which is changed.
-        code: The code under test, scaffolding included.
-        mark: The function's name.
-    """
+    """Change a checked adapter: pass to a function, by its name, all that the adapter makes."""
     names = _names_of(function, names_defined_by(code), _functions_in(code))
     body = [*map(_without_annotation, function.body)]
     function.body = []
@@ -120,7 +116,6 @@ def _fault_of_import(node: ast.Import | ast.ImportFrom, target_names: Collection
 
 
 def _functions_in(code: str) -> frozenset[str]:
-    """Return the names of all functions and methods of the code."""
     tree = parse_or_none(code)
     nodes = ast.walk(tree) if tree else ()
     return frozenset(node.name for node in nodes if isinstance(node, FunctionNode))
@@ -134,7 +129,7 @@ def _fault_of_body(
         return f"{NAME} has at most {_MOST_STATEMENTS} lines, the last one a return"
     if function.args.kwonlyargs or function.args.kwarg:
         return f"{NAME} takes positional arguments"
-    if not all(map(_is_constant, function.args.defaults)):
+    if not all(map(is_constant, function.args.defaults)):
         return f"{NAME} has constants as defaults"
     names = _names_of(function, target_names, functions)
     for statement in map(_without_annotation, body):
@@ -192,12 +187,13 @@ class _Names:
                 kind = type(part).__name__
                 return f"line {part.lineno} computes: {kind} of what the code gave"
         for call in _calls_in(statement):
-            told = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
-            if not self.is_of_code(call):
-                if not _is_harmless(call.func, self.own):
-                    return told
-                if self.holds_result(call) and not self._only_hands_out(call.func):
-                    return f"{told} of what the code gave"
+            if self.is_of_code(call):
+                continue
+            fault = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
+            if not _is_harmless(call.func, self.own):
+                return fault
+            if self.holds_result(call) and not self._only_hands_out(call.func):
+                return f"{fault} of what the code gave"
         return ""
 
     def follow(self, statement: ast.stmt) -> None:
@@ -208,10 +204,13 @@ class _Names:
             handed = {name for one in given for name in self._own_in(one)}
             self.results |= handed.union(*(kin for kin in self.kin if kin & handed))
         if isinstance(statement, ast.Assign):
-            names, value = _assigned_by(statement), statement.value
+            parts = (part for target in statement.targets for part in _parts_of(target))
+            names = {part.id for part in parts if isinstance(part, ast.Name)}
+            value = statement.value
             kin = names | self._own_in(value)
             self.kin.append(kin.union(*(other for other in self.kin if other & kin)))
-            holds, comes = self.holds_result(value), _comes_from(value, self.of_code)
+            holds = self.holds_result(value)
+            comes = isinstance(value, ast.Call) and _root_of(value.func) in self.of_code
             self.own |= names
             self.results = self.results | names if holds else self.results - names
             self.of_code = self.of_code | names if comes else self.of_code - names
@@ -222,8 +221,10 @@ class _Names:
         return bool(root) and root not in self.own and root not in self.of_code
 
     def is_of_code(self, call: ast.Call) -> bool:
-        """Return whether a call is one of the code."""
-        return _root_of(call.func) in self.of_code and _is_of_code(call.func, self.functions)
+        """Return whether a call is one of the code; on a result, of the code's methods alone."""
+        if isinstance(call.func, ast.Attribute) and call.func.attr not in self.functions:
+            return False
+        return _root_of(call.func) in self.of_code
 
     def _own_in(self, node: ast.expr) -> set[str]:
         return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self.own
@@ -245,7 +246,7 @@ class _Names:
 
 
 class _Marks(ast.NodeTransformer):
-    """Puts a call around what a statement makes without the code; arguments as of `with_marks`."""
+    """Puts a call around what a statement makes without the code."""
 
     def __init__(self, names: _Names, mark: str) -> None:
         self._names = names
@@ -254,7 +255,7 @@ class _Marks(ast.NodeTransformer):
     def visit(self, node: Any) -> Any:  # noqa: ANN401 - of a statement what a visitor gives
         """Return a node with the calls in it, and around it where it makes something."""
         names = self._names
-        if isinstance(getattr(node, "ctx", None), ast.Store) or _is_constant(node):
+        if isinstance(getattr(node, "ctx", None), ast.Store) or is_constant(node):
             return node
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
             is_part = not isinstance(node, ast.Name) and _root_of(node) not in names.of_code
@@ -291,34 +292,29 @@ def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
     for node in ast.walk(statement):
         if isinstance(node, ast.expr | ast.comprehension) and not _hands_on(node):
             return f"line {statement.lineno} computes: {type(node).__name__}"
-        if fault := _fault_of_names(node, functions):
-            return f"line {statement.lineno} {fault}"
-    return ""
-
-
-def _fault_of_names(node: ast.AST, functions: Collection[str]) -> str:
-    match node:
-        case ast.Attribute(attr=name) if name.startswith("__") and name not in functions:
-            return f"reads {name}, which is Python's own"
-        case ast.Call(func=ast.Name(id=name), keywords=keywords) if name == DUMMY:
-            if {keyword.arg for keyword in keywords} & {None, *functions}:
-                return f"gives {DUMMY} what the code has"
+        match node:
+            case ast.Attribute(attr=name) if name.startswith("__") and name not in functions:
+                return f"line {statement.lineno} reads {name}, which is Python's own"
+            case ast.Call(func=ast.Name(id=name), keywords=given) if name == DUMMY:
+                if {keyword.arg for keyword in given} & {None, *functions}:
+                    return f"line {statement.lineno} gives {DUMMY} what the code has"
     return ""
 
 
 def _hands_on(node: ast.AST) -> bool:
     """Return whether an expression only names, calls, wraps or takes a part by a constant."""
     if isinstance(node, ast.Subscript):
-        return _is_constant(node.slice)
+        return is_constant(node.slice)
     if isinstance(node, ast.BinOp):
-        is_by_constant = _is_constant(node.left) or _is_constant(node.right)
+        is_by_constant = is_constant(node.left) or is_constant(node.right)
         return is_by_constant and isinstance(node.op, _ARITHMETIC)
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.USub)
-    return isinstance(node, _EXPRESSIONS) or _is_constant(node)
+    return isinstance(node, _EXPRESSIONS) or is_constant(node)
 
 
-def _is_constant(node: ast.AST) -> bool:
+def is_constant(node: ast.AST) -> bool:
+    """Return whether a node is a constant, with a sign or without."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant)
@@ -326,12 +322,6 @@ def _is_constant(node: ast.AST) -> bool:
 
 def _parts_of(target: ast.expr) -> list[ast.expr]:
     return target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-
-
-def _assigned_by(statement: ast.stmt) -> set[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    parts = (part for target in targets for part in _parts_of(target))
-    return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
 def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:
@@ -345,30 +335,10 @@ def _root_of(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_of_code(function: ast.expr, functions: Collection[str]) -> bool:
-    """Return whether what is called is the code's: of a result, the code's own methods alone."""
-    return not isinstance(function, ast.Attribute) or function.attr in functions
-
-
 def _is_harmless(function: ast.expr, own: Collection[str]) -> bool:
-    """Return whether a call changes a container at most; ``own`` names are the adapter's."""
     if isinstance(function, ast.Name):
         return function.id in (_CONTAINERS | _MAKERS | _NUMBERS).difference(own)
     if not isinstance(function, ast.Attribute):
         return False
     is_pattern = ast.unparse(function) == "re.compile"
     return is_pattern or function.attr in _READ_OUT | _MAKERS | _OPERATIONS
-
-
-def _is_operation(node: ast.AST) -> bool:
-    """Return whether a node changes more than the container of a value."""
-    match node:
-        case ast.Call(func=ast.Name(id=name)):
-            return name in _NUMBERS | {"open"}
-        case ast.Call(func=ast.Attribute(attr=name)):
-            return name in _OPERATIONS
-    return isinstance(node, ast.BinOp | ast.UnaryOp) and not _is_constant(node)
-
-
-def _comes_from(value: ast.expr, of_code: Collection[str]) -> bool:
-    return isinstance(value, ast.Call) and _root_of(value.func) in of_code

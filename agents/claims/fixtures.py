@@ -1,7 +1,7 @@
-"""What claims make and show beside values: files, variables, arguments of a program, its output.
+"""Fixtures of claims: files, variables, a program's arguments and output.
 
-This module's text is part of each program of claims that needs it, so that it imports nothing of
-ours. All files lie in one folder, which is empty when a claim begins.
+This module's text is part of each program of claims that needs it, so it imports nothing of ours.
+All files lie in one folder, which is empty when a claim begins.
 """
 
 import io
@@ -88,12 +88,9 @@ def argv(*words: str) -> None:
 
 
 def shown(value: object, *, by_lines: bool = False) -> object:
-    """Return what is printed or stands in files as it is compared.
+    """Return a printed text, or name → content of files, in the form that is compared.
 
-    Args:
-        value: The text, of which the words count; or name → content of files, or of attributes,
-            where texts are without blanks at lines' ends.
-        by_lines: Whether the lines of the text itself count too.
+    Of the text the words count, with ``by_lines`` the lines too, as in files.
     """
     if isinstance(value, Mapping):
         return [[name, shown(value[name], by_lines=True)] for name in sorted(value)]
@@ -104,12 +101,9 @@ def shown(value: object, *, by_lines: bool = False) -> object:
 
 
 def seen(given: object, demanded: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
-    """Return what a call printed or which contents its files have, as it is compared.
+    """Return what a call printed, or the contents of its files, as `shown`; else what it raised.
 
-    Args:
-        given: What the call gave: where it raised, that is returned.
-        demanded: A text where the printed one counts, else name → content of the files that do.
-        by_lines: As of `shown`.
+    That is the printed text where a text is expected.
     """
     if isinstance(given, tuple) and given[:1] == ("raises",):
         return given

@@ -165,16 +165,15 @@ def _operand(node: ast.expr) -> Any:  # noqa: ANN401 - a number or a sequence
 
 
 def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as above
-    if isinstance(one, int) and isinstance(other, int) and isinstance(op, ast.Pow):
+    are_numbers = isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS)
+    if isinstance(op, ast.Pow) and isinstance(one, int) and isinstance(other, int):
         if one.bit_length() * other > _MOST_BITS:
             raise ValueError("too large")
-    elif isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
-        pass
-    elif isinstance(op, ast.Mult):
+    elif isinstance(op, ast.Mult) and not are_numbers:
         one, other = (one, other) if isinstance(other, int) else (other, one)
         if _size(one) * max(_checked(other, int), 0) > _MOST_PARTS:
             raise ValueError("too long")
-    elif not isinstance(op, ast.Add):
+    elif not are_numbers and not isinstance(op, ast.Add):
         raise TypeError("no sum")
     return _SUMS[type(op)](one, other)
 

@@ -1,7 +1,6 @@
 """The test program that runs claims on a code through an adapter, and what its run says of each.
 
-Results are compared as plain values (`agents.claims.values`), so that a list is a tuple and an
-iterator the list of what it gives; no object of the code is asked whether it is equal.
+Results are compared as plain values (`agents.claims.values`).
 """
 
 import inspect
@@ -10,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agents.claims import fixtures, values
-from agents.claims.adapter import MADE, constants_in, with_marks
+from agents.claims.adapter import MADE, is_constant, with_marks
 from agents.claims.claim import Claim
 from agents.claims.literals import expression, has_fixtures, settings_in
 from agents.gates import surroundings
@@ -156,7 +155,7 @@ UNFIT = (TypeError, AttributeError, IndexError)
 '''
 
 
-_BESIDE = """
+_STUBS = """
 
 def is_by_logic(error, of_code=is_by_logic):
     steps = traceback.extract_tb(error.__traceback__)
@@ -171,9 +170,9 @@ class ClaimRun(Record):
     Attributes:
         claim: The claim.
         outcome: ``held``; ``failed``, with another value or an exception by the code's own logic;
-            ``not_run``, for want of surroundings or by the adapter's fault.
-        gave: What the code gave instead, shortened; for ``not_run`` what went wrong.
-        is_formed: Whether that is the demanded value in another form: a path in place of a name,
+            ``not_run``, by missing dependencies or the adapter's fault.
+        gave: The actual value, shortened; for ``not_run`` what went wrong.
+        is_formed: Whether that is the expected value in another form: a path in place of a name,
             pairs in place of keys.
     """
 
@@ -187,7 +186,7 @@ def claims_program(
     claims: Sequence[Claim],
     adapter: str,
     code: str,
-    beside: Collection[str] = (),
+    stubs: Collection[str] = (),
 ) -> str:
     """Return the program with one test for each claim.
 
@@ -198,10 +197,9 @@ def claims_program(
         claims: The claims, in the order of the tests.
         adapter: A checked adapter.
         code: The code under test, scaffolding included.
-        beside: Functions that stand beside the code: what these raise, the code did not.
+        stubs: Names of functions put before the code: what these raise, the code did not.
     """
     tree = parse(adapter)
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     function.name, function.returns = _ADAPTED, None
     parameters = [node for node in ast.walk(function.args) if isinstance(node, ast.arg)]
@@ -213,19 +211,19 @@ def claims_program(
     wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
     makes = any(claim.effect or has_fixtures(claim.arguments) for claim in claims)
     used = (values, surroundings, *([fixtures] if makes else []))
-    constants = ast.unparse(ast.List([*constants_in(function)]))
-    sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = {constants}")
+    constants = ", ".join(ast.unparse(one) for one in ast.walk(function) if is_constant(one))
+    sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = [{constants}]")
     helpers = "\n".join(sources)
-    if beside:
-        helpers += _BESIDE.format(names=sorted(beside))
+    if stubs:
+        helpers += _STUBS.format(names=sorted(stubs))
     shared = names_defined_by(helpers) & of_code
     with_marks(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
-    kept = [node for node in imports if not _is_of_target(node)]
+    others = (node for node in tree.body if node is not function and not _is_of_target(node))
     tests = "\n".join(_tests(claims, function, makes=makes))
     parts = [
-        *map(ast.unparse, kept),
+        *map(ast.unparse, others),
         _renamed(helpers, shared),
         ast.unparse(ast.fix_missing_locations(function)),
         _renamed(tests, shared),
@@ -313,12 +311,12 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
 
 def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:
     if case is None:
-        told = f"{result.outcome}: {result.message}"[:300]
-        return ClaimRun(claim=claim, outcome="not_run", gave=told)
+        problem = f"{result.outcome}: {result.message}"[:300]
+        return ClaimRun(claim=claim, outcome="not_run", gave=problem)
     if case.outcome == "passed":
         return ClaimRun(claim=claim, outcome="held")
-    shown = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
-    if shown and (gave := shown[2] or shown[3]):
-        return ClaimRun(claim=claim, outcome="failed", gave=gave, is_formed=shown[1] == "formed")
-    told = f"{case.error_type}: {case.message}"[:300]
-    return ClaimRun(claim=claim, outcome="not_run", gave=told)
+    found = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
+    if found and (gave := found[2] or found[3]):
+        return ClaimRun(claim=claim, outcome="failed", gave=gave, is_formed=found[1] == "formed")
+    problem = f"{case.error_type}: {case.message}"[:300]
+    return ClaimRun(claim=claim, outcome="not_run", gave=problem)
