@@ -1,4 +1,4 @@
-"""What a pair was judged by under a query's specification, read out of its stored evidence."""
+"""The trace of a judgement by a query's specification, read out of its stored evidence."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -19,7 +19,7 @@ from agents.roles.specify import (
     ValueReader,
     asks_again,
 )
-from infra.records import Annotation, ExecutionResult, Record
+from infra.records import Annotation, Record
 
 _ReplyType = TypeVar("_ReplyType", bound=Reply)
 
@@ -62,8 +62,8 @@ def account_of(annotation: Annotation) -> SpecifiedAccount | None:
     if found is None:
         return None
     specification, model = found
-    screened = next(_replies(annotation, SpecifiedScreener, SpecifiedScreening), None)
-    screening = screened[0] if screened else None
+    screenings = _replies(annotation, SpecifiedScreener, SpecifiedScreening)
+    screening, _ = next(screenings, (None, ""))
     own = screening.claims if screening else ()
     claims = tuple(dict.fromkeys((*specification.claims, *own)))
     return SpecifiedAccount(
@@ -75,12 +75,14 @@ def account_of(annotation: Annotation) -> SpecifiedAccount | None:
 
 
 def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[ClaimAccount, ...]:
-    """Follow the runs of the claims: further programs leave out those that did not run or stand."""
+    """Follow the runs of claims: further programs leave out those that did not run or stand."""
     replies = (reply for reply, _ in _replies(annotation, ValueReader, DemandedValue))
     runs: dict[Claim, ClaimRun] = {}
     second: dict[Claim, ClaimReading] = {}
     left, is_again = claims, False
-    for result in _last_runs(annotation):
+    of_claims = (run for run in annotation.executions if is_claims_program(run.program))
+    # The last run of each program: those before it lacked a package.
+    for result in {run.program: run.result for run in of_claims}.values():
         made = claim_runs(left, result)
         runs |= {one.claim: one for one in made if not is_again or one.outcome != "not_run"}
         ran = tuple(run.claim for run in made if run.outcome != "not_run")
@@ -104,12 +106,6 @@ def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[
         )
         for claim in claims
     )
-
-
-def _last_runs(annotation: Annotation) -> Iterator[ExecutionResult]:
-    """Yield the last run of each program of claims: those before it lacked a package."""
-    of_claims = (run for run in annotation.executions if is_claims_program(run.program))
-    yield from {run.program: run.result for run in of_claims}.values()
 
 
 def _replies(

@@ -27,6 +27,14 @@ from infra.records import Annotation, Pair, Record, Support
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 
+# Errors that end judging → the status and the path of the pair.
+_ENDS: dict[type[Exception], tuple[Literal["undecided", "failed"], AnnotationPath]] = {
+    UnreadableReplyError: ("undecided", AnnotationPath.UNREADABLE_REPLY),
+    PromptDeclinedError: ("undecided", AnnotationPath.PROMPT_DECLINED),
+    ModelUnavailableError: ("failed", AnnotationPath.MODEL_UNAVAILABLE),
+    SandboxError: ("failed", AnnotationPath.SANDBOX_UNAVAILABLE),
+}
+
 
 class _Decision(Record):
     """The part of an annotation that the algorithm decides; fields as in ``Annotation``."""
@@ -104,17 +112,11 @@ class Committee:
         await self._model.close()
 
     async def _decide(self, pair: Pair, trace: Trace) -> _Decision:
-        """Return the label, or why there is none."""
         try:
             return await self._judge(pair, trace)
-        except UnreadableReplyError as error:
-            return _undecided(AnnotationPath.UNREADABLE_REPLY, error)
-        except PromptDeclinedError as error:
-            return _undecided(AnnotationPath.PROMPT_DECLINED, error)
-        except ModelUnavailableError as error:
-            return _failed(AnnotationPath.MODEL_UNAVAILABLE, error)
-        except SandboxError as error:
-            return _failed(AnnotationPath.SANDBOX_UNAVAILABLE, error)
+        except tuple(_ENDS) as error:
+            status, path = next(end for kind, end in _ENDS.items() if isinstance(error, kind))
+            return _Decision(status=status, path=path, reason=str(error))
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         language, configuration = language_named(pair.code.language), self._configuration
@@ -141,11 +143,7 @@ class Committee:
     async def _judge_by_claims(
         self, pair: Pair, trace: Trace, testers: Testers | None
     ) -> _Decision:
-        """Return the label by reading and running against the query's specification.
-
-        Code that takes another number of arguments than each example gives is read: neither
-        another adapter nor a program would call it as the query demands.
-        """
+        """Return the label by reading and running against the query's specification."""
         specification = await Specifier(trace.model).specify(pair.query)
         screener = SpecifiedScreener(trace.model)
         screening = await screener.screen(pair, specification, is_run=testers is not None)
@@ -153,6 +151,7 @@ class Committee:
         evidence = ClaimEvidence(problem="no box runs this language: nothing was called")
         if testers:
             evidence = await testers.claims.test(pair, specification, screening, trace)
+            # Neither another adapter nor a program would call it as the query demands.
             if evidence.takes_others and verdict == "unclear_behaviour":
                 verdict = "takes_others"
             elif evidence.is_at_fault and verdict != "clear_non_match":
@@ -161,13 +160,12 @@ class Committee:
         label = label_by(evidence, verdict)
         if label is not None:
             return _by_claims(label, screening, evidence)
-        is_disputed = evidence.speaks_for or bool(evidence.confirmed)
+        is_disputed = evidence.supports_code or bool(evidence.confirmed)
         wants_program = self._configuration.wants_more(verdict, is_run=testers is not None)
         can_be_run = testers is not None and testers.language.is_valid(pair.code.text)
         if testers and not is_disputed and wants_program and can_be_run:
-            told = specification.section(trace.model.code_limit)
-            with trace.model.telling(told):
-                problem = evidence.problem
+            section, problem = specification.section(trace.model.code_limit), evidence.problem
+            with trace.model.telling(section):
                 return await self._judge_by_program(pair, trace, testers, screening, problem)
         if not is_disputed and verdict in _LABELS:
             return _screened(screening)
@@ -189,17 +187,11 @@ class Committee:
     ) -> _Decision:
         """Return the label by a test program, without an arbiter where a sure reading stands.
 
-        It does where a valid program agrees, and where none is evidence.
-
-        Args:
-            pair: The pair.
-            trace: Gets calls and executions.
-            testers: What runs the code's language.
-            screening: The first reading, if there was one.
-            problem: Why no example of the specification is evidence.
+        It does where a valid program agrees, and where none is evidence; ``problem`` is why no
+        example of the specification is.
         """
-        beside = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
-        draft = await self._configuration.writer_type(trace.model).write(pair, beside, problem)
+        stubs = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
+        draft = await self._configuration.writer_type(trace.model).write(pair, stubs, problem)
         attempts = await self._attempts(pair, draft, trace, testers.programs)
         path, gates = path_of(attempts[-1]), self._configuration.gates
         verdict = screening.verdict if screening else ""
@@ -212,9 +204,9 @@ class Committee:
         arbiter = QueryArbiter if is_of_query else self._configuration.arbiter_type
         judgement = await arbiter(trace.model).judge(pair, attempts)
         path = AnnotationPath.UNCLEAR_QUERY if is_of_query else path
-        if gates:
-            return _weighed(judgement, path, attempts)
-        return _labelled(judgement, path, "ungated")
+        return (
+            _weighed(judgement, path, attempts) if gates else _labelled(judgement, path, "ungated")
+        )
 
     async def _attempts(
         self, pair: Pair, draft: Draft, trace: Trace, tester: Tester
@@ -251,7 +243,7 @@ def _by_claims(
     label: Literal[0, 1], screening: SpecifiedScreening, evidence: ClaimEvidence
 ) -> _Decision:
     """Return the label that the claims give; a screening that was sure agrees with it."""
-    judgements = 2 if screening.verdict in ("clear_match", "clear_non_match") else 1
+    judgements = 2 if screening.verdict in _LABELS else 1
     holds = f"it gives what is demanded for {evidence.held} calls"
     return _Decision(
         status="labelled",
@@ -320,19 +312,8 @@ def _support_of(attempts: Sequence[Attempt], label: int | None) -> Support:
     return "valid_oracle" if said == label else "overruled"
 
 
-def _undecided(path: AnnotationPath, error: Exception) -> _Decision:
-    return _Decision(status="undecided", path=path, reason=str(error))
-
-
-def _failed(path: AnnotationPath, error: Exception) -> _Decision:
-    return _Decision(status="failed", path=path, reason=str(error))
-
-
 def oracle_says(attempts: Sequence[Attempt]) -> Literal[0, 1] | None:
-    """Return the label that valid programs speak for, None where none does.
-
-    A failure that no second program confirms is no oracle.
-    """
+    """Return the label that valid programs support, None where none does."""
     if is_confirmed(attempts):
         return 0
     last = attempts[-1]

@@ -3,9 +3,8 @@
 The specification's examples, and the call by which the screener would show a fault, are claims.
 They are run on the code through the screener's adapter, without a model. A claim that fails counts
 against the code once a second reader, who saw neither code nor claimed value, demands the same: by
-itself where the query alone demands it, else beside another. So the evidence decides where it
-agrees with the reading or where nobody was sure; an arbiter decides where the two contradict each
-other, and where the specification alone speaks against the code.
+itself where the query alone demands it, else with another. The evidence decides where it agrees
+with the reading or where nobody was sure, else an arbiter.
 """
 
 import re
@@ -24,6 +23,7 @@ from agents.gates.gates import reason_of
 from agents.gates.stubs import functions_of, usable_stubs
 from agents.gates.surroundings import is_of_surroundings
 from agents.gates.validator import OracleValidator
+from agents.roles.fix import install
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
 from infra.records import OracleReport, Pair, Record
@@ -39,15 +39,14 @@ class ClaimEvidence(Record):
     """What the claims say of a code.
 
     Attributes:
-        runs: What it gave for each claim that was not refuted; () where none could be run.
+        runs: The run of each claim that was not rejected; () where none could be run.
         read: Claims that failed → the value that a reader without code demands.
         confirmed: Claims that failed and that this reader confirms, or that need none: of code that
             is none of an answer by reading, two that were written before any code was seen.
-        unsettled: Runs of claims that this reader refuted without demanding what the code gave: two
-            readers differ, and neither is on the code's side.
+        unsettled: Runs of claims that this reader rejected without demanding what the code gave.
         is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
-            they never speak for it.
+            they never support it.
         is_prepared: Whether the adapter works on arguments, so that it may do a part of the work.
         is_valid: Whether the program of the claims that could be run passed the gates.
         problem: Why no claim was run, or why their program is no evidence.
@@ -73,12 +72,11 @@ class ClaimEvidence(Record):
         return sum(run.outcome == "held" for run in self.runs)
 
     @property
-    def speaks_for(self) -> bool:
+    def supports_code(self) -> bool:
         """Whether no claim fails and enough of the specification's hold, by a valid program.
 
-        These are at least twice as many as could not be run, which a code may bring about.
-        One of these must need work: code that gives its argument back may hold the others, where
-        the query asks for an order of a dictionary or for a container, which do not count.
+        These are at least twice as many as could not be run, which a code may bring about. One must
+        need work: code that gives its argument back may hold the others.
         """
         outcomes = [run.outcome for run in self.runs]
         is_sound = "failed" not in outcomes and 2 * outcomes.count("not_run") <= self.held
@@ -97,19 +95,14 @@ class ClaimEvidence(Record):
 def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
     """Return the label that claims give, None where they do not, or contradict a sure reading.
 
-    A code that holds none of the claims may have been called in a wrong way, and one that is given
-    prepared arguments may do half of the work; so both count only beside a reading that says the
-    same. A value that none of two readers demands is left to the arbiter.
-
-    Args:
-        evidence: What the claims say.
-        verdict: The screener's.
+    Code that holds none of the claims may have been called in a wrong way, and code that is given
+    prepared arguments may do half of the work: both count only with a reading that says the same.
     """
     if evidence.confirmed:
         agrees = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
         return 0 if evidence.is_sure and agrees else None
     agrees = verdict == "clear_match" or (verdict != "clear_non_match" and not evidence.is_prepared)
-    return 1 if evidence.speaks_for and agrees and not evidence.unsettled else None
+    return 1 if evidence.supports_code and agrees and not evidence.unsettled else None
 
 
 class ClaimTester:
@@ -134,18 +127,7 @@ class ClaimTester:
         screening: SpecifiedScreening,
         trace: Trace,
     ) -> ClaimEvidence:
-        """Return what the claims say; those that fail are read a second time, until one stands.
-
-        Args:
-            pair: The pair.
-            specification: The query's, with its examples.
-            screening: The screener's, with the adapter and a call of its own.
-            trace: Gets the executions.
-
-        Raises:
-            LanguageModelError: The model failed.
-            SandboxError: The box failed.
-        """
+        """Return what the claims say; those that fail are read a second time, until one stands."""
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
         if not claims or not adapter or not self._language.is_valid(pair.code.text):
@@ -153,11 +135,11 @@ class ClaimTester:
         if fault := self._wrapper.adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
             return ClaimEvidence(problem=problem, is_at_fault=True)
-        beside = usable_stubs(screening.beside, pair.code.text)
-        code = self._language.with_beside(pair.code.text, beside, scaffolding=True)
+        stubs = usable_stubs(screening.beside, pair.code.text)
+        code = self._language.with_beside(pair.code.text, stubs, scaffolding=True)
         async with self._sandbox.box(code, language=self._language.name) as box:
             with trace.model.releasing(box):
-                tools = _Tools(specification, screening, adapter, beside, code, box, trace)
+                tools = _Tools(specification, screening, adapter, stubs, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
         tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
         is_prepared = self._wrapper.works_on_arguments(adapter)
@@ -192,24 +174,19 @@ class ClaimTester:
     async def _run(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
     ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
-        """Return as `_attempt` does: claims that cannot be run are left out of a second program.
-
-        Its gates would fail for them.
-        """
+        """Run claims, then without those that cannot be run, for which the gates would fail."""
         runs, report = await self._attempt(pair, claims, tools)
         left = tuple(one.claim for one in runs if one.outcome != "not_run")
         if not left or len(left) == len(claims):
             return runs, report
         again, report_again = await self._attempt(pair, left, tools)
         found = {one.claim: one for one in again if one.outcome != "not_run"}
-        if not found:
-            return runs, report
-        return tuple(found.get(one.claim, one) for one in runs), report_again
+        return tuple(found.get(one.claim, one) for one in runs), report_again if found else report
 
     async def _confirmed(
         self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools", read: dict[Claim, str]
     ) -> ClaimEvidence:
-        """Read failed claims a second time, the specification's first, until that is enough.
+        """Have failed claims read a second time until that is enough.
 
         A claim is not enough where the code gives what the screener demands of the same call.
         """
@@ -235,31 +212,26 @@ class ClaimTester:
             if is_enough:
                 break
         found_by = {"confirmed": confirmed, "unsettled": unsettled, "is_sure": is_sure}
-        return evidence.model_copy(update={**found_by, "read": dict(read)})
+        return evidence.model_copy(update=found_by | {"read": dict(read)})
 
     async def _attempt(
         self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"
     ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
-        """Return what the code gives for the claims, and what the gates say of their program.
-
-        What the code lacks is installed and the claims are run again, while that gets on.
-        """
-        theirs = functions_of(tools.beside, pair.code.text)
+        """Run claims, with installations of missing modules, and check their program."""
+        stubs = functions_of(tools.stubs, pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=self._wrapper.claims_program(claims, tools.adapter, tools.code, theirs),
+            program=self._wrapper.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
-            beside=tools.beside,
+            beside=tools.stubs,
         )
         result = await tools.box.run(draft.program)
         while requirement := missing_requirement(draft, result):
             tools.trace.add_execution(draft, result, None)
-            outcome = await tools.box.install([requirement])
-            if not outcome.ok:
+            draft = await install(requirement, draft, tools.box)
+            if not draft.repairs[-1].ok:
                 return claim_runs(claims, result), None
-            tools.requirements = (*tools.requirements, requirement)
-            installed = draft.model_copy(update={"requirements": tools.requirements})
-            draft = installed.with_repair(f"install {requirement}")
+            tools.requirements = draft.requirements
             result = await tools.box.run(draft.program)
         report = None
         runs = claim_runs(claims, result)
@@ -272,10 +244,7 @@ class ClaimTester:
 
 
 def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun]]:
-    """Return the runs of claims that a code failed, those apart that another claim contradicts.
-
-    That is one of the same call with another value, which the code gives.
-    """
+    """Return the failed runs, and those of them whose call another claim gives the actual value."""
     given = {run.claim.arguments for run in runs if run.outcome == "held"}
     failed = [run for run in runs if run.outcome == "failed"]
     return (
@@ -285,7 +254,7 @@ def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun
 
 
 def _is_of_adapter(run: ClaimRun) -> bool:
-    """Return whether a call could not be run for an error that another adapter may not bring."""
+    """Return whether another adapter may not bring the error by which a call could not be run."""
     kind, _, message = run.gave.partition(": ")
     is_raised = kind.startswith("raises ")  # by each call, of the arguments' shape
     return is_raised or (kind.endswith("Error") and not is_of_surroundings(kind, message))
@@ -298,7 +267,7 @@ class _Tools:
     specification: Specification
     screening: SpecifiedScreening
     adapter: str
-    beside: str
+    stubs: str
     code: str
     box: Box
     trace: Trace

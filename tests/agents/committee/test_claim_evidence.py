@@ -24,7 +24,7 @@ def held(examples: str) -> tuple[ClaimRun, ...]:
 
 @pytest.mark.parametrize("examples", [SORTED_DICTIONARIES, LISTS_OF_TUPLES])
 def test_claims_that_the_argument_itself_holds_speak_for_no_code(examples: str) -> None:
-    assert not ClaimEvidence(runs=held(examples), is_valid=True).speaks_for
+    assert not ClaimEvidence(runs=held(examples), is_valid=True).supports_code
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_claims_that_the_argument_itself_holds_speak_for_no_code(examples: str) 
     [SQUARES, f"{LISTS_OF_TUPLES}\n(1,) => 1", f"{LISTS_OF_TUPLES}\n1 => raises TypeError"],
 )
 def test_one_claim_that_needs_work_is_enough_beside_others(examples: str) -> None:
-    assert ClaimEvidence(runs=held(examples), is_valid=True).speaks_for
+    assert ClaimEvidence(runs=held(examples), is_valid=True).supports_code
 
 
 def test_the_screeners_own_claim_is_not_the_one_that_needs_work() -> None:
     own = Claim(arguments="3", value="9")
     runs = (*held(LISTS_OF_TUPLES), ClaimRun(claim=own, outcome="held"))
-    assert not ClaimEvidence(runs=runs, is_valid=True, tried=(own,)).speaks_for
+    assert not ClaimEvidence(runs=runs, is_valid=True, tried=(own,)).supports_code
 
 
 @pytest.mark.parametrize(("outcome", "speaks"), [("not_run", True), ("failed", False)])
@@ -46,9 +46,9 @@ def test_a_claim_that_cannot_be_run_does_not_void_those_that_held(
     outcome: Literal["not_run", "failed"], speaks: bool
 ) -> None:
     runs = (*held(SQUARES), ClaimRun(claim=Claim(arguments="9", value="81"), outcome=outcome))
-    assert ClaimEvidence(runs=runs, is_valid=True).speaks_for is speaks
-    assert not ClaimEvidence(runs=runs[1:], is_valid=True).speaks_for, "too few held"
-    assert not ClaimEvidence(runs=(*runs, runs[-1]), is_valid=True).speaks_for, "too few ran"
+    assert ClaimEvidence(runs=runs, is_valid=True).supports_code is speaks
+    assert not ClaimEvidence(runs=runs[1:], is_valid=True).supports_code, "too few held"
+    assert not ClaimEvidence(runs=(*runs, runs[-1]), is_valid=True).supports_code, "too few ran"
 
 
 def test_a_failure_decides_where_the_query_alone_or_a_second_one_demands_it() -> None:
@@ -69,7 +69,7 @@ def test_a_value_that_none_of_two_readers_demands_is_left_to_the_arbiter() -> No
     for unsettled, label in (((), 1), ((run,), None)):
         evidence = ClaimEvidence(runs=held(SQUARES), is_valid=True, unsettled=unsettled)
         assert label_by(evidence, "clear_match") == label
-        assert evidence.speaks_for
+        assert evidence.supports_code
 
 
 @pytest.mark.parametrize(
