@@ -48,12 +48,7 @@ _MADE = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
 def adapter_fault(text: str, code: str) -> str:
-    """Return why lines are no adapter for a code, "" where they are one.
-
-    Args:
-        text: Import statements and a function ``answer``.
-        code: The code under test, scaffolding included.
-    """
+    """Return why lines are no adapter for a code, "" where they are one."""
     try:
         tree = parse(text)
     except SyntaxError as error:

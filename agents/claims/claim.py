@@ -86,10 +86,6 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
     """Return the claims that a text has, one a line; lines that hold none are passed over.
 
     A line goes on while one of its texts or brackets is open.
-
-    Args:
-        text: Lines as in ``[3, 1], 2 => [1, 3]``.
-        most: How many are taken.
     """
     found: dict[Claim, None] = {}
     lines, place = text[:_LONGEST_TEXT].splitlines(keepends=True), 0

@@ -32,12 +32,7 @@ _PRINTS = {"prints": False, "prints lines": True}  # whether lines count
 
 
 class _Adapter(ABC):
-    """One adapter, followed from statement to statement.
-
-    Args:
-        function: Its declaration.
-        code_names: Names of the code's functions and methods.
-    """
+    """One adapter, followed from statement to statement."""
 
     language: ClassVar[type[SyntaxTreeLanguage]]
     parameters: ClassVar[frozenset[str]]  # kinds of their nodes

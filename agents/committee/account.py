@@ -101,7 +101,7 @@ def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[
         ClaimAccount(
             claim=claim,
             run=runs.get(claim),
-            read=second[claim].told if claim in second else "",
+            read=second[claim].evidence if claim in second else "",
             counts=claim not in second or second[claim].confirms(claim),
         )
         for claim in claims

@@ -34,8 +34,8 @@ class Configuration:
         scaffolding: Whether code under test gets the imports and stand-ins that it lacks, and
             programs the packages of the sandbox image, if the settings do not ask for it.
         judge: Who judges by reading where no test program is written.
-        criterion: What makes a code an answer: that it meets the whole query, or half of its
-            demands. Labels by one criterion never stand beside labels by the other.
+        criterion: The labelling guideline: a code meets the whole query, or half of its demands.
+            Labels by one are never mixed with labels by the other.
         specification: Whether a query is specified once for all its candidates, and pairs are
             judged against that; see `agents.committee.specified`.
         evidence: Which pairs get a test program although reading leaves no doubt.
@@ -78,12 +78,7 @@ class Configuration:
         return self.screener and not self.specification and self.evidence != "all"
 
     def wants_more(self, verdict: str, *, is_run: bool) -> bool:
-        """Return whether a screener's reading is not enough for a pair.
-
-        Args:
-            verdict: What the screener says.
-            is_run: Whether a box runs the code's language, so that programs can be evidence.
-        """
+        """Return whether a screener's verdict is not enough, on code that a box runs or not."""
         is_match = verdict == "clear_match" and self.evidence == "matches"
         return verdict.startswith("unclear") or (is_run and (is_match or self.evidence == "all"))
 

@@ -1,15 +1,15 @@
 """Construction of committees and models from settings."""
 
 from agents.committee.algorithm import Committee, Testers
-from agents.committee.configurations import Configuration, configuration_of
+from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.ledger import Ledger
 from agents.llm.recorded import RecordedReplies
-from infra.languages import Language, languages
-from infra.settings import CommitteeSettings, GateSettings, LanguageModelSettings
+from infra.languages import languages
+from infra.settings import CommitteeSettings, LanguageModelSettings
 from sandbox.base import Sandbox
 
 
@@ -39,33 +39,21 @@ def committee_on(
     model: ReportingModel, chosen: CommitteeSettings, recipe_id: str, sandbox: Sandbox
 ) -> Committee:
     """Return the committee that the settings describe on any model; see `build_committee`."""
-    configuration, gates = configuration_of(chosen.annotation), chosen.gates
-    rounds = chosen.annotation.max_try_time
-    known = (languages.get(name)() for name in languages.names())
-    testers = {
-        language.name: _testers_of(language, configuration, gates, rounds, sandbox)
-        for language in known
-        if language.is_executed
-    }
+    configuration, testers = configuration_of(chosen.annotation), {}
+    for language in (languages.get(name)() for name in languages.names()):
+        if not language.is_executed:
+            continue
+        validator = OracleValidator(chosen.gates, language, scaffolding=configuration.scaffolding)
+        tester = Tester(
+            sandbox=sandbox,
+            language=language,
+            configuration=configuration,
+            max_try_time=chosen.annotation.max_try_time,
+            validator=validator if configuration.gates else None,
+        )
+        claims = ClaimTester(sandbox, language, validator)
+        testers[language.name] = Testers(language, tester, claims)
     return Committee(configuration=configuration, testers=testers, model=model, recipe_id=recipe_id)
-
-
-def _testers_of(
-    language: Language,
-    configuration: Configuration,
-    gates: GateSettings,
-    max_try_time: int,
-    sandbox: Sandbox,
-) -> Testers:
-    validator = OracleValidator(gates, language, scaffolding=configuration.scaffolding)
-    tester = Tester(
-        sandbox=sandbox,
-        language=language,
-        configuration=configuration,
-        max_try_time=max_try_time,
-        validator=validator if configuration.gates else None,
-    )
-    return Testers(language, tester, ClaimTester(sandbox, language, validator))
 
 
 def build_model(
@@ -74,14 +62,7 @@ def build_model(
     labelling_round: int = 1,
     client: type[LanguageModel] = LanguageModel,
 ) -> ReportingModel:
-    """Return the language model that the settings describe.
-
-    Args:
-        llm: The model.
-        ledger: Has replies and what was spent; it is closed with the model.
-        labelling_round: Replies of one round are not found by another.
-        client: As of `build_committee`.
-    """
+    """Return the language model that the settings describe."""
     if llm.is_recorded:
         return RecordedReplies(llm, ledger)
     return client(llm, ledger, labelling_round)

@@ -7,7 +7,6 @@ from agents.committee.configurations import (
     ALGORITHM,
     CONFIGURATIONS,
     AgentType,
-    Configuration,
     Criterion,
     configuration_of,
 )
@@ -16,7 +15,7 @@ from agents.llm.recorded import recipe_of_replies
 from agents.roles.read import Screener
 from agents.roles.write import Writer
 from infra.identity import mark, mark_of
-from infra.settings import CommitteeSettings, SandboxSettings
+from infra.settings import CommitteeSettings
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.
 _OF_PROGRAMS = {
@@ -52,15 +51,13 @@ def recipe_of(
 
     The server's address and the key are no part of it: a model is the same wherever it is served.
     Nor is the first round, so that labels made before there were rounds are those of the first.
-
-    Args:
-        chosen: Model, rounds and limits.
-        sandbox_description: What ``Sandbox.check`` returned (engine, image id).
-        labelling_round: The round in which pairs are judged, from 1.
     """
+    limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
     configuration = configuration_of(chosen.annotation)
     runs = configuration.executor == "box"
+    if configuration.fixer == "commands":
+        limits.add("command_timeout_s")
     of_programs = {"scaffolding": configuration.scaffolding, "evidence": configuration.evidence}
     return {
         **(of_programs if configuration.writer else {}),
@@ -71,22 +68,17 @@ def recipe_of(
         "model": chosen.llm.model_dump(mode="json", include=labels),
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
-        "limits": _limits_of(chosen.sandbox, configuration) if runs else None,
+        "limits": chosen.sandbox.model_dump(mode="json", include=limits) if runs else None,
         **({"replies": recipe_of_replies(chosen.llm.model)} if chosen.llm.is_recorded else {}),
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 
 
 def dependency_of(body: Mapping[str, object], met: str) -> str:
-    """Return the digest of the parts of a recipe on which a label rests.
+    """Return the digest of the parts of a recipe on which a label rests, by the path of its pair.
 
-    Recipes in which it is the same for what a pair met would have judged the pair alike. Every part
-    counts that is not known to be without effect: a label of the screener does not depend on the
-    prompts of agents who were not asked, nor on the sandbox.
-
-    Args:
-        body: What `recipe_of` returned, now or in an earlier release.
-        met: The ``met`` of the pair's annotation.
+    Every part counts that is not known to be without effect: a label of the screener does not
+    depend on the prompts of agents who were not asked, nor on the sandbox.
     """
     return mark_of(_parts_met(body, met))
 
@@ -94,13 +86,7 @@ def dependency_of(body: Mapping[str, object], met: str) -> str:
 def changed_parts(
     former: Mapping[str, object], current: Mapping[str, object], met: str
 ) -> tuple[str, ...]:
-    """Return in what two recipes differ for a pair, as in "prompt of arbiter"; () where in nothing.
-
-    Args:
-        former: The recipe by which the pair was judged.
-        current: The other one.
-        met: The ``met`` of the pair's annotation.
-    """
+    """Return in what two recipes differ for a pair's path, as in "prompt of arbiter"."""
     before, after = _parts_met(former, met), _parts_met(current, met)
     if "prompts" in before or "prompts" in after:  # agents who were met are not in both recipes
         return ("agents",) if before != after else ()
@@ -112,14 +98,12 @@ def changed_parts(
 
 def criterion_of(body: Mapping[str, object]) -> Criterion:
     """Return the question that a recipe's agents answer; labels of one are none of another."""
-    configuration = next(
-        (item for name, item in CONFIGURATIONS.items() if name == body.get("configuration")), None
-    )
-    return configuration.criterion if configuration else "exact"
+    found = (item for name, item in CONFIGURATIONS.items() if name == body.get("configuration"))
+    return next((item.criterion for item in found), "exact")
 
 
 def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
-    """Return name → value of the parts of a recipe that a pair met; all parts if that is unknown.
+    """Return name → value of the parts of a recipe on a pair's path; all if that is unknown.
 
     What the configuration's name stands for is in other parts. Where a program was written, the
     agents who take part count, asked or not: one that failed would have met a fixer if there were
@@ -138,10 +122,3 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
         **{f"prompt of {agent}": prompts[agent] for agent in agents},
         "agents": sorted(prompts if has_program else prompts.keys() & {Screener.role}),
     }
-
-
-def _limits_of(sandbox: SandboxSettings, configuration: Configuration) -> dict[str, object]:
-    limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
-    if configuration.fixer == "commands":
-        limits.add("command_timeout_s")
-    return sandbox.model_dump(mode="json", include=limits)

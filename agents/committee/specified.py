@@ -106,13 +106,7 @@ def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
 
 
 class ClaimTester:
-    """Runs the claims of a query on a code, in a box of its own.
-
-    Args:
-        sandbox: Where programs run.
-        language: The language of the code.
-        validator: Checks the program of the claims as it does any other.
-    """
+    """Runs the claims of a query on a code, in a box of its own."""
 
     def __init__(self, sandbox: Sandbox, language: Language, validator: OracleValidator) -> None:
         self._sandbox = sandbox
@@ -202,7 +196,7 @@ class ClaimTester:
         is_sure = False
         for run in (*failed, *contradicted):
             found = await reader.read(pair.query, tools.specification, run)
-            read[run.claim] = found.told[:_LONGEST_VALUE]
+            read[run.claim] = found.evidence[:_LONGEST_VALUE]
             if found.confirms(run.claim):
                 confirmed += (run.claim,)
             elif found.rejects(run):

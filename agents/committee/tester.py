@@ -57,11 +57,6 @@ class Tester:
         Under the gates a program that is no evidence is written once more, with the reason, if
         another could do better; a failing assertion brings in a second program, by a writer that
         has not seen the code.
-
-        Args:
-            pair: The pair.
-            draft: The first program.
-            trace: Gets every execution.
         """
         bare = not self._configuration.scaffolding
         module, language = self._module_of(pair, ""), self._language.name
@@ -186,12 +181,7 @@ def _why_to_rewrite(attempt: Attempt) -> str:
 
 
 class OtherCode:
-    """A box whose programs get another code under test where a run names none.
-
-    Args:
-        box: The box itself, in which everything happens.
-        code: The code.
-    """
+    """A box whose programs get another code under test where a run names none."""
 
     def __init__(self, box: Box, code: str) -> None:
         self.install, self.shell, self.release = box.install, box.shell, box.release

@@ -12,14 +12,7 @@ from sandbox.base import Box
 
 
 class Trace:
-    """Calls and executions of one pair, kept also when an error ends judging.
-
-    The committee makes one for each pair; the agents ask ``model`` and know nothing of it.
-
-    Args:
-        model: The language model.
-        language: The code's, as prompts call it.
-    """
+    """Calls and executions of one pair, also where an error ends judging; agents ask ``model``."""
 
     def __init__(self, model: ReportingModel, language: str = "Python") -> None:
         self.calls: list[LanguageModelCall] = []
@@ -46,13 +39,7 @@ class Trace:
 
 
 class TracedModel:
-    """A model whose calls are added to a list, also those of requests that fail.
-
-    Args:
-        model: The language model.
-        calls: The list.
-        language: The code's, as prompts call it.
-    """
+    """A model whose calls are added to a list, also those of requests that fail."""
 
     def __init__(
         self, model: ReportingModel, calls: list[LanguageModelCall], language: str = "Python"

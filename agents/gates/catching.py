@@ -16,12 +16,7 @@ _Withs = ast.With | ast.AsyncWith
 
 
 def catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
-    """Yield where a program catches what the code under test raises, each place on a line.
-
-    Args:
-        tree: The program.
-        target_names: Names that the code under test defines.
-    """
+    """Yield where a program catches what the code under test raises, each place on a line."""
     calls = _Calls(tree, target_names)
     for node in ast.walk(tree):
         if caught := list(_caught_by(node, calls)):
@@ -30,10 +25,10 @@ def catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
 
 
 def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
-    """Return where a failure would be hidden, "" if nowhere; arguments as of `catches_in`.
+    """Return where a failure would be hidden, "" if nowhere.
 
     It is where a failing assertion would be caught, and where all that the code raises is passed
-    over, before an assertion that then tells of nothing but what was there before.
+    over before the last assertion.
     """
     calls = _Calls(tree, target_names)
     last = max((item.lineno for item in calls.assertions_in(tree)), default=0)
@@ -77,10 +72,7 @@ class _Calls:
         return any(isinstance(node, ast.Name) and node.id in self._defined for node in called)
 
     def reach_target(self, statement: ast.AST) -> bool:
-        """Return whether a statement calls the code under test, or a function that may.
-
-        So does one that hands it to another function, as `map` is.
-        """
+        """Return whether a statement calls what may be the code under test, or hands it on."""
         return any(
             self._is_target(part)
             for node in ast.walk(statement)
@@ -129,7 +121,11 @@ def _shown(caught: ast.expr | None) -> str:
 
 def _catches_assertions(node: _Tries | _Withs, calls: _Calls) -> bool:
     if isinstance(node, _Tries):
-        return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
+        return any(
+            _is_broad(handler.type)
+            and not any(isinstance(part, ast.Raise | ast.Assert) for part in ast.walk(handler))
+            for handler in node.handlers
+        )
     return any(
         isinstance(call := item.context_expr, ast.Call)
         and calls.name_of(call) == _SUPPRESS
@@ -142,10 +138,6 @@ def _is_broad(caught: ast.expr | None) -> bool:
     if isinstance(caught, ast.Tuple):
         return any(map(_is_broad, caught.elts))
     return caught is None or ast.unparse(caught) in _BROAD
-
-
-def _raises(handler: ast.ExceptHandler) -> bool:
-    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(handler))
 
 
 def _passes_over(node: _Tries | _Withs) -> bool:

@@ -66,9 +66,8 @@ class PythonRules(Rules):
 
 
 def catches_of(program: str, code: str) -> tuple[str, ...]:
-    """Return where a program catches what the code under test raises, each place on a line.
+    """Return where a program catches what the code raises, each place on a line.
 
-    There an exception may become a failed assertion, or be passed over: reports do not show it.
     Of a program that is nested too deeply to be searched, none is returned.
     """
     tree = parse_or_none(program)
@@ -107,13 +106,10 @@ class _FailureAttribution:
         return self._of_chain([*before, raised], is_assertion=end.outcome == "assertion_failed")
 
     def _of_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
-        """Return the outcome of the last exception, or of one that was replaced by it.
-
-        The program replaces what the code raised; the code, what it lacked.
-        """
+        """Return the outcome of the last exception, or of one that was replaced by it."""
         *before, error = chain
         found = self._of_one(error, is_assertion=is_assertion)
-        if found is RunOutcome.CODE_RAISED and any(map(self._tells_of_surroundings, before)):
+        if found is RunOutcome.CODE_RAISED and any(map(self._shows_missing, before)):
             return RunOutcome.SURROUNDINGS_MISSING
         if not before or found in _OF_THE_CODE:
             return found
@@ -121,7 +117,7 @@ class _FailureAttribution:
         replaced = cause in _OF_THE_CODE or cause is RunOutcome.FAILED_ASSERTION
         return cause if replaced else found
 
-    def _tells_of_surroundings(self, error: Raised) -> bool:
+    def _shows_missing(self, error: Raised) -> bool:
         """Return whether an exception came out of the code for want of something around it."""
         last = _last_own_frame(error)
         if last is None or last.file != _TARGET:

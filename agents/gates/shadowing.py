@@ -1,8 +1,7 @@
 """Whether a test program gives a name of the code under test another meaning.
 
-A variable of a function may share a name with the code by chance, as ``size`` does with a function
-``size``. It hides the code only where the name is called too. A function is looked at with all that
-is inside it: one that calls the code may use the code's name for nothing else.
+A variable of a function may share a name with the code by chance: it hides the code only where the
+name is called too. A function that calls the code may use the code's name for nothing else.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,31 +26,21 @@ _CALLERS = {
 
 
 class _Part(NamedTuple):
-    """A piece of a program in which a name has one meaning, or is refused.
+    """A statement of a module or class without functions in it, or a whole function.
 
-    Attributes:
-        nodes: Of a statement of the module or a class, without functions and classes inside it; or
-            of a whole function.
-        around: "module", "class" or "function".
+    A name has one meaning in it, or is refused.
     """
 
     nodes: list[ast.AST]
-    around: str
+    around: str  # "module", "class" or "function"
 
 
 class _Binding(NamedTuple):
-    """A place where a name is bound to anything but the code under test.
-
-    Attributes:
-        line: The line.
-        name: The name.
-        kind: "definition" of a function, class or module; "inner" variable of a comprehension;
-            "variable"; or "global", which a function says of a name.
-    """
+    """A place where a name is bound to anything but the code under test."""
 
     line: int
     name: str
-    kind: str
+    kind: str  # "definition", "global", "variable", or "inner" variable of a comprehension
 
 
 def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
@@ -59,11 +48,6 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
 
     It does where its module binds the name, where a function binds it to a function, class or
     module, and where a variable of that name is called. Methods may have any name.
-
-    Args:
-        tree: The program.
-        names: Its dotted names.
-        target_names: Names that the code under test defines.
     """
     functions, modules = _imported(tree, target_names)
     places: list[tuple[int, str]] = []
@@ -74,17 +58,14 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
             if is_of_module or (root == DUMMY and root in functions):
                 used.add(root)
         for binding in _bindings_in(part.nodes, names):
-            is_guarded = binding.name in functions | modules and _hides(binding, part)
-            if binding.name in used or is_guarded:
+            if part.around == "module":
+                hides = binding.kind != "inner"
+            else:
+                is_inside = (part.around, binding.kind) == ("function", "definition")
+                hides = is_inside or binding.kind == "global"
+            if binding.name in used or (hides and binding.name in functions | modules):
                 places.append((binding.line, binding.name))
     return "line {} defines {}, which is the code under test".format(*min(places)) if places else ""
-
-
-def _hides(binding: _Binding, part: _Part) -> bool:
-    """Return whether a binding hides a name, called there or not."""
-    if part.around == "module":
-        return binding.kind != "inner"
-    return binding.kind == "global" or (part.around, binding.kind) == ("function", "definition")
 
 
 def _imported(tree: ast.Module, target_names: frozenset[str]) -> tuple[set[str], set[str]]:
@@ -163,7 +144,11 @@ def _bound_by(node: ast.AST) -> Iterator[tuple[str, str]]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield node.name, "definition"
-        case ast.Import() | ast.ImportFrom() if not _is_of_the_code(node):
+        case ast.ImportFrom(module=module) if module == _TARGET:
+            return
+        case ast.Import(names=[ast.alias(name=name)]) if name == _TARGET:
+            return
+        case ast.Import() | ast.ImportFrom():
             yield from ((name, "definition") for name in names_bound_by(node))
         case ast.Global():
             yield from ((name, "global") for name in node.names)
@@ -171,20 +156,15 @@ def _bound_by(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield name, "variable"
 
 
-def _is_of_the_code(node: ast.Import | ast.ImportFrom) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == _TARGET
-    return [alias.name for alias in node.names] == [_TARGET]
-
-
 def _targets_of_the_code(node: ast.AST, names: DottedNames) -> Iterator[ast.Name]:
     """Yield the names that an assignment binds to the code under test itself."""
     match node:
         case ast.Assign(targets=targets, value=value):
             pairs = [pair for target in targets for pair in _pairs(target, value)]
-        case ast.AnnAssign(target=target, value=ast.expr() as value):
-            pairs = [(target, value)]
-        case ast.NamedExpr(target=target, value=value):
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
             pairs = [(target, value)]
         case _:
             pairs = []

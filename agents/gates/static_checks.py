@@ -46,12 +46,7 @@ _OUTSIDE = (
 def faults_of(program: str, code: str) -> dict[Gate, str]:
     """Return the gates that a program fails by its text alone, with what is wrong.
 
-    A program that cannot be checked is not readable: it is nested too deeply, or has a number of
-    thousands of digits.
-
-    Args:
-        program: The test program.
-        code: The code under test, which the program imports as ``target``.
+    One that is nested too deeply, or has a number of thousands of digits, is not readable.
     """
     try:
         tree = parse(program)
@@ -104,18 +99,25 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
             return f"line {getattr(node, 'lineno', 0)} takes target's names as a dictionary"
         if changed := replaced.intersection(_changed_by(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
-    return "" if _imports_target(tree) else "the program does not import the code from target"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
+            return ""
+        if isinstance(node, ast.Import) and any(alias.name == _TARGET for alias in node.names):
+            return ""
+    return "the program does not import the code from target"
 
 
 def sets_on_target(program: str) -> str:
-    """Return where a program sets something on the module of the code, "" where it does not.
+    """Return where a program sets something on the code's module, "" for nowhere.
 
-    So it says what stands beside the code, which a process of its own does not hear.
+    An isolated process of the code does not see that.
     """
     tree = parse_or_none(program)
-    names = DottedNames(tree) if tree else None
-    for node in ast.walk(tree) if tree else ():
-        for changed in _changed_by(node, names) if names else ():
+    if tree is None:
+        return ""
+    names = DottedNames(tree)
+    for node in ast.walk(tree):
+        for changed in _changed_by(node, names):
             if changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
     return ""
@@ -131,19 +133,16 @@ def demands_emptiness(program: str) -> bool:
                 sides += (node.left, *node.comparators)
             case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
                 sides += node.args
-    return any(_is_empty(side) or _measures(side) for side in sides)
-
-
-def _is_empty(node: ast.expr) -> bool:
-    match node:
-        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]) | ast.Constant("" | b""):
+    for side in sides:
+        words = (getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(side))
+        if not _SIZES.isdisjoint(words):
             return True
+        match side:
+            case (
+                ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]) | ast.Constant("" | b"")
+            ):
+                return True
     return False
-
-
-def _measures(node: ast.expr) -> bool:
-    words = (getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(node))
-    return not _SIZES.isdisjoint(words)
 
 
 def _is_name_space(node: ast.AST, names: DottedNames) -> bool:
@@ -169,15 +168,6 @@ def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
         yield from texts
         yield from map(".".join, zip(places, texts[1:], strict=False))
         yield from (f"{place}.{key.arg}" for place in places[:1] for key in node.keywords)
-
-
-def _imports_target(tree: ast.Module) -> bool:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
-            return True
-        if isinstance(node, ast.Import) and any(alias.name == _TARGET for alias in node.names):
-            return True
-    return False
 
 
 def _asserts_nothing(tree: ast.Module) -> str:

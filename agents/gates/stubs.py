@@ -1,13 +1,10 @@
-"""What stands beside the code under test: the names that it uses and does not bind.
+"""Stubs: imports and small definitions of names that the code under test uses and does not bind.
 
-A reply gives them as imports and small definitions, in its field ``beside``. They are put before
-the code wherever it runs, so they may bind what it lacks, and names that mean nothing in it: none
-of its own, and no built-in one. What they do when they are called cannot be checked, so agents who
-judge by a run see them. What is refused is what no definition needs: to read the test or the code,
-to change what others have made, to be equal to what it is compared with. That keeps an agent from a
-wrong turn; against hostile code, which could do all of it itself, there is the sandbox. Calls
-outside functions are no more than that, so they are allowed, as in ``logger =
-logging.getLogger("x")``.
+A reply gives them in its field ``beside``. They are put before the code wherever it runs, so they
+may bind what it lacks, and names that mean nothing in it: none of its own, and no built-in one.
+Agents who judge by a run see them. Rejected is what no definition needs: to read the test or the
+code, to change what others have made, to be equal to what it is compared with. That keeps an agent
+from a wrong turn; against hostile code, which could do all of it itself, there is the sandbox.
 """
 
 import builtins
@@ -49,12 +46,7 @@ _COMPARING = {
 
 
 def stub_fault(text: str, code: str) -> str:
-    """Return why lines may not stand beside a code, "" where they may, or where there are none.
-
-    Args:
-        text: Import statements and definitions.
-        code: The code under test, without scaffolding.
-    """
+    """Return why lines cannot be stubs of a code, "" where they can, or where there are none."""
     if not text.strip():
         return ""
     if len(text) > _MOST_CHARACTERS:
@@ -73,10 +65,7 @@ def stub_fault(text: str, code: str) -> str:
 
 
 def usable_stubs(text: str, code: str) -> str:
-    """Return lines without statements that bind what the code does not lack, if they may stand so.
-
-    Else "": see `stub_fault`. What such a statement binds is the code's or nobody's.
-    """
+    """Return lines without statements that bind what the code does not lack, "" at a fault."""
     if not stub_fault(text, code):
         return text.strip()
     tree = parse_or_none(text)
@@ -130,11 +119,7 @@ def _faults_of_tree(tree: ast.Module, lacking: Collection[str]) -> Iterator[str]
         if isinstance(node, ast.Import | ast.ImportFrom):
             imported.update(names_bound_by(node))
     for node in ast.walk(tree):
-        words = (
-            _module_of(node, lacking),
-            _word_of(node, names, lacking),
-            _changed(node, imported),
-        )
+        words = _module_of(node, lacking), _word_of(node, names, lacking), _changed(node, imported)
         yield from (f"line {getattr(node, 'lineno', 0)} has {word}" for word in words if word)
 
 

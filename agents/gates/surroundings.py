@@ -1,6 +1,6 @@
-"""What an exception tells of things missing around a code: network, files, another Python.
+"""Exceptions by missing dependencies: network, files, another Python.
 
-This module's text is part of each program of claims, so that it imports nothing of ours.
+This module's text is part of each program of claims, so it imports nothing of ours.
 """
 
 import re
@@ -42,12 +42,7 @@ _PATTERNS = {
 
 
 def is_of_surroundings(error_type: str, message: str) -> bool:
-    """Return whether an exception is for want of something that the code's surroundings would have.
-
-    Args:
-        error_type: The name of its type, or of one that this is derived from.
-        message: Its message; more may stand after it.
-    """
+    """Return whether an exception is for a missing dependency, by its type's name and message."""
     if error_type in _TYPES:
         return True
     return any(re.search(pattern, message) for pattern in _PATTERNS.get(error_type, ()))

@@ -28,20 +28,12 @@ _TIMES_AS_LONG = 10  # a mutant may take as the program's first run, and no less
 class OracleValidator:
     """Checks whether test programs are valid oracles, in the box where they were executed.
 
-    It asks for no more than a query can demand:
-
-    - What the code raises by its own logic, where a value is demanded, is an outcome to validate.
+    - Errors by the code's own logic, where a value is expected, are outcomes to validate.
     - Mutants that change but the wording of exceptions and log entries are left out, and at least
       twelve are run where the code has so many.
-    - Too few mutants are killed only where the mutation score is likely below its minimum: where
-      the upper end of its 80% confidence interval is. A mistake beside what the query demands may
-      survive, so no single survivor speaks against a program: where few mutants run to an end,
-      all but one of them are enough.
-
-    Args:
-        settings: How many mutants, how long each may take, and how many must be killed.
-        language: The language of the code under test.
-        scaffolding: Whether mutants get the imports and stand-ins that they lack.
+    - Too few mutants are killed where the upper end of the mutation score's 80% confidence interval
+      is below its minimum. No single survivor speaks against a program: where few mutants run to an
+      end, all but one of them are enough.
     """
 
     def __init__(
@@ -55,10 +47,9 @@ class OracleValidator:
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
     ) -> OracleReport:
-        """Return the gates that the program fails, cheap ones first; raise what the box raises.
+        """Return the gates that the program fails, cheap ones first.
 
-        A program whose assertion fails on the code itself is not run on mutants: it would fail on
-        each.
+        A program that fails on the code itself is not run on mutants: it would fail on each.
         """
         rules, code = self._rules, pair.code.text
         outcome = rules.outcome_of(result, draft.program, code, draft.beside)
@@ -68,13 +59,13 @@ class OracleValidator:
             faults |= await self._faults_of_repetition(draft, result, box)
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
-        report, faults = await self._run_on_mutants(pair.code.text, draft, result, box)
+        limit = max(self._settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
+        report, faults = await self._run_on_mutants(code, draft, result, limit, box)
         faults = faults or self._faults_of_mutant_runs(report)
-        limit = _limit_of(result, self._settings)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
         if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
             return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
-        if faults := faults or await self._faults_of_emptiness(pair.code.text, draft, limit, box):
+        if faults := faults or await self._faults_of_emptiness(code, draft, limit, box):
             return report.model_copy(update={"faults": faults})
         return report.model_copy(update=await self._run_apart(draft, result, box))
 
@@ -114,16 +105,14 @@ class OracleValidator:
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
 
     async def _run_on_mutants(
-        self, code: str, draft: Draft, result: ExecutionResult, box: Box
+        self, code: str, draft: Draft, result: ExecutionResult, limit: float, box: Box
     ) -> tuple[OracleReport, dict[Gate, str]]:
         """Run the program on mutants, on strong ones where too few of the others fell.
 
-        Between them it is run on the control; its place follows from the program, which cannot know
-        it by counting.
+        Between them it is run on the control, at a place that it cannot know by counting.
         """
         mutants = self._mutants_of(code)
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
-        limit = _limit_of(result, self._settings)
         runs = [await self._run_on(mutant, draft, limit, box) for mutant in mutants[:place]]
         faults = await self._faults_of_control(code, draft, result, box)
         if faults:
@@ -151,24 +140,19 @@ class OracleValidator:
     async def _faults_of_control(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
-        """Return whether the program ends otherwise on the same code in another text.
-
-        It may take as long as the first run, which sets this run apart from those on mutants.
-        """
+        """Return whether the program ends otherwise on the same code in another text."""
         control = self._language.control_of(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
-        told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
-        return {Gate.IGNORES_SPELLING: f"{told}; test what it does, not how it is written"}
+        fault = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
+        return {Gate.IGNORES_SPELLING: f"{fault}; test what it does, not how it is written"}
 
     async def _faults_of_emptiness(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return whether a program passes where nothing is returned in place of something.
-
-        One that does not look at what is returned judges what else the code does.
-        """
+        """Return whether a program passes where nothing is returned in place of something."""
+        # One that does not look at what is returned judges what else the code does.
         for unseen in self._language.unseen_of(code):
             if (await self._run_on(unseen, draft, limit, box)).outcome == "passed":
                 return {}
@@ -184,21 +168,18 @@ class OracleValidator:
     ) -> dict[Gate, str]:
         """Return whether a program judges a value that is always empty without asking for that.
 
-        What holds of each part holds of no part. A program that passes whatever is in the value
-        does not judge it, but what else the code has done.
+        One that passes whatever is in the value judges what else the code has done.
         """
         ends = []
         for mutant in self._language.filled_of(code):
-            result = await box.run(
-                draft.program, code=self._module_of(mutant.code, draft), timeout_s=limit
-            )
+            module = self._module_of(mutant.code, draft)
+            result = await box.run(draft.program, code=module, timeout_s=limit)
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
-        is_asked = ends[-1:] in ([], ["assertion_failed"]) or self._rules.demands_emptiness(
-            draft.program
-        )
-        return {} if is_asked else {Gate.KILLS_MUTANTS: _IS_EMPTY}
+        if ends[-1:] in ([], ["assertion_failed"]) or self._rules.demands_emptiness(draft.program):
+            return {}
+        return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
         """Run a program that passes on the code on a mutant, at most for ``limit`` seconds."""
@@ -219,11 +200,6 @@ class OracleValidator:
             return {}
         killed = f"{report.killed} of {report.judged} versions of the code"
         return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}
-
-
-def _limit_of(first: ExecutionResult, settings: GateSettings) -> float:
-    """Return how many seconds a run on a mutant may take, by those of the first run."""
-    return max(settings.mutant_timeout_s, _TIMES_AS_LONG * first.seconds)
 
 
 def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:

@@ -48,32 +48,19 @@ _STUBS = (
 
 
 def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple[str, ...]:
-    """Return the part of a prompt that names what code lacks; none where it lacks nothing.
-
-    Args:
-        code: The code under test.
-        limit: Most characters of the names.
-        scaffolding: Whether scaffolding gives it some of them.
-    """
+    """Return the part of a prompt that names what code lacks; none where it lacks nothing."""
     names = sorted(lacking_names(scaffolded(code) if scaffolding else code))
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
 
 
 def lacking_names_section(code: str, limit: int) -> tuple[str, ...]:
-    """Return `lacking_section` with what is asked for in the reply's field ``beside``.
-
-    Code that lacks nothing needs no word about that field, which is then empty.
-    """
+    """Return `lacking_section` with what is asked for in the reply's field ``beside``."""
     names = lacking_section(code, limit)
     return (*names, _STUBS) if names else ()
 
 
 def stub_section(beside: str) -> tuple[str, ...]:
-    """Return the part of a prompt that shows what stands beside the code; none where nothing does.
-
-    Args:
-        beside: The lines, which were checked and so are few.
-    """
+    """Return the part of a prompt that shows the code's stubs; none where it has none."""
     return (fence("beside the code", beside.strip()), _BESIDE) if beside.strip() else ()
 
 

@@ -68,12 +68,7 @@ class Arbiter(Agent[Judgement]):
     reply_type = Judgement
 
     async def judge(self, pair: Pair, attempts: Sequence[Attempt]) -> Judgement:
-        """Return the judgement.
-
-        Args:
-            pair: The pair to judge.
-            attempts: The test programs, independent of one another.
-        """
+        """Return the judgement."""
         parts = [pair_section(pair, self._model.code_limit)]
         for attempt in attempts:
             parts += self._sections(pair, attempt)
@@ -85,7 +80,7 @@ class Arbiter(Agent[Judgement]):
 
     def _sections(
         self,
-        pair: Pair,  # noqa: ARG002 - of arbiters who are told whose fault a failure was
+        pair: Pair,  # noqa: ARG002 - of arbiters who attribute failures
         attempt: Attempt,
     ) -> Iterator[str]:
         """Yield the program and its report; unknown counts are left out."""
@@ -107,10 +102,7 @@ class Arbiter(Agent[Judgement]):
 
 
 class GatedArbiter(Arbiter):
-    """Judges by programs that the gates checked, with the weight of each and of each outcome.
-
-    Of one that is no evidence it is told why, or how it ended, and nothing else.
-    """
+    """Judges by programs that the gates checked, with the weight of each and of each outcome."""
 
     text = "gated_arbiter"
 
@@ -160,7 +152,6 @@ def _end_of(result: ExecutionResult) -> str:
 
 
 def _line_of(kind: RunOutcome) -> str:
-    """Return what an outcome means."""
     return f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}"
 
 
@@ -172,11 +163,10 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
     rules = RULES.get(pair.code.language, RULES["python"])
     failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.beside)
     lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
-    lines += [
-        f"{one.name}: {_NAME_OF[failed[one.name]]}: {one.error_type}: {one.message}"
-        for one in result.tests
-        if one.name in failed
-    ]
+    for one in result.tests:
+        if one.name in failed:
+            name = _NAME_OF[failed[one.name]]
+            lines.append(f"{one.name}: {name}: {one.error_type}: {one.message}")
     lines = [line[:_LONGEST_LINE] for line in lines or [_end_of(result)]]
     yield fence("report", shorten("\n".join(lines), min(limit, _LONGEST_REPORT)))
     kinds = {attempt.outcome: None, **dict.fromkeys(failed.values())}
@@ -184,7 +174,7 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
 
 
 def _weight_lines(attempt: Attempt) -> Iterator[str]:
-    """Yield how many broken versions a valid program has noticed, and how it was played."""
+    """Yield how many mutants a valid program has killed, and whether the code was isolated."""
     report = attempt.report
     assert report is not None  # noqa: S101 - a valid program has one
     if report.judged:

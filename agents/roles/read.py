@@ -43,13 +43,11 @@ class StepwiseJudgement(Reply):
 
 
 class ExactJudge(Agent[StepwiseJudgement]):
-    """The single-LLM annotator, which reasons in three steps, by the exact-match criterion.
+    """The single-LLM annotator, which reasons in three steps, by the exact-match guideline.
 
     It is also the final arbiter where no test program is written (Table VI, "PS + FA").
-
     Zero-shot chain of thought as both versions of CoSQA+ prompt for it (arXiv 2406.11589v1; the
-    row "Single LLM" of Table VI in the later version). Fields are replied in their order, so that
-    the verdict follows from the steps before it.
+    row "Single LLM" of Table VI in the later version).
     """
 
     role = "exact_judge"

@@ -21,12 +21,7 @@ Part = dict[str, Any]
 
 
 def run_report(attempt: Attempt, limit: int) -> str:
-    """Return the report of an attempt's last run as JSON.
-
-    Args:
-        attempt: A test program with a result.
-        limit: Characters of the texts together, which the names and outcomes come on top of.
-    """
+    """Return the report of an attempt's last run as JSON."""
     assert attempt.result is not None  # noqa: S101 - the caller has a run to report
     report = _whole(attempt.result, attempt.draft.repairs, is_simulated=attempt.is_simulated)
     texts = list(_texts(report))
@@ -66,10 +61,7 @@ def _texts(report: Part) -> Iterable[tuple[Part, str]]:
 
 
 def _fair_length(lengths: Sequence[int], limit: int) -> int:
-    """Return the length at which texts are cut, so that together they are within a limit.
-
-    What short texts leave goes to the longer ones.
-    """
+    """Return the length at which texts are cut to be within a limit together."""
     left, share = limit, limit
     for place, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - place)

@@ -15,7 +15,7 @@ _MOST_EXAMPLES = 8
 _MOST_SHOWN = 4  # of these to the screener, whose adapter and call need a few
 _OPEN = "open"
 _NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
-_TOLD = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
+_GAVE = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
 
 
 class Specification(Reply):
@@ -43,14 +43,7 @@ class Specification(Reply):
         without: Literal["", "Reading", "Examples"] = "",
         examples: int = _MOST_EXAMPLES,
     ) -> str:
-        """Return the specification as a part of a prompt.
-
-        Args:
-            limit: Most characters.
-            name: What the part is called.
-            without: A heading that is left out.
-            examples: How many of the examples stand there at most.
-        """
+        """Return the specification as a part of a prompt."""
         parts = {
             "Reading": self.reading.strip(),
             "Demands": self.demands.strip(),
@@ -63,10 +56,7 @@ class Specification(Reply):
 
 
 class Specifier(Agent[Specification]):
-    """Reads a query without any code in sight.
-
-    All its candidates are judged by one reading: the reply to one query is kept, and asked once.
-    """
+    """Reads a query without any code in sight, once for all its candidates."""
 
     role = "specifier"
     reply_type = Specification
@@ -101,33 +91,23 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
     async def screen(
         self, pair: Pair, specification: Specification, *, is_run: bool = True
     ) -> SpecifiedScreening:
-        """Return the screening.
-
-        Args:
-            pair: The pair.
-            specification: The query's.
-            is_run: Whether a box runs the code's language, so that it can be called.
-        """
-        parts = self._parts(pair, specification)
-        if not is_run:
-            limit = self._model.code_limit
-            parts = iter((specification.section(limit), pair_section(pair, limit), _NOT_RUN))
-        return await self._ask("\n".join(parts))
+        """Return the screening."""
+        limit = self._model.code_limit
+        parts = (specification.section(limit), pair_section(pair, limit), _NOT_RUN)
+        return await self._ask("\n".join(self._parts(pair, specification) if is_run else parts))
 
     async def mend(
         self, pair: Pair, specification: Specification, screening: SpecifiedScreening, fault: str
     ) -> SpecifiedScreening:
         """Return the screening with another adapter, in place of one by which nothing ran."""
-        again = await self._ask(
-            "\n".join(
-                (
-                    *self._parts(pair, specification),
-                    fence("faulty adapter", shorten(screening.adapter, self._model.code_limit)),
-                    fence("why", shorten(fault, self._model.code_limit)),
-                    "Nothing could be run by this adapter. Write it anew; keep the rest.",
-                )
-            )
+        limit = self._model.code_limit
+        parts = (
+            *self._parts(pair, specification),
+            fence("faulty adapter", shorten(screening.adapter, limit)),
+            fence("why", shorten(fault, limit)),
+            "Nothing could be run by this adapter. Write it anew; keep the rest.",
         )
+        again = await self._ask("\n".join(parts))
         return screening.model_copy(update={"adapter": again.adapter, "beside": again.beside})
 
     def _parts(self, pair: Pair, specification: Specification) -> Iterator[str]:
@@ -155,15 +135,10 @@ class DemandedValue(Reply):
 
 
 class ClaimReading(Record):
-    """What a reader without code demands of a claim's call.
+    """The value that a reader without code demands of a claim's call."""
 
-    Attributes:
-        alone: By the query alone.
-        specified: By its specification too; None where nobody asked for that.
-    """
-
-    alone: DemandedValue
-    specified: DemandedValue | None = None
+    alone: DemandedValue  # by the query alone
+    specified: DemandedValue | None = None  # by its specification too, where it was asked for
 
     def confirms(self, claim: Claim) -> bool:
         """Return whether one of them is the claim's value."""
@@ -178,8 +153,8 @@ class ClaimReading(Record):
         return not last.is_open and is_known(last.value) and not is_given
 
     @property
-    def told(self) -> str:
-        """The value as it is told to others, with what the query leaves open."""
+    def evidence(self) -> str:
+        """The value as others see it, with whether the query leaves it open."""
         if self.specified is None or self.specified.is_open:
             return self.alone.value
         return f"{self.specified.value} by the specification, by the query alone {_OPEN}"
@@ -188,8 +163,7 @@ class ClaimReading(Record):
 class ValueReader(Agent[DemandedValue]):
     """A second, independent reading of a claim: it sees neither the claimed value nor a code.
 
-    It is asked about a call that some code does not answer as claimed. Its reply does not depend on
-    that code, so a claim that many codes fail is asked once.
+    Its reply does not depend on the code that failed, so a claim that many fail is asked once.
     """
 
     role = "value_reader"
@@ -226,16 +200,7 @@ class ClaimsArbiter(Agent[Judgement]):
         read: Mapping[Claim, str],
         problem: str,
     ) -> Judgement:
-        """Return the judgement.
-
-        Args:
-            pair: The pair.
-            specification: The query's.
-            screening: The first reading, with the adapter by which the claims were run.
-            runs: What the code gave for each claim.
-            read: For claims that it did not hold, the value that a reader without code demands.
-            problem: Why no claim was run, "" where some were.
-        """
+        """Return the judgement."""
         limit = self._model.code_limit
         lines = "\n".join(_line(run, read.get(run.claim, "")) for run in runs)
         parts = (
@@ -250,8 +215,6 @@ class ClaimsArbiter(Agent[Judgement]):
 
 
 def _line(run: ClaimRun, read: str) -> str:
-    told = " ".join(f"{_TOLD[run.outcome]} {run.gave}".splitlines()).strip()  # none begins another
-    line = f"{run.claim} | the code {told}"
-    return (
-        f"{line} | a reader who saw no code demands {' '.join(read.splitlines())}" if read else line
-    )
+    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".splitlines()).strip()  # no line of its own
+    reader = f" | a reader who saw no code demands {' '.join(read.splitlines())}" if read else ""
+    return f"{run.claim} | the code {gave}{reader}"

@@ -26,10 +26,10 @@ class Composition(Reply):
     program: str
 
     def draft_for(self, pair: Pair) -> Draft:
-        """Return the program as it was written, without what may not stand beside the code."""
+        """Return the program as it was written, without what cannot be stubs of the code."""
         program = self.program if self.program.strip() else ""
-        draft = Draft(reading=self.reading, program=program)
-        draft = draft.model_copy(update={"beside": usable_stubs(self.beside, pair.code.text)})
+        stubs = usable_stubs(self.beside, pair.code.text)
+        draft = Draft(reading=self.reading, program=program, beside=stubs)
         if fault := stub_fault(self.beside, pair.code.text):
             return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
@@ -43,18 +43,15 @@ class Writer(Agent[Composition]):
     once_more: ClassVar[str] = "Write a better program."
     scaffolding: ClassVar[bool] = False
 
-    async def write(self, pair: Pair, beside: str = "", problem: str = "") -> Draft:
-        """Return a first program.
+    async def write(self, pair: Pair, stubs: str = "", problem: str = "") -> Draft:
+        """Return a first program, for code with stubs of another agent.
 
-        Args:
-            pair: The pair under test.
-            beside: What another agent put before the code, for names that it lacks.
-            problem: Why examples that were run on the code are no evidence.
+        With ``problem``, why examples that were run on the code are no evidence.
         """
         why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
-        parts = (*self._parts(pair), *stub_section(beside), *(why if problem else ()))
+        parts = (*self._parts(pair), *stub_section(stubs), *(why if problem else ()))
         draft = (await self._ask("\n".join(parts))).draft_for(pair)
-        return draft.model_copy(update={"beside": joined(beside, draft.beside)})
+        return draft.model_copy(update={"beside": joined(stubs, draft.beside)})
 
     def _parts(self, pair: Pair) -> Iterator[str]:
         """Yield what is the same for each program of a pair."""
@@ -65,13 +62,7 @@ class Writer(Agent[Composition]):
         yield from lacking_names_section(code, limit) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
-        """Return another program in place of one that proves nothing.
-
-        Args:
-            pair: The pair under test.
-            draft: The program; what was installed for it stays installed.
-            reason: What is wrong with it, surviving mutants included.
-        """
+        """Return another program in place of one that proves nothing."""
         limit = self._model.code_limit
         parts = (
             *self._parts(pair),
@@ -97,12 +88,7 @@ class GatedWriter(Writer):
 class BlindWriter(Agent[Composition]):
     """Writes a test program by the query and the code's signature alone.
 
-    It is also told by their names which attributes a method's object needs. A writer that has not
-    read the code cannot take its mistakes for what is wanted.
-
-    Args:
-        model: The language model.
-        language: The language of the code.
+    A writer that has not read the code cannot take its mistakes for what is wanted.
     """
 
     role = "blind_writer"
@@ -150,10 +136,7 @@ class CodeWriter(Agent[WrittenCode]):
     ) -> str:
         """Return code that is to answer the query, without marks of Markdown around it.
 
-        Args:
-            query: The query.
-            refused: Answers that were written before, oldest first.
-            snippets: Say that it need be no function.
+        After earlier answers, oldest first; with ``snippets`` it need be no function.
         """
         limit = self._model.code_limit
         parts = [fence("query", query.text)]
