@@ -157,23 +157,15 @@ def _without_annotation(statement: ast.stmt) -> ast.stmt:
 
 @dataclass
 class _Names:
-    """What the names of an adapter stand for, from statement to statement.
+    """What the names of an adapter stand for, from statement to statement."""
 
-    Attributes:
-        functions: The names of the code's functions and methods.
-        own: The adapter's names.
-        of_code: The code's names, and those of what comes out of it.
-        results: Names of what holds a value that the code gave or may have changed.
-        kin: Sets of names of which one may hold a part of another.
-        called: Whether the code was called.
-    """
-
-    functions: frozenset[str]
-    own: set[str]
-    of_code: set[str]
+    functions: frozenset[str]  # names of the code's functions and methods
+    own: set[str]  # the adapter's names
+    of_code: set[str]  # the code's names, and those of what comes out of it
+    # Names of what holds a value that the code gave or may have changed.
     results: set[str] = field(default_factory=set)
-    kin: list[set[str]] = field(default_factory=list)
-    called: bool = False
+    kin: list[set[str]] = field(default_factory=list)  # of names that may hold parts of others
+    called: bool = False  # whether the code was
 
     def fault_of(self, statement: ast.stmt) -> str:
         """Return what of a statement computes, "" where nothing does."""

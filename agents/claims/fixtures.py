@@ -61,9 +61,7 @@ class Stream(io.StringIO):
         self.flushed = True
 
 
-def stream(content: str = "") -> Stream:
-    """Return an open stream, which is at its begin."""
-    return Stream(content)
+stream = Stream  # open at its begin
 
 
 def folder(parts: Mapping[str, object], name: str = FOLDER_NAME) -> str:

@@ -418,16 +418,13 @@ def parts_of(claim: Claim) -> tuple[str, list[object], object]:
 
 
 class Wrapper(NamedTuple):
-    """The way claims are run on code of one language.
+    """The way claims are run on code of one language."""
 
-    Attributes:
-        adapter_fault: Adapter and code → why the adapter cannot be used, "" where it can.
-        claims_program: Claims, adapter, code, and names of stub functions → the test program.
-        works_on_arguments: Whether an adapter does more than to put arguments into containers.
-    """
-
+    # Adapter and code → why the adapter cannot be used, "" where it can.
     adapter_fault: Callable[[str, str], str]
+    # Claims, adapter, code, and names of stub functions → the test program.
     claims_program: Callable[[Sequence[Claim], str, str, Collection[str]], str]
+    # Whether an adapter does more than to put arguments into containers.
     works_on_arguments: Callable[[str], bool] = lambda _: False
 
 

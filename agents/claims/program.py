@@ -165,20 +165,16 @@ def is_by_logic(error, of_code=is_by_logic):
 
 
 class ClaimRun(Record):
-    """What a code gives for a claim.
+    """The run of a claim.
 
-    Attributes:
-        claim: The claim.
-        outcome: ``held``; ``failed``, with another value or an exception by the code's own logic;
-            ``not_run``, by missing dependencies or the adapter's fault.
-        gave: The actual value, shortened; for ``not_run`` what went wrong.
-        is_formed: Whether that is the expected value in another form: a path in place of a name,
-            pairs in place of keys.
+    ``failed`` is another value, or an exception by the code's own logic; ``not_run`` comes by
+    missing dependencies or the adapter's fault. ``is_formed`` says whether the actual value is the
+    expected one in another form: a path in place of a name, pairs in place of keys.
     """
 
     claim: Claim
     outcome: Literal["held", "failed", "not_run"]
-    gave: str = ""
+    gave: str = ""  # the actual value, shortened; for ``not_run`` what went wrong
     is_formed: bool = False
 
 

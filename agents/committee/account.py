@@ -25,34 +25,20 @@ _ReplyType = TypeVar("_ReplyType", bound=Reply)
 
 
 class ClaimAccount(Record):
-    """What came of a claim.
-
-    Attributes:
-        claim: The call and the value that is demanded.
-        run: What the code gave at its last run; None where it was not run.
-        read: What a reader without code demands of the call; "" where nobody was asked.
-        counts: Whether the claim counts: False where that reader demands something else.
-    """
+    """The trace of a claim."""
 
     claim: Claim
-    run: ClaimRun | None = None
-    read: str = ""
-    counts: bool = True
+    run: ClaimRun | None = None  # the last one; None where it was not run
+    read: str = ""  # the value that a reader without code demands; "" where nobody was asked
+    counts: bool = True  # False where that reader demands something else
 
 
 class SpecifiedAccount(Record):
-    """What a pair was judged by.
-
-    Attributes:
-        specification: The query's.
-        model: The model that wrote it.
-        screening: The first reading of the code; None where judging ended before.
-        claims: What came of each claim, in their order.
-    """
+    """The trace of a judgement."""
 
     specification: Specification
-    model: str
-    screening: SpecifiedScreening | None = None
+    model: str  # wrote the specification
+    screening: SpecifiedScreening | None = None  # None where judging ended before
     claims: tuple[ClaimAccount, ...] = ()
 
 

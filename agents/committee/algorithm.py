@@ -39,9 +39,9 @@ _ENDS: dict[type[Exception], tuple[Literal["undecided", "failed"], AnnotationPat
 class _Decision(Record):
     """The part of an annotation that the algorithm decides; fields as in ``Annotation``."""
 
-    status: Literal["labelled", "undecided", "failed"]
     path: AnnotationPath
     reason: str
+    status: Literal["labelled", "undecided", "failed"] = "labelled"
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "claims", "arbiter"] | None = None
     support: Support = "undecided"
@@ -50,13 +50,7 @@ class _Decision(Record):
 
 
 class Testers(NamedTuple):
-    """What runs code of one language.
-
-    Attributes:
-        language: The language.
-        programs: Runs the test programs of unclear pairs.
-        claims: Runs the claims of a query's specification.
-    """
+    """The language of a code, and what runs test programs and claims on it."""
 
     language: Language
     programs: Tester
@@ -228,7 +222,6 @@ def _screened(
     """Return the label that the screener is sure of; ``path`` is that of a program that was run."""
     judgements = 2 if support == "valid_oracle" else 1
     return _Decision(
-        status="labelled",
         path=path or AnnotationPath(screening.verdict),
         reason=screening.reason,
         label=_LABELS[screening.verdict],
@@ -246,7 +239,6 @@ def _by_claims(
     judgements = 2 if screening.verdict in _LABELS else 1
     holds = f"it gives what is demanded for {evidence.held} calls"
     return _Decision(
-        status="labelled",
         path=AnnotationPath.CLAIMS_HOLD if label else AnnotationPath.CLAIMS_FAIL,
         reason=holds if label else evidence.failures,
         label=label,
@@ -276,7 +268,6 @@ def _labelled(
 ) -> _Decision:
     """Return the last word's label."""
     return _Decision(
-        status="labelled",
         path=path,
         reason=judgement.reason,
         label=1 if judgement.verdict == "answers" else 0,

@@ -13,21 +13,13 @@ from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Reco
 
 
 class WrittenAnswer(Record):
-    """An answer that a model wrote, and what became of it.
-
-    Attributes:
-        code: The answer.
-        status: ``verified`` if the committee labels the pair 1, else ``refused``.
-        reason: Why, in the committee's words.
-        calls: The calls that wrote it.
-        annotation: The committee's; None where the code was refused before.
-    """
+    """An answer that a model wrote, and the committee's decision."""
 
     code: Code
-    status: Literal["verified", "refused"]
+    status: Literal["verified", "refused"]  # whether the committee labels the pair 1
     reason: str
-    calls: tuple[LanguageModelCall, ...]
-    annotation: Annotation | None = None
+    calls: tuple[LanguageModelCall, ...]  # those that wrote it
+    annotation: Annotation | None = None  # None where the code was rejected before
 
 
 async def written_answer(

@@ -36,19 +36,12 @@ class AnnotationPath(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
-_PATHS = {
-    RunEvidence.PASSED: AnnotationPath.UNCLEAR_PASSED,
-    RunEvidence.TESTED_NOTHING: AnnotationPath.UNCLEAR_TESTED_NOTHING,
-    RunEvidence.FAILED_ASSERTION: AnnotationPath.UNCLEAR_FAILED_ASSERTION,
-    RunEvidence.CODE_RAISED: AnnotationPath.UNCLEAR_CODE_RAISED,
-    RunEvidence.NOT_EXECUTED: AnnotationPath.UNCLEAR_NEVER_EXECUTABLE,
-}
-
-
 def path_of(last: Attempt) -> AnnotationPath:
     """Return the path of an unclear pair by its last test program."""
     if last.result is None:
         return AnnotationPath.UNCLEAR_NOT_RUN
     if last.is_fixed and last.evidence is RunEvidence.PASSED:
         return AnnotationPath.UNCLEAR_MENDED_PASSED
-    return _PATHS[last.evidence]
+    if last.evidence is RunEvidence.NOT_EXECUTED:
+        return AnnotationPath.UNCLEAR_NEVER_EXECUTABLE
+    return AnnotationPath(f"unclear_{last.evidence}")

@@ -21,25 +21,15 @@ from infra.records import CaseResult, ExecutionResult
 
 @dataclass(frozen=True)
 class Dialect(Rules):
-    """How test programs of a language look, and its errors.
-
-    Attributes:
-        language: The language.
-        suffix: How names of its files end.
-        asserts: Finds what can fail a test in a program's text.
-        outside: Finds what needs the network or the machine.
-        missing: Finds error type and message of what lacks something around the code.
-        tampers: Finds what leads a program into its own report.
-        functions: Kinds of nodes that define a function by its name.
-    """
+    """How test programs of a language look, and its errors."""
 
     language: type[SyntaxTreeLanguage]
-    suffix: str
-    asserts: re.Pattern[str]
-    outside: re.Pattern[str]
-    missing: re.Pattern[str]
-    tampers: re.Pattern[str] | None
-    functions: frozenset[str]
+    suffix: str  # of its files
+    asserts: re.Pattern[str]  # what can fail a test
+    outside: re.Pattern[str]  # what needs the network or the machine
+    missing: re.Pattern[str]  # error type and message by missing dependencies
+    tampers: re.Pattern[str] | None  # what leads a program into its own report
+    functions: frozenset[str]  # kinds of nodes that define a function by its name
 
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
         """Return the gates that a program fails by its text alone, with what is wrong."""

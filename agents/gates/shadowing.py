@@ -53,10 +53,12 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
     places: list[tuple[int, str]] = []
     for part in _parts_of(tree, "module"):
         used = _called_in(part.nodes) & functions
-        for root, attribute in _dotted_in(part.nodes):
-            is_of_module = root in modules and attribute in target_names
-            if is_of_module or (root == DUMMY and root in functions):
-                used.add(root)
+        for node in part.nodes:
+            match node:
+                case ast.Attribute(value=ast.Name(id=root), attr=name) if (
+                    root in modules and name in target_names
+                ) or (root == DUMMY and root in functions):
+                    used.add(root)
         for binding in _bindings_in(part.nodes, names):
             if part.around == "module":
                 hides = binding.kind != "inner"
@@ -118,14 +120,6 @@ def _called_in(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, FunctionNode | ast.ClassDef):
             called += node.decorator_list
     return {node.id for node in called if isinstance(node, ast.Name)}
-
-
-def _dotted_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield a name and what is taken from it by a dot."""
-    for node in nodes:
-        match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
-                yield name, attribute
 
 
 def _bindings_in(nodes: list[ast.AST], names: DottedNames) -> Iterator[_Binding]:
