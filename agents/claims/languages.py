@@ -300,11 +300,7 @@ class SyntaxTreeClaims(ABC):
 
     @abstractmethod
     def said(self, value: object) -> str:
-        """Return a value of Python in the language.
-
-        Raises:
-            UnknownValueError: It has none.
-        """
+        """Return a value of Python in the language; raise `UnknownValueError` if it has none."""
 
     @abstractmethod
     def _head(self, adapter: str, code: str) -> str:

@@ -258,11 +258,7 @@ def _makes_value(name: str) -> bool:
 
 
 def first_line(lines: Sequence[str]) -> tuple[str, int]:
-    """Return the first line, with those in which its text or bracket ends, and how many these are.
-
-    Args:
-        lines: The line and at most `MOST_JOINED` in all, with their ends.
-    """
+    """Return the first line, with those in which its text or bracket ends, and their number."""
     whole = ""
     for number, line in enumerate(lines, 1):
         kept = line.rstrip("\r\n")
@@ -381,11 +377,7 @@ def _files_of(node: ast.AST) -> _Files | None:
 
 
 def _files_in(name: object, content: object) -> Iterator[tuple[str, str | bytes]]:
-    """Yield path and content of a file, or of those of a folder.
-
-    Raises:
-        ValueError: One has no name that stays in its place, or no content.
-    """
+    """Yield path and content of a file or a folder's files; raise `ValueError` for other names."""
     is_name = isinstance(name, str) and _is_path(name) and "/" not in name
     if not is_name or not isinstance(content, str | bytes | dict):
         raise ValueError("no file")

@@ -187,13 +187,7 @@ def claims_program(
     """Return the program with one test for each claim.
 
     The code's names are the adapter's alone: a claim cannot demand what the code itself gives, and
-    none of them hides a name of the program.
-
-    Args:
-        claims: The claims, in the order of the tests.
-        adapter: A checked adapter.
-        code: The code under test, scaffolding included.
-        stubs: Names of functions put before the code: what these raise, the code did not.
+    none of them hides a name of the program. What functions in ``stubs`` raise, the code did not.
     """
     tree = parse(adapter)
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))

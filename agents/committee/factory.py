@@ -23,13 +23,7 @@ def build_committee(
 ) -> Committee:
     """Return the committee that the settings describe.
 
-    Args:
-        chosen: The model, the configuration and the gates.
-        recipe_id: The digest of ``recipe_of`` for the same settings.
-        sandbox: Where programs run; closing it is left to the caller.
-        ledger: See `build_model`.
-        labelling_round: The round in which pairs are judged.
-        client: The client of a model that is asked: `KeptReplies` asks nobody.
+    Closing the sandbox is left to the caller; of ``client``, `KeptReplies` asks nobody.
     """
     model = build_model(chosen.llm, ledger, labelling_round, client)
     return committee_on(model, chosen, recipe_id, sandbox)

@@ -32,14 +32,8 @@ async def written_answer(
 ) -> WrittenAnswer | None:
     """Return one verified or refused answer to a query, None where the model wrote nothing.
 
-    The code is parsed here and runs in the committee's boxes alone.
-
-    Args:
-        query: The query.
-        refused: Answers that were written before, oldest first.
-        model: Writes.
-        committee: Verifies.
-        snippets: Take code without a function too, as StaQC has it (CoSQA+, first version).
+    The code is parsed here and runs in the committee's boxes alone. With ``snippets`` it needs no
+    function, as in StaQC (CoSQA+, first version).
 
     Raises:
         LanguageModelError: The model failed.

@@ -28,12 +28,8 @@ _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one pro
 class Tester:
     """Tests unclear pairs, each in a box of its own (the executor of CoSQA+, Algorithm 1).
 
-    Args:
-        sandbox: Where programs run.
-        language: The language of the code under test.
-        configuration: Which fixer takes part, and whether code and programs get scaffolding.
-        max_try_time: Rounds of repair for each program; by commands one more, as in the paper.
-        validator: Checks programs; None where one is evidence because it was executed.
+    Each program has ``max_try_time`` rounds of repair, by commands one more, as in the paper.
+    Without a validator a program is evidence because it was executed.
     """
 
     def __init__(

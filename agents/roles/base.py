@@ -9,18 +9,10 @@ from infra.languages._programs import lacking_names, scaffolded
 
 
 class Agent(Generic[ReplyType]):
-    """A role that a language model takes.
+    """A role that a language model takes; it raises `LanguageModelError` where the model fails."""
 
-    Whatever asks raises `LanguageModelError` where the model fails.
-
-    Attributes:
-        role: Its name, under which its calls are kept.
-        text: The name of the file with its system text, where that is not the role.
-        reply_type: What the model must reply.
-    """
-
-    role: ClassVar[str]
-    text: ClassVar[str] = ""
+    role: ClassVar[str]  # under which its calls are persisted
+    text: ClassVar[str] = ""  # the file with its system text, where that is not the role
     reply_type: type[ReplyType]
 
     def __init__(self, model: Model) -> None:

@@ -72,11 +72,7 @@ class CommandFixer(Agent[Commands]):
 
 
 async def install(requirement: str, draft: Draft, box: Box, *, command: str = "install") -> Draft:
-    """Return the draft after the installation of a distribution, with its log.
-
-    Raises:
-        SandboxError: The box failed; a requirement that cannot be installed is no such error.
-    """
+    """Return the draft after the installation of a distribution, with its log."""
     outcome = await box.install([requirement])
     output = " ".join(outcome.installed) if outcome.ok else outcome.message
     return draft.with_repair(
@@ -89,11 +85,7 @@ async def install(requirement: str, draft: Draft, box: Box, *, command: str = "i
 
 
 async def run_commands(draft: Draft, commands: tuple[str, ...], box: Box) -> Draft:
-    """Return the draft after commands were run in its box (stage 2), with their log.
-
-    Raises:
-        SandboxError: The box failed; a command that fails is no such error.
-    """
+    """Return the draft after commands were run in its box (stage 2), with their log."""
     for command in commands[:_MOST_COMMANDS]:
         done = await box.shell(command)
         draft = draft.with_repair(
@@ -127,11 +119,7 @@ class Fixer(Agent[Repair]):
     async def fix(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
     ) -> Draft | None:
-        """Return the draft after one round of repair, None when nothing is left to try.
-
-        Raises:
-            SandboxError: The box failed; a requirement that cannot be installed is no such error.
-        """
+        """Return the draft after one round of repair, None when nothing is left to try."""
         if requirement := missing_requirement(draft, result):
             installed = await install(requirement, draft, box)
             if not installed.runs_like(draft):
