@@ -35,9 +35,8 @@ class Draft(Record):
 
     def in_the_box_of(self, earlier: "Draft") -> "Draft":
         """Return the draft with what was done for an earlier one of the same pair and lasts."""
-        beside = joined(earlier.beside, self.beside)
-        kept = {"requirements": earlier.requirements, "beside": beside}
-        return self.model_copy(update=kept)
+        stubs = joined(earlier.beside, self.beside)
+        return self.model_copy(update={"requirements": earlier.requirements, "beside": stubs})
 
     def with_repair(
         self,
@@ -62,17 +61,17 @@ class Draft(Record):
 
 
 class RunOutcome(StrEnum):
-    """How a run ended and what is to blame, as `agents.gates.outcomes` tells them apart.
+    """How a run ended, and what a failure is attributed to.
 
     ``CODE_RAISED`` is an exception of the code's own logic where a value was demanded;
-    ``SURROUNDINGS_MISSING`` one because of what is missing around code or program; ``STOPPED`` is
+    ``DEPENDENCY_MISSING`` one because of what is missing around code or program; ``STOPPED`` is
     every end at a limit or without a report; ``TEST_AT_FAULT`` is an error of the program itself.
     """
 
     PASSED = "passed"
     FAILED_ASSERTION = "failed_assertion"
     CODE_RAISED = "code_raised"
-    SURROUNDINGS_MISSING = "surroundings_missing"
+    DEPENDENCY_MISSING = "dependency_missing"
     STOPPED = "stopped"
     TEST_AT_FAULT = "test_at_fault"
 
@@ -80,7 +79,7 @@ class RunOutcome(StrEnum):
 class RunEvidence(StrEnum):
     """What a run says about the code under test.
 
-    ``CODE_RAISED`` is said only where outcomes are told apart.
+    ``CODE_RAISED`` is said only where failures are attributed.
     """
 
     PASSED = "passed"
@@ -94,7 +93,7 @@ _AGAINST_THE_CODE = (RunEvidence.FAILED_ASSERTION, RunEvidence.CODE_RAISED)
 _EVIDENCE_OF = {
     RunOutcome.FAILED_ASSERTION: RunEvidence.FAILED_ASSERTION,
     RunOutcome.CODE_RAISED: RunEvidence.CODE_RAISED,
-    RunOutcome.SURROUNDINGS_MISSING: RunEvidence.NOT_EXECUTED,
+    RunOutcome.DEPENDENCY_MISSING: RunEvidence.NOT_EXECUTED,
     RunOutcome.STOPPED: RunEvidence.NOT_EXECUTED,
     RunOutcome.TEST_AT_FAULT: RunEvidence.NOT_EXECUTED,
 }
@@ -111,14 +110,14 @@ def run_evidence(result: ExecutionResult) -> RunEvidence:
 
 
 def evidence_of(result: ExecutionResult, outcome: RunOutcome | None) -> RunEvidence:
-    """Return what a run says by its outcome; as `run_evidence` where outcomes are not told apart.
+    """Return what a run says by its outcome; as `run_evidence` where failures are not attributed.
 
     Args:
         result: The run.
-        outcome: How it ended and what is to blame; None where that is not told.
+        outcome: How it ended; None where failures are not attributed.
     """
-    told = _EVIDENCE_OF.get(outcome) if outcome else None
-    return told or run_evidence(result)
+    evidence = _EVIDENCE_OF.get(outcome) if outcome else None
+    return evidence or run_evidence(result)
 
 
 def was_executed(result: ExecutionResult) -> bool:
@@ -135,7 +134,7 @@ class Attempt(Record):
         report: What the gates found; None where they are off or it was not executed.
         is_fixed: Whether the fixer changed it, or what is installed, before this run.
         is_simulated: Whether a model predicted the result.
-        outcome: How the run ended and what is to blame; None where outcomes are not told apart.
+        outcome: How the run ended; None where failures are not attributed.
     """
 
     draft: Draft
@@ -156,12 +155,12 @@ class Attempt(Record):
 
     @property
     def is_repairable(self) -> bool:
-        """Whether the fixer may help: where outcomes are told apart, not with the code's own."""
+        """Whether the fixer may help; not with failures that are attributed to the code."""
         if self.result is None:
             return False
         if self.outcome is None:
             return not was_executed(self.result)
-        return self.outcome in (RunOutcome.SURROUNDINGS_MISSING, RunOutcome.TEST_AT_FAULT)
+        return self.outcome in (RunOutcome.DEPENDENCY_MISSING, RunOutcome.TEST_AT_FAULT)
 
     @property
     def is_valid_failure(self) -> bool:

@@ -98,16 +98,16 @@ def shown(value: object, *, by_lines: bool = False) -> object:
     return value
 
 
-def seen(given: object, demanded: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
+def seen(given: object, expected: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
     """Return what a call printed, or the contents of its files, as `shown`; else what it raised.
 
     That is the printed text where a text is expected.
     """
     if isinstance(given, tuple) and given[:1] == ("raises",):
         return given
-    if isinstance(demanded, str):
+    if isinstance(expected, str):
         return shown(PRINTED.getvalue().decode(errors="replace"), by_lines=by_lines)
-    return shown({name: content_of(name, like) for name, like in demanded.items()})
+    return shown({name: content_of(name, like) for name, like in expected.items()})
 
 
 def content_of(name: str, like: Content) -> Content:

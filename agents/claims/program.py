@@ -12,7 +12,7 @@ from agents.claims import fixtures, values
 from agents.claims.adapter import MADE, is_constant, with_marks
 from agents.claims.claim import Claim
 from agents.claims.literals import expression, has_fixtures, settings_in
-from agents.gates import surroundings
+from agents.gates import missing
 from agents.gates.static_checks import names_defined_by
 from infra.languages._programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
@@ -32,9 +32,9 @@ def passed(*arguments):
     return arguments
 
 
-def given_by(arguments, wanted="", *demanded):
+def given_by(arguments, wanted="", *expected):
     """Return the plain value that a call gives, or what the code under test raises by its logic."""
-    NOT_MADE[:] = [arguments, *(face for one in demanded for face in faces_demanded(one))]
+    NOT_MADE[:] = [arguments, *(face for one in expected for face in faces_expected(one))]
     try:
         return plain(adapted_answer(*arguments))
     except Exception as error:
@@ -51,31 +51,31 @@ def made_by_adapter(value):
     """Return what an adapter makes of arguments: no function, and not what the code shall give."""
     if callable(value) and not is_parameter(value):
         raise ValueError(f"the adapter hands over {value!r:.60}")
-    arguments, *demanded = NOT_MADE
-    found = {*demanded}.intersection(faces(value))
+    arguments, *expected = NOT_MADE
+    found = {*expected}.intersection(faces(value))
     if found.difference(faces([arguments, *CONSTANTS])):
         raise ValueError("the adapter makes the value that is demanded")
     return value
 
 
-def told(given, demanded):
-    """Return as text what was given: formed where it differs from what is demanded by form."""
-    formed = alike(bare(given), bare(demanded))
+def difference(given, expected):
+    """Return the actual value as text, as ``formed`` where only its form is unexpected."""
+    formed = alike(bare(given), bare(expected))
     return f"{'formed' if formed else 'gave'} {text_of(given):.300}"
 
 
-def changing(arguments, demanded):
+def changing(arguments, expected):
     """Return the arguments of a call that is to change attributes of the first one."""
-    if alike(left_by(None, arguments, demanded), plain(demanded)):
+    if alike(left_by(None, arguments, expected), plain(expected)):
         raise ValueError("it is so before the call")
     return arguments
 
 
-def left_by(given, arguments, demanded):
+def left_by(given, arguments, expected):
     """Return these attributes of the first argument after a call, or what it raised."""
     if is_a(given, tuple) and given[:1] == ("raises",):
         return given
-    return plain({name: getattr(arguments[0], name, None) for name in demanded})
+    return plain({name: getattr(arguments[0], name, None) for name in expected})
 
 
 def is_parameter(kind):
@@ -87,7 +87,7 @@ def is_parameter(kind):
     )
 
 
-def faces_demanded(value):
+def faces_expected(value):
     """Return the texts by which a plain value is found in what an adapter makes."""
     if not is_a(value, tuple):
         return faces(value)[:: max(len(faces(value)) - 1, 1)]
@@ -139,13 +139,13 @@ def steps_in_code(error):
 
 
 def lacks_something(error, most=20):
-    """Return whether surroundings are missing to an exception, or to one that it came after."""
+    """Return whether an exception, or one that it came after, is by a missing dependency."""
     if error is None or not most:
         return False
     if is_a(error, *LACKS) and not is_a(error, UnboundLocalError):
         return True
     kinds = map(NAME_OF, MRO_OF(type(error)))
-    if any(is_of_surroundings(name, str(error)) for name in kinds):
+    if any(is_missing_dependency(name, str(error)) for name in kinds):
         return True
     return lacks_something(error.__cause__ or error.__context__, most - 1)
 
@@ -200,7 +200,7 @@ def claims_program(
     of_code = names_defined_by(code)
     wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
     makes = any(claim.effect or has_fixtures(claim.arguments) for claim in claims)
-    used = (values, surroundings, *([fixtures] if makes else []))
+    used = (values, missing, *([fixtures] if makes else []))
     constants = ", ".join(ast.unparse(one) for one in ast.walk(function) if is_constant(one))
     sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = [{constants}]")
     helpers = "\n".join(sources)
@@ -283,19 +283,19 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
             kind, *_ = claim.value.split()
             lines += [f"wanted = ({claim.effect}\n)"]
             if kind == "leaves":
-                lines += [f"arguments = changing({called}, wanted)", "demanded = plain(wanted)"]
+                lines += [f"arguments = changing({called}, wanted)", "expected = plain(wanted)"]
                 lines += ["given = left_by(given_by(arguments), arguments, wanted)"]
             else:
                 way = f"by_lines={claim.value.startswith('prints lines')}"
-                made = "wanted, demanded" if kind == "prints" else "*wanted.values()"
-                lines += [f"demanded = shown(wanted, {way})"]
+                made = "wanted, expected" if kind == "prints" else "*wanted.values()"
+                lines += [f"expected = shown(wanted, {way})"]
                 lines += [f"given = seen({given}, '', {made}), wanted, {way})"]
         elif wanted := claim.error_type:
-            demanded = repr(("raises", f"raises {wanted}"))
-            lines += [f"demanded = {demanded}", f"given = {given}, {wanted!r})"]
+            expected = repr(("raises", f"raises {wanted}"))
+            lines += [f"expected = {expected}", f"given = {given}, {wanted!r})"]
         else:
-            lines += [f"demanded = plain(({claim.value}\n))", f"given = {given}, '', demanded)"]
-        lines += ["assert alike(given, demanded), told(given, demanded)"]
+            lines += [f"expected = plain(({claim.value}\n))", f"given = {given}, '', expected)"]
+        lines += ["assert alike(given, expected), difference(given, expected)"]
         yield "\n" + "\n    ".join(lines) + "\n"
 
 

@@ -159,7 +159,7 @@ class Committee:
         can_be_run = testers is not None and testers.language.is_valid(pair.code.text)
         if testers and not is_disputed and wants_program and can_be_run:
             section, problem = specification.section(trace.model.code_limit), evidence.problem
-            with trace.model.telling(section):
+            with trace.model.with_section(section):
                 return await self._judge_by_program(pair, trace, testers, screening, problem)
         if not is_disputed and verdict in _LABELS:
             return _screened(screening)

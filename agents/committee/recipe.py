@@ -74,21 +74,21 @@ def recipe_of(
     }
 
 
-def dependency_of(body: Mapping[str, object], met: str) -> str:
+def dependency_of(body: Mapping[str, object], path: str) -> str:
     """Return the digest of the parts of a recipe on which a label rests, by the path of its pair.
 
     Every part counts that is not known to be without effect: a label of the screener does not
     depend on the prompts of agents who were not asked, nor on the sandbox.
     """
-    return mark_of(_parts_met(body, met))
+    return mark_of(_parts_on_path(body, path))
 
 
 def changed_parts(
-    former: Mapping[str, object], current: Mapping[str, object], met: str
+    former: Mapping[str, object], current: Mapping[str, object], path: str
 ) -> tuple[str, ...]:
     """Return in what two recipes differ for a pair's path, as in "prompt of arbiter"."""
-    before, after = _parts_met(former, met), _parts_met(current, met)
-    if "prompts" in before or "prompts" in after:  # agents who were met are not in both recipes
+    before, after = _parts_on_path(former, path), _parts_on_path(current, path)
+    if "prompts" in before or "prompts" in after:  # agents on the path are not in both recipes
         return ("agents",) if before != after else ()
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if "agents" in changed:  # their prompts differ with them
@@ -102,14 +102,14 @@ def criterion_of(body: Mapping[str, object]) -> Criterion:
     return next((item.criterion for item in found), "exact")
 
 
-def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
+def _parts_on_path(body: Mapping[str, object], path: str) -> dict[str, object]:
     """Return name → value of the parts of a recipe on a pair's path; all if that is unknown.
 
     What the configuration's name stands for is in other parts. Where a program was written, the
     agents who take part count, asked or not: one that failed would have met a fixer if there were
     one. A pair that met no screener would have, if there were one.
     """
-    prompts, roles = body.get("prompts"), set(filter(None, met.split(",")))
+    prompts, roles = body.get("prompts"), set(filter(None, path.split(",")))
     agents = roles - {_BOX}
     if not isinstance(prompts, Mapping) or not agents or not agents <= prompts.keys():
         return dict(body)

@@ -20,8 +20,8 @@ from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
 from agents.gates.gates import reason_of
+from agents.gates.missing import is_missing_dependency
 from agents.gates.stubs import functions_of, usable_stubs
-from agents.gates.surroundings import is_of_surroundings
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import install
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
@@ -251,7 +251,7 @@ def _is_of_adapter(run: ClaimRun) -> bool:
     """Return whether another adapter may not bring the error by which a call could not be run."""
     kind, _, message = run.gave.partition(": ")
     is_raised = kind.startswith("raises ")  # by each call, of the arguments' shape
-    return is_raised or (kind.endswith("Error") and not is_of_surroundings(kind, message))
+    return is_raised or (kind.endswith("Error") and not is_missing_dependency(kind, message))
 
 
 @dataclass

@@ -48,16 +48,16 @@ class TracedModel:
         self._model = model
         self._calls = calls
         self._box: Box | None = None
-        self._told = ""
+        self._section = ""
 
     @contextmanager
-    def telling(self, section: str) -> Iterator[None]:
+    def with_section(self, section: str) -> Iterator[None]:
         """Put a section before each user message inside the ``with``, for every agent."""
-        self._told = f"{section}\n"
+        self._section = f"{section}\n"
         try:
             yield
         finally:
-            self._told = ""
+            self._section = ""
 
     @contextmanager
     def releasing(self, box: Box) -> Iterator[None]:
@@ -77,6 +77,6 @@ class TracedModel:
         """Return the model's reply; see ``LanguageModel.ask`` for the errors."""
         if self._box is not None:
             await self._box.release()
-        if self._told:
-            prompt = prompt.model_copy(update={"user": self._told + prompt.user})
+        if self._section:
+            prompt = prompt.model_copy(update={"user": self._section + prompt.user})
         return await self._model.ask(role, prompt, reply_type, self._calls.append)

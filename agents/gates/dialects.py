@@ -1,7 +1,7 @@
 """Rules for test programs in JavaScript and Go, and what their failures are attributed to.
 
-The code always has a process of its own there, so that no program reads its text, and none of it
-stands beside the asserts. A language is a row of patterns; nothing is parsed but for redefinitions.
+The code always runs in an isolated process, so no program reads its text. A language is a row of
+patterns; nothing is parsed but for redefinitions.
 """
 
 import re
@@ -70,9 +70,9 @@ class Dialect(Rules):
         )
         if end.outcome == "assertion_failed":
             is_found = is_missing and not error_type
-            return RunOutcome.SURROUNDINGS_MISSING if is_found else RunOutcome.FAILED_ASSERTION
+            return RunOutcome.DEPENDENCY_MISSING if is_found else RunOutcome.FAILED_ASSERTION
         if self._is_in("target", stack) or error_type == "NotSeparableError":
-            return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.CODE_RAISED
+            return RunOutcome.DEPENDENCY_MISSING if is_missing else RunOutcome.CODE_RAISED
         return RunOutcome.TEST_AT_FAULT
 
     def _is_in(self, file: str, stack: str) -> bool:
@@ -102,7 +102,7 @@ JAVASCRIPT = Dialect(
     tampers=None,
     functions=frozenset({"function_declaration"}),
 )
-# Where a test fails with the code's error as its message, the message tells what the code lacked.
+# Where a test fails with the code's error as its message, the message says what the code lacked.
 GO = Dialect(
     language=Go,
     suffix=".go",

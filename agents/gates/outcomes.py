@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from agents.evidence import RunOutcome
 from agents.gates.arguments import expects_by_arguments
 from agents.gates.catching import catches_in
+from agents.gates.missing import is_missing_dependency
 from agents.gates.rules import Attribution, Rules
 from agents.gates.static_checks import (
     demands_emptiness,
@@ -20,7 +21,6 @@ from agents.gates.static_checks import (
     sets_on_target,
 )
 from agents.gates.stubs import functions_of
-from agents.gates.surroundings import is_of_surroundings
 from infra.languages._programs import (
     DUMMY,
     UNREADABLE,
@@ -41,7 +41,7 @@ _NO_ANSWER = ("timed out", "[Errno 110]", "The read operation timed out", "_ssl.
 _PLACE = re.compile(r" \(line \d+: ")  # where a message goes on with the program's own line
 _UNMET = "DID NOT RAISE"  # how pytest begins
 _QUOTED = re.compile(r"'([^']*)'")
-_OF_THE_CODE = (RunOutcome.SURROUNDINGS_MISSING, RunOutcome.CODE_RAISED)
+_OF_THE_CODE = (RunOutcome.DEPENDENCY_MISSING, RunOutcome.CODE_RAISED)
 
 
 class PythonRules(Rules):
@@ -97,7 +97,7 @@ class _FailureAttribution:
         """Return the outcome of a test that failed, or of a program outside its tests."""
         end = case or result
         if case and case.outcome == "import_error":
-            return RunOutcome.SURROUNDINGS_MISSING
+            return RunOutcome.DEPENDENCY_MISSING
         if case and case.outcome == "memory":
             return RunOutcome.STOPPED
         text = _whole_traceback(case, result) if case else result.stderr
@@ -110,7 +110,7 @@ class _FailureAttribution:
         *before, error = chain
         found = self._of_one(error, is_assertion=is_assertion)
         if found is RunOutcome.CODE_RAISED and any(map(self._shows_missing, before)):
-            return RunOutcome.SURROUNDINGS_MISSING
+            return RunOutcome.DEPENDENCY_MISSING
         if not before or found in _OF_THE_CODE:
             return found
         cause = self._of_chain(before, is_assertion=before[-1].error_type == "AssertionError")
@@ -122,7 +122,7 @@ class _FailureAttribution:
         last = _last_own_frame(error)
         if last is None or last.file != _TARGET:
             return False
-        return self._of_target(error, last) is RunOutcome.SURROUNDINGS_MISSING
+        return self._of_target(error, last) is RunOutcome.DEPENDENCY_MISSING
 
     def _of_one(self, error: Raised, *, is_assertion: bool) -> RunOutcome:
         last = _last_own_frame(error)
@@ -132,26 +132,26 @@ class _FailureAttribution:
             return RunOutcome.FAILED_ASSERTION
         is_syntax = error.error_type in ("SyntaxError", "IndentationError", "TabError")
         if is_syntax and not self._is_python:
-            return RunOutcome.SURROUNDINGS_MISSING  # another Python than this one
+            return RunOutcome.DEPENDENCY_MISSING  # another Python than this one
         is_missing = error.error_type == "ImportError" and "'target'" not in error.message
-        return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.TEST_AT_FAULT
+        return RunOutcome.DEPENDENCY_MISSING if is_missing else RunOutcome.TEST_AT_FAULT
 
     def _of_target(self, error: Raised, frame: Frame) -> RunOutcome:
         """Return the outcome of an exception that came out of the code under test."""
         quoted = set(_QUOTED.findall(error.message))
         if error.error_type in ("AttributeError", "TypeError"):
             if DUMMY in quoted:
-                return RunOutcome.SURROUNDINGS_MISSING
+                return RunOutcome.DEPENDENCY_MISSING
             if quoted & self._stand_ins:
                 return RunOutcome.TEST_AT_FAULT
         is_of_stub = frame.function == "<module>" or frame.function in self._stubs
         is_missing = is_of_stub or self._is_missing(error, quoted)
-        return RunOutcome.SURROUNDINGS_MISSING if is_missing else RunOutcome.CODE_RAISED
+        return RunOutcome.DEPENDENCY_MISSING if is_missing else RunOutcome.CODE_RAISED
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:
         """Return whether the code failed for want of something around it."""
         name, message, last = error.error_type, error.message, error.frames[-1].file
-        if "[Python 2: " in message or is_of_surroundings(name, message):
+        if "[Python 2: " in message or is_missing_dependency(name, message):
             return True
         if name == "NameError":
             return not quoted & self._bound

@@ -11,7 +11,7 @@ from infra.records import CaseResult, ExecutionResult
 Attribution = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
 _BY_WEIGHT = (
     RunOutcome.FAILED_ASSERTION,
-    RunOutcome.SURROUNDINGS_MISSING,
+    RunOutcome.DEPENDENCY_MISSING,
     RunOutcome.CODE_RAISED,
     RunOutcome.STOPPED,
     RunOutcome.TEST_AT_FAULT,
@@ -50,7 +50,7 @@ class Rules(ABC):
         if result.outcome == "passed":
             return RunOutcome.PASSED
         if result.outcome == "import_error":
-            return RunOutcome.SURROUNDINGS_MISSING
+            return RunOutcome.DEPENDENCY_MISSING
         if result.outcome not in ("raised", "assertion_failed"):
             return RunOutcome.STOPPED
         attributed = self.attribution(program, code, stubs)

@@ -73,15 +73,15 @@ def usable_stubs(text: str, code: str) -> str:
         return ""
     lacking, known = lacking_names(code), _names_of(code)
     tree.body = [node for node in tree.body if not any(_faults_of_statement(node, lacking, known))]
-    kept = ast.unparse(tree)
-    return "" if stub_fault(kept, code) else kept
+    left = ast.unparse(tree)
+    return "" if stub_fault(left, code) else left
 
 
-def functions_of(beside: str, code: str) -> frozenset[str]:
-    """Return the names of functions and methods beside the code that no function of it has."""
+def functions_of(stubs: str, code: str) -> frozenset[str]:
+    """Return the names of stub functions and methods that no function of the code has."""
     theirs, own = (
         {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)} if tree else set()
-        for tree in map(parse_or_none, (beside, code))
+        for tree in map(parse_or_none, (stubs, code))
     )
     return frozenset(theirs - own)
 

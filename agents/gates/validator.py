@@ -85,8 +85,8 @@ class OracleValidator:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
             if self._rules.expects_by_arguments(draft.program):
-                kept = await box.run(draft.program, isolated="on_copies")
-                if _what_was_tested(kept) != _what_was_tested(result):
+                copied = await box.run(draft.program, isolated="on_copies")
+                if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
         if place := self._rules.sets_on_target(draft.program):
@@ -128,7 +128,7 @@ class OracleValidator:
         return report, {}
 
     async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
-        """Return whether a mistake beside the code fails a program that none in the code fails."""
+        """Return whether a mistake in the stubs fails a program that none in the code fails."""
         for mutant in self._language.mutants_of(draft.beside, self._settings.mutants):
             broken = draft.model_copy(update={"beside": mutant.code})
             code = self._module_of(pair.code.text, broken)
@@ -208,7 +208,7 @@ def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
 
 
 def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
-    """Return what a run has in common with one beside the code; calls within it are not seen."""
+    """Return what a run has in common with one of isolated code, whose own calls are not seen."""
     return result.outcome, result.tests_run, result.asserts_executed, _outcomes(result)
 
 

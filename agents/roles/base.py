@@ -29,7 +29,7 @@ class Agent(Generic[ReplyType]):
         return await self._model.ask(self.role, prompt, self.reply_type)
 
 
-_BESIDE = (
+_ON_STUBS = (
     "An agent put this before the code, for names that it lacks: it is not the code's own doing."
 )
 
@@ -51,9 +51,9 @@ def lacking_names_section(code: str, limit: int) -> tuple[str, ...]:
     return (*names, _STUBS) if names else ()
 
 
-def stub_section(beside: str) -> tuple[str, ...]:
+def stub_section(stubs: str) -> tuple[str, ...]:
     """Return the part of a prompt that shows the code's stubs; none where it has none."""
-    return (fence("beside the code", beside.strip()), _BESIDE) if beside.strip() else ()
+    return (fence("beside the code", stubs.strip()), _ON_STUBS) if stubs.strip() else ()
 
 
 class Judgement(Reply):

@@ -132,8 +132,8 @@ class Fixer(Agent[Repair]):
         limit = self._model.code_limit
         first = next((test for test in result.tests if test.traceback), None)
         output = first.traceback if first else result.stderr
-        told = f"{result.outcome}: {result.error_type} {result.message[:limit]}"
-        report = f"{told}\n{output[-min(_LONGEST_TRACEBACK, limit) :]}"
+        end = f"{result.outcome}: {result.error_type} {result.message[:limit]}"
+        report = f"{end}\n{output[-min(_LONGEST_TRACEBACK, limit) :]}"
         parts = [
             pair_section(pair, limit),
             *lacking_section(pair.code.text, limit),

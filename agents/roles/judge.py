@@ -33,7 +33,7 @@ _NAME_OF = {
     RunOutcome.PASSED: "passed",
     RunOutcome.FAILED_ASSERTION: "failed assertion",
     RunOutcome.CODE_RAISED: "exception of the code's own logic",
-    RunOutcome.SURROUNDINGS_MISSING: "missing surroundings",
+    RunOutcome.DEPENDENCY_MISSING: "missing surroundings",
     RunOutcome.STOPPED: "stopped",
     RunOutcome.TEST_AT_FAULT: "the test's own fault",
 }
@@ -41,7 +41,7 @@ _MEANING_OF = {
     RunOutcome.PASSED: "every assertion that was reached held.",
     RunOutcome.FAILED_ASSERTION: "the code gave another value than the test demands.",
     RunOutcome.CODE_RAISED: "it lacked nothing; that counts as much as a failed assertion.",
-    RunOutcome.SURROUNDINGS_MISSING: "a module, a name, a file or the network was not there.",
+    RunOutcome.DEPENDENCY_MISSING: "a module, a name, a file or the network was not there.",
     RunOutcome.STOPPED: "a limit was met; that counts only where reading shows that it never ends.",
     RunOutcome.TEST_AT_FAULT: "the test called the code wrongly or erred in its own lines.",
 }

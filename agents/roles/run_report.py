@@ -74,5 +74,5 @@ def _fair_length(lengths: Sequence[int], limit: int) -> int:
 def _shortened(text: str, length: int, *, keeps_end: bool) -> str:
     if len(text) <= length:
         return text
-    kept = length - len(_MARK)
-    return f"{_MARK}{text[-kept:]}" if keeps_end else f"{text[:kept]}{_MARK}"
+    size = length - len(_MARK)
+    return f"{_MARK}{text[-size:]}" if keeps_end else f"{text[:size]}{_MARK}"

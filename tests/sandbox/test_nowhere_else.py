@@ -34,7 +34,7 @@ _FLOW = "a flow of the project's list"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 ALLOWED = {
-    ("agents/claims/spelling.py", "importlib.import_module"): "modules of the file's own list",
+    ("agents/claims/literals.py", "importlib.import_module"): "modules of the file's own list",
     ("agents/llm/loading.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/price_list.py", "importlib.util.find_spec"): "where litellm's files are",
     ("flows/cli/server.py", "subprocess.Popen"): "Prefect's command line, with fixed arguments",

@@ -302,7 +302,7 @@ async def test_5_a_blind_writer_knows_by_name_what_a_methods_object_needs(
     (told,) = new.told_to("blind_writer")
     assert "factor, is_on\n" in told
     assert "number * " not in told
-    assert new.attempts[1].outcome is RunOutcome.SURROUNDINGS_MISSING
+    assert new.attempts[1].outcome is RunOutcome.DEPENDENCY_MISSING
     assert "Missing surroundings: " in new.told[-1]
     assert not is_confirmed(new.attempts)
 
@@ -325,7 +325,7 @@ async def test_7_missing_surroundings_turned_into_a_failed_assertion_are_no_fail
     bench.serve([written_blind(TURNS_INTO_A_FAILURE), fixes(), ANSWERS])
     new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, SPEC)
     assert new.roles == ["fixer", "arbiter"]
-    assert new.first.outcome is RunOutcome.SURROUNDINGS_MISSING
+    assert new.first.outcome is RunOutcome.DEPENDENCY_MISSING
 
 
 @real

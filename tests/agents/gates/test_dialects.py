@@ -55,14 +55,14 @@ def test_a_text_in_go_is_checked(program: str, gates: set[Gate]) -> None:
     [
         ("assertion_failed", "AssertionError", OF_PROGRAM, RunOutcome.FAILED_ASSERTION),
         ("raised", "TypeError", f"{OF_CODE}\n{OF_PROGRAM}", RunOutcome.CODE_RAISED),
-        ("raised", "ReferenceError", OF_CODE, RunOutcome.SURROUNDINGS_MISSING),
-        ("raised", "NotSeparableError", "", RunOutcome.SURROUNDINGS_MISSING),
+        ("raised", "ReferenceError", OF_CODE, RunOutcome.DEPENDENCY_MISSING),
+        ("raised", "NotSeparableError", "", RunOutcome.DEPENDENCY_MISSING),
         ("raised", "TypeError", OF_PROGRAM, RunOutcome.TEST_AT_FAULT),
-        ("import_error", "Error", OF_CODE, RunOutcome.SURROUNDINGS_MISSING),
+        ("import_error", "Error", OF_CODE, RunOutcome.DEPENDENCY_MISSING),
         ("assertion_failed", "", IN_PROGRAM, RunOutcome.FAILED_ASSERTION),
         ("raised", "runtime.boundsError", IN_CODE, RunOutcome.CODE_RAISED),
         ("raised", "runtime.boundsError", IN_PROGRAM, RunOutcome.TEST_AT_FAULT),
-        ("raised", "CompileError", IN_CODE, RunOutcome.SURROUNDINGS_MISSING),
+        ("raised", "CompileError", IN_CODE, RunOutcome.DEPENDENCY_MISSING),
         ("raised", "CompileError", IN_PROGRAM, RunOutcome.TEST_AT_FAULT),
     ],
 )
@@ -82,7 +82,7 @@ def test_what_a_failed_test_tells_of_the_network_is_none_of_the_code() -> None:
     message = 'got Get "http://a": dial tcp: lookup a: no such host'
     case = CaseResult(name="TestIt", outcome="assertion_failed", message=message)
     result = ExecutionResult(outcome="assertion_failed", message=message, tests=(case,))
-    assert GO.outcome_of(result, "", CODE) is RunOutcome.SURROUNDINGS_MISSING
+    assert GO.outcome_of(result, "", CODE) is RunOutcome.DEPENDENCY_MISSING
 
 
 @pytest.mark.parametrize("outcome", ["timeout", "memory", "killed", "output_limit"])

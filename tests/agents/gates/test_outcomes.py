@@ -97,15 +97,15 @@ CASES: dict[str, tuple[str, RunOutcome]] = {
     "an error inside a library that it called": ("assert decoded('x') == 1", H.CODE_RAISED),
     "a variable that is not bound yet": ("assert late(0) == 0", H.CODE_RAISED),
     "a file that the test named": ("assert reads('/tmp/none') == ''", H.CODE_RAISED),
-    "a name of its repository": ("assert helped(1) == 1", H.SURROUNDINGS_MISSING),
-    "a file of its repository": ("assert settings() == ''", H.SURROUNDINGS_MISSING),
-    "a variable of its environment": ("assert home() == '/'", H.SURROUNDINGS_MISSING),
-    "a package of its repository": ("assert imports(1) is None", H.SURROUNDINGS_MISSING),
+    "a name of its repository": ("assert helped(1) == 1", H.DEPENDENCY_MISSING),
+    "a file of its repository": ("assert settings() == ''", H.DEPENDENCY_MISSING),
+    "a variable of its environment": ("assert home() == '/'", H.DEPENDENCY_MISSING),
+    "a package of its repository": ("assert imports(1) is None", H.DEPENDENCY_MISSING),
     "a package of its repository, told by an exception of its own": (
-        "assert requires('a') == 1", H.SURROUNDINGS_MISSING,
+        "assert requires('a') == 1", H.DEPENDENCY_MISSING,
     ),
     "a package of its repository, told by its end": (
-        "assert exits('a') == 1", H.SURROUNDINGS_MISSING,
+        "assert exits('a') == 1", H.DEPENDENCY_MISSING,
     ),
     "its own raise after an exception of its own": (
         "assert reads_or_refuses(1) == 1", H.CODE_RAISED,
@@ -114,15 +114,15 @@ CASES: dict[str, tuple[str, RunOutcome]] = {
         "try:\n    import no_such_module\nexcept ImportError:\n    assert strict(-1) == 1",
         H.CODE_RAISED,
     ),
-    "data of a library": ("assert tokens('a b') == ['a', 'b']", H.SURROUNDINGS_MISSING),
-    "the network": ("assert connects(1) is None", H.SURROUNDINGS_MISSING),
+    "data of a library": ("assert tokens('a b') == ['a', 'b']", H.DEPENDENCY_MISSING),
+    "the network": ("assert connects(1) is None", H.DEPENDENCY_MISSING),
     "lists of Python 2": (
-        "assert merged({1: 2}, {3: 4}) == {1: 2, 3: 4}", H.SURROUNDINGS_MISSING,
+        "assert merged({1: 2}, {3: 4}) == {1: 2, 3: 4}", H.DEPENDENCY_MISSING,
     ),
-    "a former pandas": ("assert with_row([{'a': 1}], {'a': 2}) == 2", H.SURROUNDINGS_MISSING),
+    "a former pandas": ("assert with_row([{'a': 1}], {'a': 2}) == 2", H.DEPENDENCY_MISSING),
     "a time limit of its own": ("assert waits(1) == 1", H.CODE_RAISED),
-    "Python 2": ("assert old() == '/'", H.SURROUNDINGS_MISSING),
-    "an attribute of the object": ("assert scale(DummySelf(), 2) == 4", H.SURROUNDINGS_MISSING),
+    "Python 2": ("assert old() == '/'", H.DEPENDENCY_MISSING),
+    "an attribute of the object": ("assert scale(DummySelf(), 2) == 4", H.DEPENDENCY_MISSING),
     "an attribute of a stand-in": (
         "class Box: pass\nassert size_of(Box()) == 1", H.TEST_AT_FAULT,
     ),
@@ -130,13 +130,13 @@ CASES: dict[str, tuple[str, RunOutcome]] = {
     "a name that the test lacks": ("assert strict(one) == 1", H.TEST_AT_FAULT),
     "a function that is not there": ("import target\nassert target.none() == 1", H.TEST_AT_FAULT),
     "a program that is no Python": ("assert strict(1) = 1", H.TEST_AT_FAULT),
-    "a module that the test lacks": ("import no_such_module", H.SURROUNDINGS_MISSING),
+    "a module that the test lacks": ("import no_such_module", H.DEPENDENCY_MISSING),
     "no end": ("while True: pass", H.STOPPED),
     "an exception turned into a failed assertion": (
         "try:\n    strict(-1)\nexcept ValueError:\n    assert False, 'raised'", H.CODE_RAISED,
     ),
     "missing surroundings turned into a failed assertion": (
-        "try:\n    helped(1)\nexcept Exception:\n    assert False", H.SURROUNDINGS_MISSING,
+        "try:\n    helped(1)\nexcept Exception:\n    assert False", H.DEPENDENCY_MISSING,
     ),
     "a failed assertion turned into an exception": (
         "try:\n    assert strict(1) == 2\nexcept AssertionError:\n    raise KeyError(1)",
@@ -187,7 +187,7 @@ async def test_code_that_cannot_be_loaded_lacks_its_surroundings(
     program = "from target import f\ndef test_it():\n    assert f(1) == 1"
     async with sandbox.box(code) as box:
         result = await box.run(program)
-    assert outcome_of(result, program, code) is H.SURROUNDINGS_MISSING
+    assert outcome_of(result, program, code) is H.DEPENDENCY_MISSING
 
 
 def raising(name: str, last: str, error_type: str = "ValueError", message: str = "m") -> CaseResult:
@@ -213,7 +213,7 @@ ASSERTION = CaseResult(name="test_d", outcome="assertion_failed", error_type="As
     ("tests", "outcome"),
     [
         ((LOGIC, WRONG_CALL), H.CODE_RAISED),
-        ((WRONG_CALL, LOGIC, LACKING), H.SURROUNDINGS_MISSING),
+        ((WRONG_CALL, LOGIC, LACKING), H.DEPENDENCY_MISSING),
         ((WRONG_CALL,), H.TEST_AT_FAULT),
     ],
 )
@@ -227,7 +227,7 @@ def test_a_failed_assertion_stands_whatever_else_failed() -> None:
     result = ended(LACKING, LOGIC, ASSERTION, outcome="assertion_failed")
     assert outcome_of(result, "", CODE) is H.FAILED_ASSERTION
     assert outcomes_of_tests(result, "", CODE) == {
-        "test_c": H.SURROUNDINGS_MISSING,
+        "test_c": H.DEPENDENCY_MISSING,
         "test_a": H.CODE_RAISED,
         "test_d": H.FAILED_ASSERTION,
     }
@@ -240,7 +240,7 @@ def test_a_failed_assertion_stands_whatever_else_failed() -> None:
         (FAILED, H.FAILED_ASSERTION, RunEvidence.FAILED_ASSERTION),
         (ended(LOGIC), H.CODE_RAISED, RunEvidence.CODE_RAISED),
         (ended(WRONG_CALL), H.TEST_AT_FAULT, RunEvidence.NOT_EXECUTED),
-        (lacks("yaml"), H.SURROUNDINGS_MISSING, RunEvidence.NOT_EXECUTED),
+        (lacks("yaml"), H.DEPENDENCY_MISSING, RunEvidence.NOT_EXECUTED),
         (ExecutionResult(outcome="timeout"), H.STOPPED, RunEvidence.NOT_EXECUTED),
         (ExecutionResult(outcome="killed"), H.STOPPED, RunEvidence.NOT_EXECUTED),
     ],
@@ -251,7 +251,7 @@ def test_only_what_the_code_did_is_evidence(
     assert outcome_of(result, "", CODE) is outcome
     assert evidence_of(result, outcome) is evidence
     attempt = Attempt(draft=Draft(reading="r", program=""), result=result, outcome=outcome)
-    repairable = outcome in (H.SURROUNDINGS_MISSING, H.TEST_AT_FAULT)
+    repairable = outcome in (H.DEPENDENCY_MISSING, H.TEST_AT_FAULT)
     assert (attempt.evidence, attempt.is_repairable) == (evidence, repairable)
 
 
@@ -302,24 +302,24 @@ def test_where_a_program_catches_what_the_code_raises_is_known() -> None:
 
 def test_what_the_code_lacks_around_it_is_not_its_own_logic() -> None:
     for error_type, message, outcome in [
-        ("OSError", "[Errno 101] Network is unreachable", H.SURROUNDINGS_MISSING),
-        ("OSError", "[Errno 99] Cannot assign requested address", H.SURROUNDINGS_MISSING),
-        ("OSError", "[E050] Can't find model 'en_core_web_sm'.", H.SURROUNDINGS_MISSING),
+        ("OSError", "[Errno 101] Network is unreachable", H.DEPENDENCY_MISSING),
+        ("OSError", "[Errno 99] Cannot assign requested address", H.DEPENDENCY_MISSING),
+        ("OSError", "[E050] Can't find model 'en_core_web_sm'.", H.DEPENDENCY_MISSING),
         ("OSError", "[Errno 22] Invalid argument", H.CODE_RAISED),
-        ("TimeoutError", "timed out", H.SURROUNDINGS_MISSING),
-        ("TimeoutError", "[Errno 110] Connection timed out", H.SURROUNDINGS_MISSING),
+        ("TimeoutError", "timed out", H.DEPENDENCY_MISSING),
+        ("TimeoutError", "[Errno 110] Connection timed out", H.DEPENDENCY_MISSING),
         ("TimeoutError", "no worker was free", H.CODE_RAISED),
-        ("LookupError", "\n***\n  Resource punkt_tab not found.\n", H.SURROUNDINGS_MISSING),
+        ("LookupError", "\n***\n  Resource punkt_tab not found.\n", H.DEPENDENCY_MISSING),
         ("LookupError", "no such item", H.CODE_RAISED),
-        ("TypeError", "'filter' object is not subscriptable", H.SURROUNDINGS_MISSING),
+        ("TypeError", "'filter' object is not subscriptable", H.DEPENDENCY_MISSING),
         ("TypeError", "unsupported operand type(s) for +: 'dict_items' and 'dict_items'",
-         H.SURROUNDINGS_MISSING),
+         H.DEPENDENCY_MISSING),
         ("TypeError", "'NoneType' object is not subscriptable", H.CODE_RAISED),
-        ("AttributeError", "'str' object has no attribute 'decode'", H.SURROUNDINGS_MISSING),
-        ("AttributeError", "'dict_keys' object has no attribute 'sort'", H.SURROUNDINGS_MISSING),
-        ("AttributeError", "'DataFrame' object has no attribute 'ix'", H.SURROUNDINGS_MISSING),
+        ("AttributeError", "'str' object has no attribute 'decode'", H.DEPENDENCY_MISSING),
+        ("AttributeError", "'dict_keys' object has no attribute 'sort'", H.DEPENDENCY_MISSING),
+        ("AttributeError", "'DataFrame' object has no attribute 'ix'", H.DEPENDENCY_MISSING),
         ("AttributeError", "'NoneType' object has no attribute 'group'", H.CODE_RAISED),
-        ("PermissionError", "[Errno 13] Permission denied: '/x'", H.SURROUNDINGS_MISSING),
+        ("PermissionError", "[Errno 13] Permission denied: '/x'", H.DEPENDENCY_MISSING),
     ]:  # fmt: skip
         case = raising("test_a", "target.py", error_type, message)
         assert outcome_of(ended(case), "", CODE) is outcome
@@ -351,7 +351,7 @@ def test_what_a_code_replaced_is_found_also_where_its_traceback_is_cut_off() -> 
         traceback=whole[-1500:],
     )
     told = ended(case).model_copy(update={"stderr": f"printed\n{whole}"})
-    assert outcome_of(told, "", CODE) is H.SURROUNDINGS_MISSING
+    assert outcome_of(told, "", CODE) is H.DEPENDENCY_MISSING
     assert outcome_of(ended(case), "", CODE) is H.CODE_RAISED
 
 

@@ -166,7 +166,7 @@ def test_an_error_of_what_stands_beside_is_not_the_codes() -> None:
     )
     beside = "def clean(x): return {}[x]"
     assert functions_of(beside, CODE) == {"clean"}
-    assert PythonRules().outcome_of(result, "p", CODE, beside) is RunOutcome.SURROUNDINGS_MISSING
+    assert PythonRules().outcome_of(result, "p", CODE, beside) is RunOutcome.DEPENDENCY_MISSING
     assert PythonRules().outcome_of(result, "p", CODE) is RunOutcome.CODE_RAISED
 
 

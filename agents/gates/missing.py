@@ -41,7 +41,7 @@ _PATTERNS = {
 }  # fmt: skip
 
 
-def is_of_surroundings(error_type: str, message: str) -> bool:
+def is_missing_dependency(error_type: str, message: str) -> bool:
     """Return whether an exception is for a missing dependency, by its type's name and message."""
     if error_type in _TYPES:
         return True

@@ -1,6 +1,6 @@
 """Laws of what an exception tells of things missing around a code.
 
-Covers `agents.gates.surroundings`.
+Covers `agents.gates.missing`.
 """
 
 import json
@@ -10,7 +10,7 @@ import string
 import numpy as np
 import pytest
 
-from agents.gates.surroundings import is_of_surroundings
+from agents.gates.missing import is_missing_dependency
 
 MODULES = {"json": json, "numpy": np, "random": random, "string": string}
 PYTHON_2 = [
@@ -30,7 +30,7 @@ OWN = [
 def is_missing(expression: str) -> bool:
     with pytest.raises((AttributeError, TypeError, LookupError)) as caught:
         eval(compile(expression, "target.py", "eval"), MODULES)
-    return is_of_surroundings(type(caught.value).__name__, str(caught.value))
+    return is_missing_dependency(type(caught.value).__name__, str(caught.value))
 
 
 @pytest.mark.filterwarnings("ignore:'NoneType' object is not subscriptable:SyntaxWarning")
@@ -60,7 +60,7 @@ def test_what_python_2_would_do_is_missing_around_the_code() -> None:
     ],
 )
 def test_what_libraries_had_and_boxes_have_not_is_missing(error_type: str, message: str) -> None:
-    assert is_of_surroundings(error_type, message)
+    assert is_missing_dependency(error_type, message)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_what_libraries_had_and_boxes_have_not_is_missing(error_type: str, messa
     ],
 )
 def test_other_failures_of_libraries_are_not(error_type: str, message: str) -> None:
-    assert not is_of_surroundings(error_type, message)
+    assert not is_missing_dependency(error_type, message)
