@@ -66,10 +66,7 @@ class MachineSlots:
                 except BlockingIOError:
                     os.close(handle)
                 else:
-                    if os.fstat(handle).st_nlink:
-                        os.utime(handle)  # so that no cleaner of temporary files removes it
-                        return Slot(self, place, handle)
-                    os.close(handle)  # removed before it was locked: others make it anew
+                    return Slot(self, place, handle)
         except OSError as error:
             raise SandboxError(
                 f"the places for boxes on this machine cannot be locked ({error}); make the folder "

@@ -173,7 +173,7 @@ PROMISES: dict[str, list[str]] = {
         f"{_BACKEND}an_engine_without_a_limit_runs_nothing_unless_that_is_accepted",
         "sandbox/backends/docker/test_abilities.py::test_an_engine_that_says_nothing_lacks_everything",
     ],
-    "played once more with the code under test in a process of its own.": [
+    "run once more with the code under test in a process of its own.": [
         f"{_VALIDATOR}a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process",
     ],
     "sees the arguments of calls and answers with plain values": [
@@ -193,7 +193,7 @@ PROMISES: dict[str, list[str]] = {
     "What protected a verdict stands beside it,": [
         f"{_EVIDENCE}what_protected_a_verdict_stands_beside_it_in_the_published_evidence",
     ],
-    "`shared` with the reason where that cannot be played,": [
+    "`shared` with the reason where that is impossible,": [
         f"{_APART}what_needs_one_interpreter_is_given_up_with_a_reason",
         f"{_VALIDATOR}a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process",
     ],

@@ -1,8 +1,6 @@
 """Laws of the places for boxes: so many over all processes, none lost with a killed one."""
 
 import asyncio
-import fcntl
-import os
 import subprocess
 import sys
 import tempfile
@@ -66,32 +64,3 @@ def test_a_folder_that_cannot_be_used_is_named(folder: Path) -> None:
     tempfile.tempdir = str(folder / "file")
     with pytest.raises(SandboxError, match=r"cannot be locked .*TMPDIR"):
         MachineSlots("some", 1).try_take()
-
-
-def test_a_lock_that_is_taken_is_new_to_cleaners_of_temporary_files(folder: Path) -> None:
-    slots = MachineSlots("some", 1)
-    slot = slots.try_take()
-    assert slot is not None
-    slot.release()
-    [file] = folder.glob("*/some/0")
-    os.utime(file, (0, 0))
-    assert slots.try_take() is not None
-    assert file.stat().st_mtime > 0
-
-
-def test_a_lock_that_is_removed_while_it_is_taken_is_none(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slots, lock = MachineSlots("some", 1), fcntl.flock
-
-    def removing_lock(handle: int, operation: int) -> None:
-        for file in folder.glob("*/some/0"):
-            file.unlink()
-        lock(handle, operation)
-
-    monkeypatch.setattr(fcntl, "flock", removing_lock)
-    assert slots.try_take() is None
-    monkeypatch.setattr(fcntl, "flock", lock)
-    taken = slots.try_take()
-    assert taken is not None
-    assert slots.try_take() is None
