@@ -1,7 +1,7 @@
 """Runs: the ranked lists of a method, as arrays."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -40,6 +40,10 @@ class Rankings:
     def depth(self) -> int:
         """The longest a ranking can be."""
         return int(self.codes.shape[1])
+
+    def cut(self, depth: int) -> "Rankings":
+        """Return the first ``depth`` results of each query."""
+        return replace(self, codes=self.codes[:, :depth], scores=self.scores[:, :depth])
 
     def rows(self) -> Iterator[tuple[str, str, float]]:
         """Yield (query, code, score), grouped by query, best first."""

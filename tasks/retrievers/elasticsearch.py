@@ -8,7 +8,7 @@ from scipy import sparse
 
 from infra.records import Code, Query
 from infra.words import words as subtokens
-from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.benchmarks.runs import NOTHING, Rankings, rank_numbered
 from tasks.retrievers import retrievers
 from tasks.retrievers._lucene import Pieces, rank_by_bm25
 from tasks.retrievers._words import Words
@@ -39,15 +39,10 @@ class Elasticsearch:
         names = Words.of(queries, codes, of_name, find_in_query=pieces.words, field="name")
         texts = Words.of(queries, codes, pieces.words)
         # The first results of each field hold the first of both.
-        scores = _scores(names, depth).maximum(_scores(texts, depth))
-        table = np.full((len(queries), min(depth, len(codes))), NOTHING, np.int32)
-        values = np.zeros(table.shape)
-        for row in range(len(queries)):
-            own = slice(scores.indptr[row], scores.indptr[row + 1])
-            found, each = scores.indices[own], scores.data[own]
-            order = np.lexsort((found, -each))[:depth]
-            table[row, : len(order)], values[row, : len(order)] = found[order], each[order]
-        return Rankings(texts.query_ids, texts.code_ids, table, values)
+        scores = _scores(names, depth).maximum(_scores(texts, depth)).tocoo()
+        return rank_numbered(
+            list(texts.query_ids), scores.row, list(texts.code_ids), scores.col, scores.data
+        ).cut(depth)
 
 
 def _scores(words: Words, depth: int) -> sparse.csr_array:
