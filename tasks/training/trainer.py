@@ -27,7 +27,6 @@ from sentence_transformers.util import cos_sim, dot_score
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
-from transformers.trainer_utils import get_last_checkpoint
 
 from infra.errors import TrainingError
 from infra.records import caseless
@@ -228,7 +227,11 @@ def train(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> tuple[J
     if job.recipe.loss == "none":
         score = evaluator(tower)[metric.removeprefix("eval_")]
         return model, _history(job, model, [{"epoch": 0.0, "step": 0, metric: score}], started)
-    last = get_last_checkpoint(job.folder)  # type: ignore[no-untyped-call]
+    steps = [
+        int(state.parent.name.partition("-")[2])
+        for state in job.folder.glob("checkpoint-*/trainer_state.json")  # written last
+    ]
+    last = str(job.folder / f"checkpoint-{max(steps)}") if steps else None
     trainer = _trainer(job, tower, evaluator, is_resumed=last is not None)
     trainer.module = model
     trainer.add_callback(_Progress(metric, emit))

@@ -130,13 +130,16 @@ def killed_after(steps: int) -> Any:
     return tell
 
 
+@pytest.mark.parametrize("is_cut", [False, True], ids=["whole", "cut"])
 def test_a_killed_run_is_resumed_to_the_weights_of_an_undisturbed_one(
-    tmp_path: Path, undisturbed: Trained
+    tmp_path: Path, undisturbed: Trained, *, is_cut: bool
 ) -> None:
     expected, history = undisturbed
     killed = job(tmp_path)
     with pytest.raises(KilledError):
-        train(killed, killed_after(random.randrange(5, 12)))
+        train(killed, killed_after(random.randrange(9, 12)))
+    if is_cut:  # killed while it wrote the last checkpoint
+        (killed.folder / "checkpoint-8" / "trainer_state.json").unlink()
     resumed, again = train(killed, ignore)
     assert_equal(weights(resumed), expected)
     torch.testing.assert_close(again.scores, history.scores, atol=1e-6, rtol=0)
