@@ -156,7 +156,7 @@ def told_counts(draw: Random, faults: float, prompt: int, completion: int) -> li
 def told_reply(draw: Random, faults: float, number: int) -> str:
     """Return a reply with the number of its bill, which is unreadable by chance."""
     verdict = '{"verdict": "yes"}' if draw.random() > faults / 4 else "well..."
-    return f"bill {number}: {verdict}"
+    return f"bill {number}:</think>{verdict}"
 
 
 def price(prompt: float, completion: float) -> float:

@@ -173,7 +173,7 @@ class ScriptedServer:
         await asyncio.sleep(step.get("delay_s", 0))
         if "status" in step:
             return _failure(step)
-        return _http(HTTPStatus.OK, _completion(request, _text(step, request), step.get("usage")))
+        return _http(HTTPStatus.OK, _completion(request, _text(step), step.get("usage")))
 
     async def _embed(self, headers: Mapping[str, str], request: dict[str, Any]) -> bytes:
         steps = self.embedding_steps
@@ -245,12 +245,10 @@ def _raw(status: int, content: bytes, retry_after: str | None = None) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
-def _text(step: Mapping[str, Any], request: Mapping[str, Any]) -> str:
+def _text(step: Mapping[str, Any]) -> str:
     if "text" in step:
         return str(step["text"])
-    if "response_format" in request:
-        return json.dumps(step["reply"])
-    return "\n".join(f"=== {field} ===\n{value}" for field, value in step["reply"].items())
+    return json.dumps(step["reply"])
 
 
 def _completion(

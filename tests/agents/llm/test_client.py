@@ -132,7 +132,7 @@ async def test_an_unreadable_reply_is_asked_for_again_with_the_reason(
     *_, echo, request = server.calls[1]["messages"]
     assert echo["role"] == "assistant"
     assert len(echo["content"]) <= 2000
-    assert "no JSON object with the fields reason, verdict" in request["content"]
+    assert "not one JSON object and nothing else" in request["content"]
 
 
 async def test_two_unreadable_replies_are_an_error_with_both_as_evidence(
