@@ -1,9 +1,8 @@
-"""The journal of what is paid for: replies, what was spent and paces, in one SQLite file.
+"""The journal of what is paid for: replies and what was spent, in one SQLite file.
 
 It lies on a disk of this machine, and any number of its processes share it. A change is whole or
 not made, and so is what belongs together: it is one change. Those that are handed over while others
-are on their way to the disk go there together: hundreds in flight share one wait for it, and what
-was spent is read and written once for all of them.
+are on their way to the disk go there together: hundreds in flight share one wait for it.
 
 A file that is empty or damaged is an error, never nothing spent. Another may have made it: what it
 has beside our tables, such as a trigger, is refused, and none of its rows takes more memory than a
@@ -12,14 +11,12 @@ reply can.
 
 import logging
 import os
-import random
 import sqlite3
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,17 +45,12 @@ CREATE TABLE spent (
     unpriced    REAL NOT NULL CHECK (unpriced BETWEEN 0 AND 1e300),
     checksum    INTEGER NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE paces (
-    account         TEXT PRIMARY KEY,
-    last_turn       REAL NOT NULL,
-    next_token      REAL NOT NULL,
-    expected_tokens REAL NOT NULL
-);
 COMMIT;
 """
+_FORMER = {"paces", "sqlite_autoindex_paces_1"}  # of journals that were made earlier
 _NAME_ENDS = bytes.fromhex("d9d505f920a163d7")  # SQLite's file format, section 3
 _LEAST_SIZE = 512
-_WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # that another process may write
+_LOCK_TIMEOUT_S = 300.0  # that another process may write
 _LARGEST = 2**28  # bytes of a content: the longest reply, each character escaped
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -83,31 +75,10 @@ class Money:
     unpriced: float = 0.0
 
 
-class Transaction(sqlite3.Connection):
-    """A connection, by which one transaction after the other makes changes.
-
-    Attributes:
-        sums: Model → what was spent on it, written at a transaction's end; None until it is read.
-        sum_changes: How often the transaction has changed them.
-    """
-
-    sums: dict[str, Money] | None = None
-    sum_changes: int = 0
-
-    @property
-    def changes(self) -> int:
-        """Number of all changes."""
-        return self.total_changes + self.sum_changes
-
-
-class _HalfMadeError(Exception):
-    """A change failed after it had changed something."""
-
-
 class _Waiting(NamedTuple):
     """A change that is to be made, whether it is to survive a loss of power, and what it gave."""
 
-    change: Callable[[Transaction], Any]
+    change: Callable[[sqlite3.Connection], Any]
     durable: bool
     end: "Future[Any]"
 
@@ -163,13 +134,12 @@ class Journal:
             return _sums(tx).get(model, Money()) if tx else Money()
 
     def write(
-        self, change: Callable[[Transaction], _Result], *, durable: bool = True
+        self, change: Callable[[sqlite3.Connection], _Result], *, durable: bool = True
     ) -> "Future[_Result]":
         """Make a change, together with others that are handed over meanwhile.
 
         Args:
-            change: Makes it, on a connection in a transaction; what it raises undoes it. It may be
-                called once more, with all that it did undone.
+            change: Makes it, on a connection in a transaction; what it raises undoes it.
             durable: Whether it is to survive a loss of power; else it survives the process, and the
                 next one that is durable takes it along.
 
@@ -193,59 +163,42 @@ class Journal:
             self._reader.close()
 
     def _write_waiting(self) -> None:
-        """Make all changes that wait."""
+        """Make all changes that wait, in one transaction."""
         with self._guard:
             group, self._waiting = self._waiting, []
-        self._write(group)
-
-    def _write(self, group: list[_Waiting]) -> None:
-        """Make changes in one transaction, or each in its own where one fails half way."""
         try:
             with _explained(self.file):
                 ends = self._written(group)
-        except _HalfMadeError:
-            for item in group:
-                self._write([item])
-            return
         except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
             ends = [partial(item.end.set_exception, error) for item in group]
         for end in ends:
             end()
 
     def _written(self, group: list[_Waiting]) -> list[Callable[[], None]]:
-        """Make changes in one transaction; return what tells each how it ended."""
-        ends: list[Callable[[], None]] = []
-        tx = self._begun("FULL" if any(item.durable for item in group) else "NORMAL")
+        """Make changes in one transaction; return functions that end the future of each."""
+        tx = self._writer.opened(make=True)
+        is_durable = any(item.durable for item in group)
+        tx.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+        begin(tx)
         try:
-            for item in group:
-                before = tx.changes
-                try:
-                    ends.append(partial(item.end.set_result, item.change(tx)))
-                except Exception as error:
-                    if len(group) == 1:
-                        raise
-                    if tx.changes > before or isinstance(error, sqlite3.Error):
-                        raise _HalfMadeError from error
-                    ends.append(partial(item.end.set_exception, error))
-            try:
-                _write_sums(tx)
-            except sqlite3.Error as error:
-                if len(group) == 1:
-                    raise
-                raise _HalfMadeError from error
+            ends = [self._made(tx, item) for item in group]
             tx.execute("COMMIT")
         finally:
             if tx.in_transaction:
                 tx.execute("ROLLBACK")
         return ends
 
-    def _begun(self, synchronous: str) -> Transaction:
-        """Return a connection in a transaction, once no other process writes."""
-        tx: Transaction = self._writer.opened(make=True)
-        tx.sums, tx.sum_changes = None, 0
-        tx.execute(f"PRAGMA synchronous = {synchronous}")
-        begin(tx, self.file)
-        return tx
+    def _made(self, tx: sqlite3.Connection, item: _Waiting) -> Callable[[], None]:
+        """Make a whole change, or nothing of it; return a function that ends its future."""
+        tx.execute("SAVEPOINT change")
+        try:
+            with _explained(self.file):
+                end = partial(item.end.set_result, item.change(tx))
+        except Exception as error:  # noqa: BLE001 - raised where the future is waited for
+            tx.execute("ROLLBACK TO change")
+            end = partial(item.end.set_exception, error)
+        tx.execute("RELEASE change")
+        return end
 
 
 class _Connection:
@@ -321,53 +274,32 @@ def _make(file: Path) -> None:
     sync(file.parent)
 
 
-def connect(file: Path) -> Transaction:
+def connect(file: Path) -> sqlite3.Connection:
     """Return a connection to a SQLite file that processes share, in autocommit mode.
 
     Raises:
         sqlite3.Error: The file cannot be opened, or is no database.
     """
     connection = sqlite3.connect(
-        file, _LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False, factory=Transaction
+        file, _LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
     connection.execute("PRAGMA journal_mode = WAL")
     return connection
 
 
-def begin(connection: sqlite3.Connection, file: Path) -> None:
-    """Begin a transaction that writes, once no other process does.
-
-    SQLite's own wait for its turn sleeps ever longer, up to a tenth of a second.
-
-    Raises:
-        sqlite3.Error: The file cannot be written, or another process writes for too long.
-    """
-    connection.execute("PRAGMA busy_timeout = 0")
-    started, has_warned = time.monotonic(), False
-    while True:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            waited_s = time.monotonic() - started
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or waited_s >= _LOCK_TIMEOUT_S:
-                raise
-        else:
-            break
-        if waited_s >= _WARNING_S and not has_warned:
-            has_warned = True
-            _log.warning("waiting for a process that has locked %s for %.0f s", file, waited_s)
-        time.sleep(random.uniform(0.001, 0.004))  # noqa: S311 - spreads retries, no security
-    connection.execute(f"PRAGMA busy_timeout = {1_000 * _LOCK_TIMEOUT_S:.0f}")
+def begin(connection: sqlite3.Connection) -> None:
+    """Begin a transaction that writes, once no other process does."""
+    connection.execute("BEGIN IMMEDIATE")
 
 
-def _open(file: Path) -> Transaction:
+def _open(file: Path) -> sqlite3.Connection:
     connection = connect(file)
     connection.execute("PRAGMA trusted_schema = OFF")
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    if mark != _MARK or (strange := _schema(connection) ^ _own_schema()):
+    strange = {name for _, name, *_ in _schema(connection) ^ _own_schema()} - _FORMER
+    if mark != _MARK or strange:
         connection.close()
-        names = "" if mark != _MARK else f": {', '.join(sorted({name for _, name, *_ in strange}))}"
-        raise _damage(f"it is no journal of this program{names[:200]}")
+        raise _damage(f"it is no journal of this program: {', '.join(sorted(strange))[:200]}")
     return connection
 
 
@@ -463,23 +395,15 @@ def keep_all(tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) ->
 
 
 @contextmanager
-def money(tx: Transaction, model: str) -> Iterator[Money]:
+def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
     """Yield what was spent on a model, to be changed; nothing is where the block raises."""
-    if tx.sums is None:
-        tx.sums = _sums(tx)
-    spent = replace(tx.sums.get(model, Money()))
+    spent = _sums(tx).get(model, Money())
     yield spent
-    tx.sums[model] = spent
-    tx.sum_changes += 1
-
-
-def _write_sums(tx: Transaction) -> None:
-    for model, spent in tx.sums.items() if tx.sums and tx.sum_changes else ():
-        numbers = tuple(map(float, vars(spent).values()))
-        tx.execute(
-            "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
-            (model, *numbers, _checksum(model, numbers)),
-        )
+    numbers = tuple(map(float, vars(spent).values()))
+    tx.execute(
+        "INSERT OR REPLACE INTO spent VALUES (?, ?, ?, ?, ?, ?)",
+        (model, *numbers, _checksum(model, numbers)),
+    )
 
 
 def _sums(tx: sqlite3.Connection) -> dict[str, Money]:

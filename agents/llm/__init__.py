@@ -1,9 +1,8 @@
 """The language-model client.
 
-``client`` asks and asks again; ``litellm_transport`` and ``openai_transport`` send requests,
-``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
-``reply`` says what a kept reply is; a ``ledger`` has them, and keeps all workers to what may be
-sent and spent. ``embeddings`` asks embedding APIs. ``loading`` loads litellm, in whose table
-``price_list`` looks models up.
-``recorded`` has the packaged sample's replies.
+``client`` asks and asks again: a ``request`` in the format of ``structured_output``, sent by
+``litellm_transport`` or ``openai_transport``. ``answers`` are read to a ``reply``; ``retry`` has
+the classes of failures and which are tried again. A ``ledger`` has all replies, and keeps workers
+to what may be sent and spent. ``embeddings`` asks embedding APIs. ``loading`` loads litellm, in
+whose table ``price_list`` looks models up. ``recorded`` has the packaged sample's replies.
 """

@@ -1,92 +1,60 @@
-"""Answers of servers, read leniently: what is odd beside a reply does not lose the paid reply."""
+"""Answers of servers: read up to a bound, as one may be broken or hostile and costs memory."""
 
 import json
 import re
-from contextlib import suppress
+from collections.abc import AsyncIterable
 from typing import Any
 
-from agents.llm.reply import plausible_count, valid_unicode
+TOO_LONG = "an answer of more than 16 MB, which no reply has"
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONGEST_REPLY = 16 * 2**20  # bytes
+_ERROR = 400
+_LONGEST_ERROR = 64 * 2**10  # the rest is left unread
+_REDIRECTED = (
+    "the server redirects to another address, which is not followed, as it would get the prompt; "
+    "if you trust it, set base_url to it"
+)
 _THOUGHTS = re.compile(r"\A<(?:budget:)?think(?:ing)?>.*?</(?:budget:)?think(?:ing)?>", re.DOTALL)
-_TEXTS = ("text", "output_text")  # parts of a reply
-_LONGEST_NUMBER = 30  # digits; Python refuses to read thousands of them
-_COUNTS = (
-    "prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hit_tokens",
-    "cache_read_input_tokens", "cache_creation_input_tokens",
-)  # fmt: skip
-_DETAILS = {
-    "prompt_tokens_details": "prompt_tokens",
-    "completion_tokens_details": "completion_tokens",
-}
 
 
-def read_answer(content: bytes) -> dict[str, Any] | None:
-    """Return an answer's body with a text and plausible counts, None where it is no JSON object."""
-    answer = _read_object(content)
-    with suppress(LookupError, TypeError):
-        message = answer["choices"][0]["message"]  # type: ignore[index]
-        message["content"] = _text_of(message["content"])
-    return answer and {**answer, "usage": plausible_usage(answer.get("usage"))}
+async def bounded(status: int, chunks: AsyncIterable[bytes]) -> tuple[int, bytes]:
+    """Return status and content of an answer; those of an error for a redirect or too long a reply.
+
+    Args:
+        status: Its HTTP status.
+        chunks: Its content, not compressed.
+    """
+    if 300 <= status < _ERROR:
+        return 421, _error_body(f"{status}: {_REDIRECTED}")
+    most = _LONGEST_REPLY if status < _ERROR else _LONGEST_ERROR
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > most:
+            return (
+                (502, _error_body(TOO_LONG)) if status < _ERROR else (status, bytes(content[:most]))
+            )
+    return status, bytes(content[:most])
 
 
-def _read_object(content: bytes) -> dict[str, Any] | None:
-    """Return a JSON object, in which halves of surrogate pairs are replaced; None for no object."""
-    try:
-        text = content.decode(json.detect_encoding(content), "replace")
-        value = json.loads(text, parse_int=_integer, strict=False)
-        if _SURROGATE.search(text):
-            value = json.loads(valid_unicode(json.dumps(value, ensure_ascii=False)))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+def _error_body(message: str) -> bytes:
+    return json.dumps({"error": {"message": message}}).encode()
 
 
-def plausible_usage(usage: object) -> dict[str, Any] | None:
-    """Return the known counts of a usage, None where prompt or reply are not counted plausibly."""
-    if not isinstance(usage, dict):
-        return None
-    found = {name: plausible_count(usage.get(name)) for name in _COUNTS}
-    counts = {name: count for name, count in found.items() if count is not None}
-    if not counts.keys() >= set(_DETAILS.values()):
-        return None
-    prompt = counts["prompt_tokens"]
-    cached = {name: min(count, prompt) for name, count in counts.items() if "cache" in name}
-    details = {
-        name: _plausible_details(usage[name], counts[whole])
-        for name, whole in _DETAILS.items()
-        if isinstance(usage.get(name), dict)
-    }
-    total = prompt + counts["completion_tokens"]
-    return counts | cached | {"total_tokens": total} | details
+def read_completion(content: bytes) -> tuple[str, dict[str, Any]]:
+    """Return a chat completion's reply without thoughts, and its usage, {} where it has none.
 
-
-def text_of(answer: object) -> str:
-    """Return an answer's reply without the thoughts before it, "" where it has none.
+    What is odd beside the reply does not lose it, since it is paid for.
 
     Raises:
-        LookupError: It holds no reply.
-        TypeError: Likewise.
+        ValueError: It is no completion.
     """
-    text = answer["choices"][0]["message"].get("content")  # type: ignore[index]
-    if not isinstance(text, str | None):
-        raise TypeError(f"{type(text).__name__} in place of a reply's text")
-    return _THOUGHTS.sub("", text or "")
-
-
-def _text_of(content: object) -> object:
-    """Return a reply's content; of a list of parts the texts, without thoughts and refusals."""
-    if not isinstance(content, list):
-        return content
-    parts = (part for part in content if isinstance(part, dict) and part.get("type") in _TEXTS)
-    return "".join(text for part in parts if isinstance(text := part.get("text"), str))
-
-
-def _plausible_details(details: dict[str, Any], most: int) -> dict[str, int]:
-    """Return those parts of a count that are counts and no larger than the whole."""
-    counts = {name: plausible_count(value) for name, value in details.items()}
-    return {name: count for name, count in counts.items() if count is not None and count <= most}
-
-
-def _integer(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else None
+    try:
+        answer = json.loads(content.decode(errors="replace"), strict=False)
+        text = answer["choices"][0]["message"].get("content") or ""
+        usage = answer.get("usage")
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"no completion: {error}") from None
+    if not isinstance(text, str):
+        raise ValueError(f"{type(text).__name__} in place of a reply's text")  # noqa: TRY004
+    return _THOUGHTS.sub("", text), usage if isinstance(usage, dict) else {}

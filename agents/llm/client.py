@@ -1,16 +1,14 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import NoReturn, Protocol
 
 from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
-from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
-from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
 from agents.llm.reply import RawReply
-from agents.llm.retry import RequestError, raise_for, with_retries
+from agents.llm.request import HARMLESS, Request, believable, token_limits
+from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import ModelUnavailableError, UnreadableReplyError
 from infra.identity import digest_of
@@ -19,6 +17,7 @@ from infra.settings import LanguageModelSettings
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
+_LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 
 OnCall = Callable[[LanguageModelCall], None]
 
@@ -111,15 +110,21 @@ class LanguageModel:
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
         for attempt in range(1, _ATTEMPTS + 1):
-            question = Question(role=role, attempt=attempt, messages=messages, reply_schema=schema)
-            call = await self._call(question, on_call)
+            request = Request(role=role, attempt=attempt, messages=messages, reply_schema=schema)
+            call = await self._call(request, on_call)
             try:
                 reply = read(call.reply, reply_type, f"{prompt.system}\n{prompt.user}")
             except ValueError as error:
                 problem = str(error)[:_LONGEST_PROBLEM]
-                unreadable = call.model_copy(update={"status": "unreadable", "error": problem})
-                on_call(unreadable)
-                messages = (*messages, *ask_again(unreadable))
+                on_call(call.model_copy(update={"status": "unreadable", "error": problem}))
+                again = (
+                    f"That reply could not be read: {problem}\nReply again, in the form asked for."
+                )
+                messages = (
+                    *messages,
+                    {"role": "assistant", "content": call.reply[:_LONGEST_ECHO] or "(empty)"},
+                    {"role": "user", "content": again},
+                )
             else:
                 on_call(call)
                 return reply
@@ -133,20 +138,20 @@ class LanguageModel:
         await self._transport.close()
         await self._ledger.close()
 
-    async def _call(self, question: Question, on_call: OnCall) -> LanguageModelCall:
+    async def _call(self, request: Request, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
         settings = self._settings
         sampling = [settings.model, settings.temperature, settings.max_tokens]
-        key = digest_of([*sampling, question.model_dump(), *self._later_round])
+        key = digest_of([*sampling, request.model_dump(), *self._later_round])
         call = LanguageModelCall(
-            role=question.role,
-            attempt=question.attempt,
+            role=request.role,
+            attempt=request.attempt,
             model=settings.model,
             prompt_digest=key,
             status="ok",
         )
         try:
-            raw, cached = await self._asked_once(question, key)
+            raw, cached = await self._asked_once(request, key)
         except RequestError as error:
             status = "unavailable" if error.kind == "transient" else "refused"
             on_call(call.model_copy(update={"status": status, "error": error.message}))
@@ -154,47 +159,51 @@ class LanguageModel:
         received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
         return call.model_copy(update=received)
 
-    async def _asked_once(self, question: Question, key: str) -> tuple[RawReply, bool]:
+    async def _asked_once(self, request: Request, key: str) -> tuple[RawReply, bool]:
         """Return a reply, and whether it was paid for before, if only by who asks the same now."""
         async with self._ledger.asking([key]):
             found = await self._ledger.find(key)
-            return found or await self._ask_provider(question, key), found is not None
+            return found or await self._ask_provider(request, key), found is not None
 
-    async def _ask_provider(self, question: Question, key: str) -> RawReply:
+    async def _ask_provider(self, request: Request, key: str) -> RawReply:
         """Return a reply; a refusal of this prompt alone is told from one of every request.
 
         A provider's firewall may refuse one prompt with any status, and that must not end a run.
         """
         try:
-            return await self._request_with_retries(question, key)
+            return await self._request_with_retries(request, key)
         except RequestError as error:
             if error.may_be_of_the_prompt and await self._probe.is_answered():
                 raise error.of_the_prompt() from None
             raise
 
-    async def _request_with_retries(self, question: Question, key: str) -> RawReply:
-        return await with_retries(self._settings, self._request_in_accepted_format, question, key)
+    async def _request_with_retries(self, request: Request, key: str) -> RawReply:
+        return await with_retries(self._settings, self._request_in_accepted_format, request, key)
 
-    async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
+    async def _request_in_accepted_format(self, request: Request, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""
         while True:
             response_format = self._format
             try:
-                return await self._request(question, key, response_format)
+                return await self._request(request, key, response_format)
             except RequestError as error:
-                if not self._downgrade(response_format, error):
+                is_refused = error.kind == "refused"
+                simpler = response_format.without(error.message) if is_refused else None
+                if simpler is None:
                     raise
+                if self._format == response_format:  # else a concurrent request has done so
+                    self._format = simpler
 
     async def _request(
-        self, question: Question, key: str, response_format: ResponseFormat
+        self, request: Request, key: str, response_format: ResponseFormat
     ) -> RawReply:
         """Return a reply, kept before anything else happens to it; no sure failure is charged."""
-        limits = token_limits(question, self._settings.max_tokens)
-        price = partial(self._transport.price_of, limits)
-        async with self._ledger.reserved(limits, price) as commit:
+        limits = token_limits(request, self._settings.max_tokens)
+        most_usd = self._transport.price_of(limits)
+        async with self._ledger.reserved(limits.total, most_usd) as commit:
             try:
                 raw = await self._transport.request(
-                    question.messages, question.reply_schema, response_format
+                    request.messages, request.reply_schema, response_format
                 )
                 raw = believable(raw, limits)
             except RequestError as error:
@@ -206,23 +215,14 @@ class LanguageModel:
             await commit(tokens, raw.cost_usd, [(key, raw)])
             return raw
 
-    def _downgrade(self, refused: ResponseFormat, error: RequestError) -> bool:
-        """Give up what the provider complains of; return whether another format is left to try."""
-        if error.kind != "refused":
-            return False
-        simpler = refused.without(error.message)
-        if simpler and self._format == refused:  # else a concurrent request has done so already
-            self._format = simpler
-        return simpler is not None
-
 
 class KeptReplies(LanguageModel):
     """A client that finds replies in the journal and asks nobody: a label is checked by it."""
 
-    async def _ask_provider(self, question: Question, key: str) -> NoReturn:  # noqa: ARG002
+    async def _ask_provider(self, request: Request, key: str) -> NoReturn:  # noqa: ARG002
         """Refuse.
 
         Raises:
             ModelUnavailableError: Always.
         """
-        raise ModelUnavailableError(f"no reply to this request of the {question.role} is kept")
+        raise ModelUnavailableError(f"no reply to this request of the {request.role} is kept")

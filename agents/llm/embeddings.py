@@ -8,7 +8,6 @@ import asyncio
 import base64
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.litellm_transport import error_of_litellm
 from agents.llm.loading import loaded_litellm
 from agents.llm.price_list import is_priced, price_of
-from agents.llm.probe import Probe
-from agents.llm.question import TokenLimits, believable
 from agents.llm.reply import RawReply
-from agents.llm.retry import RequestError, raise_for, with_retries
+from agents.llm.request import TokenLimits, believable
+from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
 from infra.records import Record
@@ -178,8 +176,8 @@ class EmbeddingModel:
         """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        price = partial(price_of, self._settings.model, *limits)
-        async with self._ledger.reserved(limits, price) as commit:
+        most_usd = price_of(self._settings.model, *limits)
+        async with self._ledger.reserved(limits.total, most_usd) as commit:
             started = time.monotonic()
             try:
                 response = await self._send(cut)

@@ -9,12 +9,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from agents.llm.bounds import TOO_LONG
+from agents.llm.answers import TOO_LONG
 from agents.llm.loading import loaded_litellm
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
 from agents.llm.price_list import is_priced, price_of, provider_of
-from agents.llm.question import TokenLimits
 from agents.llm.reply import RawReply
+from agents.llm.request import TokenLimits
 from agents.llm.retry import RequestError, request_error
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
@@ -41,6 +41,8 @@ class Transport:
         self._base_url, self._model = settings.base_url, settings.model
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._completions: ChatCompletions | None = None
+        if ChatCompletions.suits(self._model):
+            self._completions = ChatCompletions(self._model, self._base_url, self._key)
 
     async def request(
         self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
@@ -55,12 +57,23 @@ class Transport:
         Raises:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
-        translated = _translated(self._settings, messages, schema, form)
-        self._open()  # the imports of the first request are not timed
+        system = messages[0]["content"] + format_instruction(form.mode, schema)
+        sent = [{"role": "system", "content": system}, *messages[1:]]
+        parameters = {
+            "max_tokens": self._settings.max_tokens,
+            "temperature": self._settings.temperature if form.temperature else None,
+            "response_format": response_format(form.mode, schema),
+        }
+        given = {name: value for name, value in parameters.items() if value is not None}
+        if self._completions:  # the imports of the first request are not timed
+            self._completions.open()
+        else:
+            loaded_litellm()
+            _open_transports.add(self)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                reply = await self._complete(*translated)
+                reply = await self._complete(sent, given)
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
@@ -85,19 +98,6 @@ class Transport:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
-    def _open(self) -> None:
-        """Choose the way of the requests, at the first one, and load what it needs."""
-        if self._completions is None and self in _open_transports:
-            return
-        if self._completions or ChatCompletions.suits(self._model):
-            self._completions = self._completions or ChatCompletions(
-                self._model, self._base_url, self._key
-            )
-            self._completions.open()
-        else:
-            loaded_litellm()
-            _open_transports.add(self)
-
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> RawReply:
         if self._completions:
             return await self._completions.complete(messages, parameters)
@@ -118,29 +118,15 @@ class Transport:
             raise error_of_litellm(error, self._key) from None  # its chain may hold headers
 
 
-def _translated(
-    settings: LanguageModelSettings,
-    messages: Sequence[Message],
-    schema: dict[str, Any],
-    form: ResponseFormat,
-) -> tuple[list[Message], dict[str, Any]]:
-    """Return messages and parameters; those that are None are left out, as some refuse it."""
-    system = messages[0]["content"] + format_instruction(form.mode, schema)
-    parameters = {
-        "max_tokens": settings.max_tokens,
-        "temperature": settings.temperature if form.temperature else None,
-        "response_format": response_format(form.mode, schema),
-    }
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return [{"role": "system", "content": system}, *messages[1:]], given
-
-
 def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
     """Return an exception of litellm in our terms, without the key and other secrets."""
     message = str(error)
     headers = getattr(error, "litellm_response_headers", None) or {}
+    status = getattr(error, "status_code", None)
+    if not isinstance(status, int) or not 100 <= status < 600:  # providers put anything there
+        status = 500
     return request_error(
-        _status_of(error),
+        status,
         message,
         key,
         retry_after=headers.get("retry-after"),
@@ -206,9 +192,3 @@ def _may_be_billed(error: BaseException) -> bool:
             return False
         cause = cause.__cause__ or cause.__context__
     return type(error).__name__ in _LOST
-
-
-def _status_of(error: object) -> int:
-    """Return an error's HTTP status; providers put all sorts of things there."""
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) and 100 <= status < 600 else 500

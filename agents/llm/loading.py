@@ -10,7 +10,7 @@ from types import ModuleType
 
 import httpx
 
-from agents.llm.bounds import bounded
+from agents.llm.answers import bounded
 
 _OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 

@@ -17,10 +17,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from agents.llm.answers import read_answer, text_of
-from agents.llm.bounds import TOO_LONG, bounded
+from agents.llm.answers import TOO_LONG, bounded, read_completion
 from agents.llm.price_list import price_of, provider_of
-from agents.llm.reply import RawReply
+from agents.llm.reply import RawReply, plausible_count
 from agents.llm.retry import request_error
 
 if TYPE_CHECKING:
@@ -52,23 +51,6 @@ PROVIDERS: Mapping[str, Provider] = {
     ),
     "hosted_vllm": Provider("", ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",)),
     "litellm_proxy": Provider("", ("LITELLM_PROXY_API_KEY",), ("LITELLM_PROXY_API_BASE",)),
-    "together_ai": Provider(
-        "https://api.together.ai/v1",
-        ("TOGETHER_API_KEY", "TOGETHER_AI_API_KEY", "TOGETHERAI_API_KEY", "TOGETHER_AI_TOKEN"),
-        ("TOGETHER_AI_API_BASE",),
-    ),
-    "deepinfra": Provider(
-        "https://api.deepinfra.com/v1/openai", ("DEEPINFRA_API_KEY",), ("DEEPINFRA_API_BASE",)
-    ),
-    "fireworks_ai": Provider(
-        "https://api.fireworks.ai/inference/v1",
-        ("FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY", "FIREWORKSAI_API_KEY", "FIREWORKS_AI_TOKEN"),
-        ("FIREWORKS_API_BASE",),
-    ),
-    "nvidia_nim": Provider(
-        "https://integrate.api.nvidia.com/v1", ("NVIDIA_NIM_API_KEY",), ("NVIDIA_NIM_API_BASE",)
-    ),
-    "xai": Provider("https://api.x.ai/v1", ("XAI_API_KEY",), ("XAI_API_BASE",)),
 }
 _ERROR = 400
 _CONNECT_S = 30.0  # a request that is not sent by then costs nothing
@@ -94,8 +76,6 @@ class ChatCompletions:
     def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
         name, provider = provider_of(model), PROVIDERS[provider_of(model)]
         self._model, self._name = model, model.removeprefix(f"{name}/")
-        if name == "fireworks_ai" and "/" not in self._name:
-            self._name = f"accounts/fireworks/models/{self._name}"
         self._key = key or found_key(provider.keys)
         named = (os.environ.get(name) for name in provider.bases)
         base = base_url or next(filter(None, named), provider.base_url)
@@ -172,25 +152,20 @@ class ChatCompletions:
             return status, content, response.headers.get("Retry-After", "")
 
     def _reply(self, content: bytes) -> RawReply:
-        """Return what an answer holds; its price comes of the counts, and is unknown without."""
-        answer = read_answer(content)
+        """Return the reply of an answer; its price comes of the counts, and is unknown without."""
         try:
-            text = text_of(answer)
-        except (LookupError, TypeError):
+            text, usage = read_completion(content)
+        except ValueError:
             message = f"an answer that is no completion: {content.decode(errors='replace')}"
             raise request_error(502, message, self._key, may_be_billed=True) from None
-        usage = (answer or {}).get("usage") or {}
-        reply = RawReply(
-            text=text,
-            prompt_tokens=usage.get("prompt_tokens"),
-            completion_tokens=usage.get("completion_tokens"),
-        )
+        counts = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
+        reply = RawReply.model_validate({"text": text, **counts})
         if reply.prompt_tokens is None or reply.completion_tokens is None:
-            return reply
-        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens") or usage.get(
-            "prompt_cache_hit_tokens", 0
-        )
-        usd = price_of(self._model, reply.prompt_tokens, reply.completion_tokens, cached)
+            return RawReply(text=text)
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else None
+        cached_tokens = plausible_count(cached or usage.get("prompt_cache_hit_tokens")) or 0
+        usd = price_of(self._model, reply.prompt_tokens, reply.completion_tokens, cached_tokens)
         return reply.model_copy(update={"cost_usd": usd})
 
 

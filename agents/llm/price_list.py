@@ -1,4 +1,4 @@
-"""Prices of models by litellm's list; what it does not tell is unknown, not free.
+"""Prices of models by litellm's list; what it lacks is unknown, not free.
 
 It is read without litellm, whose import takes seconds, and whose own count of a price takes half a
 millisecond.
@@ -14,13 +14,7 @@ _LIST = "model_prices_and_context_window_backup.json"
 
 
 class Prices(NamedTuple):
-    """US dollars of a token.
-
-    Attributes:
-        sent: Of a prompt.
-        received: Of a reply.
-        cached: Of a prompt's beginning that the provider had seen before.
-    """
+    """US dollars of a token sent, received, and sent once more within the provider's cache."""
 
     sent: float
     received: float
@@ -35,14 +29,7 @@ def is_priced(model: str) -> bool:
 def price_of(
     model: str, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0
 ) -> float | None:
-    """Return the US dollars for so many tokens of a model, None where its price is unknown.
-
-    Args:
-        model: litellm's name of the model.
-        prompt_tokens: Tokens sent.
-        completion_tokens: Tokens received.
-        cached_tokens: Those of the tokens sent that the provider had seen before.
-    """
+    """Return the US dollars for tokens sent, some of them cached, and received; None if unknown."""
     prices = _prices(model)
     if prices is None:
         return None
@@ -78,11 +65,7 @@ def _prices(model: str) -> Prices | None:
 
 @cache
 def _price_list() -> dict[str, dict[str, Any]]:
-    """Return model → what litellm's list says of it."""
-    package = find_spec("litellm")
-    assert package  # noqa: S101 - a dependency
-    assert package.origin  # noqa: S101 - it is a folder with files
-    listed: dict[str, dict[str, Any]] = json.loads(
-        Path(package.origin).with_name(_LIST).read_text("utf-8")
-    )
+    """Return model → its entry in litellm's list."""
+    [folder] = find_spec("litellm").submodule_search_locations  # type: ignore[union-attr, misc]
+    listed: dict[str, dict[str, Any]] = json.loads(Path(folder, _LIST).read_text("utf-8"))
     return listed

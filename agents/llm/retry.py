@@ -1,10 +1,11 @@
-"""Retries of requests to a language model: after which errors, how often, after how long."""
+"""Failed requests to a language model: their classes, which are tried again, and when."""
 
 import asyncio
 import logging
 import math
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -138,19 +139,46 @@ def _seconds(retry_after: str | None) -> float | None:
 
     A date without a zone, or with the zone ``-0000``, is read as UTC.
     """
-    if not retry_after:
-        return None
-    try:
-        seconds = float(retry_after)
-    except ValueError:
-        return _seconds_until(retry_after)
-    return None if math.isnan(seconds) else max(0.0, seconds)
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
+    with suppress(ValueError):
+        seconds = float(retry_after or "")
+        return None if math.isnan(seconds) else max(0.0, seconds)
+    with suppress(ValueError, OverflowError, TypeError, IndexError):
+        moment = parsedate_to_datetime(retry_after or "")
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return max(0.0, (aware - datetime.now(UTC)).total_seconds())
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
+    return None
+
+
+class Probe:
+    """Asks whether a provider answers a harmless request now, once for all who want to know.
+
+    Args:
+        ask: Makes the harmless request.
+    """
+
+    def __init__(self, ask: Callable[[], Awaitable[object]]) -> None:
+        self._ask = ask
+        self._answers = 0
+        self._asking = asyncio.Lock()
+
+    def note_answer(self) -> None:
+        """Note that the provider has answered a request, whichever."""
+        self._answers += 1
+
+    async def is_answered(self) -> bool:
+        """Return whether the provider answers.
+
+        Raises:
+            RequestError: It cannot be told: no answer came.
+        """
+        before = self._answers
+        async with self._asking:
+            if self._answers > before:
+                return True
+            try:
+                await self._ask()
+            except RequestError as error:
+                if error.kind == "transient":
+                    raise
+                return False
+            return True

@@ -75,10 +75,10 @@ class EncoderSettings(Section):
     )
     max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
     requests_per_minute: int = Field(
-        0, ge=0, description="Maximum requests a minute with this key; 0 means no limit."
+        0, ge=0, description="Maximum requests a minute of a run; 0 means no limit."
     )
     tokens_per_minute: int = Field(
-        0, ge=0, description="Maximum tokens a minute with this key; 0 means no limit."
+        0, ge=0, description="Maximum tokens a minute of a run; 0 means no limit."
     )
     budget_tokens: int | None = Field(
         None, ge=1, description="Maximum tokens for each embedding model, over all runs of a store."

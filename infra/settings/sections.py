@@ -92,12 +92,12 @@ class LanguageModelSettings(Section):
     requests_per_minute: int = Field(
         0,
         ge=0,
-        description="Maximum requests a minute of all workers with this key; 0 means no limit.",
+        description="Maximum requests a minute of all workers of a run; 0 means no limit.",
     )
     tokens_per_minute: int = Field(
         0,
         ge=0,
-        description="Maximum tokens a minute, sent and received, of all workers; 0 means no limit.",
+        description="Maximum tokens a minute of all workers of a run; 0 means no limit.",
     )
     budget_tokens: int | None = Field(
         None, ge=1, description="Maximum tokens for this model and this store, over all runs."

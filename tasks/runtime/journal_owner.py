@@ -1,20 +1,17 @@
 """The owner of a store's journal on a cluster: an actor on the flow's node, asked by handle.
 
-Workers so share with the flow's machine neither disk nor file system. All that they ask at one
-moment travels in one call, whose answer has what is done at once; what has to wait for others comes
-with a later answer.
+Workers so share with the flow's machine neither disk nor file system. All that they ask of the
+journal at one moment travels in one call.
 """
 
 import asyncio
-import logging
 import pickle
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
 import ray
@@ -26,26 +23,16 @@ from infra.budget import Budget
 from infra.errors import WorkerLostError
 from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
-from tasks.runtime.run_logger import run_logger
 
-_WAITING = ("reserve", "acquire_slots")  # calls that may wait for others
-_AT_ONCE_S = 0.05  # a call that takes longer waits for others
 _GO_ON = "what was paid for is stored: run the same command again"
-_LIBRARIES = ("agents", "infra")
 
-_Call = tuple[int, str, tuple[Any, ...]]  # its number, the method, the arguments
-_End = tuple[int, Any, Exception | None]  # the call's number, its result, its error
+_Call = tuple[str, tuple[Any, ...]]  # a method of the ledger, its arguments
+_End = tuple[Any, Exception | None]  # the call's result, its error
+_Result = TypeVar("_Result")
 
 
 class Terms(NamedTuple):
-    """By which rules all workers of a round ask a model.
-
-    Attributes:
-        store: Has the journal, on a disk of the flow's machine.
-        llm: The model.
-        budget: The budget of the run.
-        in_flight: How many pairs all workers together judge at once.
-    """
+    """The journal's store, the model, the run's budget, and the pairs to be judged at once."""
 
     store: StoreSettings
     llm: LanguageModelSettings
@@ -59,43 +46,20 @@ class Terms(NamedTuple):
 
 @dataclass(eq=False)
 class _Attempt:
-    """What an attempt to judge a shard has here.
+    """The state of an attempt to judge a shard."""
 
-    Attributes:
-        name: Names it.
-        worker: Tells its process from another one that has made the same attempt.
-        calls: Those of which it does not know the end.
-        waiting: Those of them that wait for others.
-        reservations: Those of requests that may be on the wire.
-        slots: Pairs that it may judge at once.
-        judged: Pairs that it has judged.
-    """
-
-    name: str
-    worker: str
-    calls: set[asyncio.Task[_End]] = field(default_factory=set)
-    waiting: set[asyncio.Task[_End]] = field(default_factory=set)
-    reservations: dict[int, Reservation] = field(default_factory=dict)
-    slots: int = 0
-    judged: int = 0
-
-
-class AtWork(NamedTuple):
-    """What workers do.
-
-    Attributes:
-        attempts: How many attempts have not ended.
-        judged: How many pairs these have judged.
-        warnings: What the owner has warned of since it was asked last.
-    """
-
-    attempts: int
-    judged: int
-    warnings: list[str]
+    worker: str  # its process, which another try of the same attempt does not have
+    waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # calls that wait for others
+    reservations: dict[int, Reservation] = field(default_factory=dict)  # may be on the wire
+    slots: int = 0  # pairs that it may judge at once
+    judged: int = 0  # pairs
 
 
 class Owner:
     """The actor: a ledger, and the slots of pairs that all workers judge at once.
+
+    Each method that takes an attempt's name and its worker's process raises ``WorkerLostError``
+    where the attempt has ended, or another process makes it.
 
     Args:
         terms: Journal, model, budget and slots.
@@ -106,106 +70,32 @@ class Owner:
         self._free = asyncio.Semaphore(terms.in_flight)
         self._attempts: dict[str, _Attempt] = {}
         self._lost: set[str] = set()  # workers of which all is taken back
-        self._warnings = _Warnings()
 
     async def exchange(self, name: str, worker: str, judged: int, calls: bytes) -> bytes:
-        """Make calls of an attempt; return those that have ended at once.
-
-        Without calls, those are returned that had to wait for others, once there are any.
-
-        Args:
-            name: The attempt's.
-            worker: Its process.
-            judged: How many pairs it has judged.
-            calls: What it asks for, pickled.
-
-        Raises:
-            WorkerLostError: The attempt has ended, or another process makes it.
-        """
-        self._refuse_lost(worker)
-        attempt = self._attempts.get(name)
-        if attempt is None or attempt.worker != worker:
-            former, attempt = attempt, _Attempt(name, worker)
-            self._attempts[name] = attempt
-            await self._take_back(former)
+        """Make calls of the ledger, pickled; return how they ended, in their order."""
+        attempt = await self._attempt(name, worker)
         attempt.judged = judged
-        made = {
-            asyncio.create_task(self._made(attempt, *call), name=call[1])
-            for call in pickle.loads(calls)  # noqa: S301 - from this run's own
-        }
-        attempt.calls |= made
-        if made:
-            await asyncio.sleep(0)
-            at_once = [call for call in made if call.get_name() != "acquire_slots"]
-            if at_once:
-                await asyncio.wait(at_once, timeout=_AT_ONCE_S)
-            ended = {call for call in made if call.done()}
-            attempt.waiting |= made - ended
-        else:
-            ended, _ = await asyncio.wait(attempt.waiting, return_when=asyncio.FIRST_COMPLETED)
-            attempt.waiting -= ended
+        made = [self._end_of(attempt, *call) for call in pickle.loads(calls)]  # noqa: S301 - own
+        ends = await asyncio.gather(*made)
         self._refuse_lost(worker)
-        attempt.calls -= ended
-        return pickle.dumps([call.result() for call in ended])
+        return pickle.dumps(ends)
 
-    async def at_work(self) -> AtWork:
-        """Return what workers do."""
-        judged = sum(attempt.judged for attempt in self._attempts.values())
-        return AtWork(len(self._attempts), judged, self._warnings.taken())
-
-    async def release(self, name: str) -> None:
-        """Take back what an attempt has that has ended, however it ended."""
-        await self._take_back(self._attempts.pop(name, None))
-
-    async def _take_back(self, attempt: _Attempt | None) -> None:
-        """Take back what an attempt has; only requests that may be on the wire stay charged."""
-        if attempt is None:
-            return
-        self._lost.add(attempt.worker)
-        for call in attempt.calls:
-            if call.get_name() in _WAITING:
-                call.cancel()
-        await self._release_slots(attempt, attempt.slots)
-        granted = [call.result()[1] for call in attempt.calls if _is_ended(call)]
-        unknown = {grant.number for grant in granted if isinstance(grant, Reservation)}
-        while attempt.reservations:
-            number, reservation = attempt.reservations.popitem()
-            if number in unknown:
-                await self._ledger.commit(reservation, 0, 0.0)
-            else:
-                await self._ledger.abandon(reservation)
-
-    async def close(self) -> list[str]:
-        """Write what was handed over, and close the journal; return warnings as `at_work`."""
-        await self._ledger.close()
-        return self._warnings.taken()
-
-    def _refuse_lost(self, worker: str) -> None:
-        if worker in self._lost:
-            raise WorkerLostError("the run has given this attempt up, or made it again")
-
-    async def _made(
-        self, attempt: _Attempt, number: int, method: str, arguments: tuple[Any, ...]
-    ) -> _End:
-        """Make a call; return how it ended."""
+    async def take_turn(self, name: str, worker: str, reservation: Reservation) -> Reservation:
+        """Wait until a request may be sent."""
+        attempt = await self._attempt(name, worker)
+        del attempt.reservations[reservation.number]  # it is not on the wire yet
         try:
-            return number, await self._result(attempt, method, arguments), None
-        except Exception as error:  # noqa: BLE001 - raised where the call was made
-            return number, None, error
+            paced = await self._wait(attempt, self._ledger.take_turn(reservation))
+        except WorkerLostError:
+            await self._ledger.commit(reservation, 0, 0.0)
+            raise
+        attempt.reservations[reservation.number] = paced
+        return paced
 
-    async def _result(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        own = {"acquire_slots": self._acquire_slots, "release_slots": self._release_slots}
-        if method in own:
-            return await own[method](attempt, *arguments)
-        if method in ("commit", "abandon"):
-            attempt.reservations.pop(arguments[0].number, None)
-        result = await getattr(self._ledger, method)(*arguments)
-        if method == "reserve":
-            attempt.reservations[result.number] = result
-        return result
-
-    async def _acquire_slots(self, attempt: _Attempt, wanted: int) -> int:
-        await self._free.acquire()
+    async def acquire_slots(self, name: str, worker: str, wanted: int) -> int:
+        """Wait for a slot; return how many there are now, at most as many as wanted."""
+        attempt = await self._attempt(name, worker)
+        await self._wait(attempt, self._free.acquire())
         granted = 1
         while granted < wanted and not self._free.locked():
             await self._free.acquire()
@@ -213,30 +103,79 @@ class Owner:
         attempt.slots += granted
         return granted
 
-    async def _release_slots(self, attempt: _Attempt, number: int) -> None:
+    async def release_slots(self, name: str, worker: str, number: int) -> None:
+        """Let others have so many slots."""
+        self._free_slots(await self._attempt(name, worker), number)
+
+    async def at_work(self) -> tuple[int, int]:
+        """Return how many attempts are at work, and how many pairs these have judged."""
+        return len(self._attempts), sum(attempt.judged for attempt in self._attempts.values())
+
+    async def release(self, name: str) -> None:
+        """Take back what an attempt has that has ended, however it ended."""
+        await self._take_back(self._attempts.pop(name, None))
+
+    async def close(self) -> None:
+        """Close the journal, once all that was handed over is written."""
+        await self._ledger.close()
+
+    async def _attempt(self, name: str, worker: str) -> _Attempt:
+        """Return an attempt; what another process has that made it before is taken back."""
+        self._refuse_lost(worker)
+        former = self._attempts.get(name)
+        if former is not None and former.worker == worker:
+            return former
+        attempt = self._attempts[name] = _Attempt(worker)
+        await self._take_back(former)
+        return attempt
+
+    def _refuse_lost(self, worker: str) -> None:
+        if worker in self._lost:
+            raise WorkerLostError("the run has given this attempt up, or made it again")
+
+    async def _take_back(self, attempt: _Attempt | None) -> None:
+        """Take back what an attempt has; only requests that may be on the wire stay charged."""
+        if attempt is None:
+            return
+        self._lost.add(attempt.worker)
+        for call in attempt.waiting:
+            call.cancel()
+        self._free_slots(attempt, attempt.slots)
+        while attempt.reservations:
+            _, reservation = attempt.reservations.popitem()
+            await self._ledger.abandon(reservation)
+
+    async def _end_of(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> _End:
+        """Make a call of the ledger; return its result or its error."""
+        try:
+            if method == "commit":
+                attempt.reservations.pop(arguments[0].number, None)
+            result = await getattr(self._ledger, method)(*arguments)
+            if method == "reserve" and attempt.worker in self._lost:
+                await self._ledger.commit(result, 0, 0.0)
+            elif method == "reserve":
+                attempt.reservations[result.number] = result
+        except Exception as error:  # noqa: BLE001 - raised where the call was made
+            return None, error
+        return result, None
+
+    async def _wait(self, attempt: _Attempt, call: Coroutine[Any, Any, _Result]) -> _Result:
+        """Wait for what others let go of, until the attempt ends."""
+        waiting = asyncio.create_task(call)
+        attempt.waiting.add(waiting)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            self._refuse_lost(attempt.worker)
+            raise
+        finally:
+            attempt.waiting.discard(waiting)
+
+    def _free_slots(self, attempt: _Attempt, number: int) -> None:
         number = min(number, attempt.slots)
         attempt.slots -= number
         for _ in range(number):
             self._free.release()
-
-
-class _Warnings(logging.Handler):
-    """What our libraries have warned of in this process."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self._texts: list[str] = []
-        for name in _LIBRARIES:
-            logging.getLogger(name).addHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a warning."""
-        self._texts.append(record.getMessage())
-
-    def taken(self) -> list[str]:
-        """Return the warnings, each once."""
-        taken, self._texts = self._texts, []
-        return taken
 
 
 class JournalOwner:
@@ -257,21 +196,18 @@ class JournalOwner:
 
     def __exit__(self, *_error: object) -> None:
         with suppress(WorkerLostError), _explained():
-            _warn(ray.get(self._actor.close.remote()))
+            ray.get(self._actor.close.remote())
         self._actor.__ray_terminate__.remote()
 
     def at_work(self) -> tuple[int, int]:
         """Return how many shards are at work, and how many pairs these have judged.
 
-        What the owner has warned of is said in the log of the run.
-
         Raises:
             WorkerLostError: The owner's process died.
         """
         with _explained():
-            attempts, judged, warnings = ray.get(self._actor.at_work.remote())
-        _warn(warnings)
-        return attempts, judged
+            found: tuple[int, int] = ray.get(self._actor.at_work.remote())
+        return found
 
     def release(self, attempt: str) -> None:
         """Take back the slots and reservations of an attempt that has ended, however it ended."""
@@ -279,7 +215,7 @@ class JournalOwner:
 
     def ledger(self, attempt: str) -> "WorkerLedger":
         """Return the ledger of a worker, in its own process, for an attempt to judge a shard."""
-        return WorkerLedger(self._actor, attempt, self._terms)
+        return WorkerLedger(self._actor, attempt, self._terms.llm)
 
 
 class WorkerLedger(Ledger):
@@ -290,36 +226,40 @@ class WorkerLedger(Ledger):
     Args:
         actor: Ray's handle of the owner.
         attempt: Names the attempt to judge a shard.
-        terms: The model and its budget.
+        llm: The model.
     """
 
-    def __init__(self, actor: Any, attempt: str, terms: Terms) -> None:  # noqa: ANN401 - Ray's
-        super().__init__(terms.llm, terms.budget)
+    def __init__(self, actor: Any, attempt: str, llm: LanguageModelSettings) -> None:  # noqa: ANN401 - Ray's
+        super().__init__(llm)
         self._actor = actor
         self._attempt = attempt
         self._worker = uuid4().hex
         self._judged = 0
-        self._numbers = count()
-        self._calls: list[_Call] = []  # to be sent
-        self._ends: dict[int, tuple[str, asyncio.Future[Any]]] = {}  # number → name and end
-        self._waiting: set[int] = set()  # calls that wait at the owner
+        self._calls: list[tuple[_Call, asyncio.Future[Any]]] = []  # to be sent, with their ends
+        self._sending: asyncio.Task[None] | None = None
         self._commits: set[asyncio.Future[None]] = set()
         self._unwritten: dict[bytes, bytes] = {}  # replies that are on their way to the owner
         self._error: BaseException | None = None  # of a commit
-        self._sending: asyncio.Task[None] | None = None
-        self._asking_for: asyncio.Task[None] | None = None
 
     async def content(self, key: str) -> bytes | None:
-        """Return what is kept for a key."""
+        """Return what is stored for a key."""
         if unwritten := self._unwritten.get(bytes.fromhex(key)):
             return zlib.decompress(unwritten)
         found: bytes | None = await self._call("content", key)
         return found
 
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:
-        """Reserve tokens and money, and wait for the request's turn."""
+        """Reserve tokens and money."""
         made: Reservation = await self._call("reserve", tokens, usd)
         return made
+
+    async def take_turn(self, reservation: Reservation) -> Reservation:
+        """Wait until a request may be sent."""
+        with _explained():
+            paced: Reservation = await self._actor.take_turn.remote(
+                self._attempt, self._worker, reservation
+            )
+        return paced
 
     async def commit(
         self,
@@ -350,18 +290,18 @@ class WorkerLedger(Ledger):
         if self._error:
             raise self._error
 
-    async def abandon(self, reservation: Reservation) -> None:
-        """Let a reservation stay."""
-        await self._call("abandon", reservation)
-
     async def acquire_slots(self, wanted: int) -> int:
         """Wait until a pair more may be judged; return how many may, at most as many as wanted."""
-        granted: int = await self._call("acquire_slots", wanted)
+        with _explained():
+            granted: int = await self._actor.acquire_slots.remote(
+                self._attempt, self._worker, wanted
+            )
         return granted
 
     async def release_slots(self, number: int) -> None:
         """Let others judge so many pairs."""
-        await self._call("release_slots", number)
+        with _explained():
+            await self._actor.release_slots.remote(self._attempt, self._worker, number)
 
     def count_judged(self) -> None:
         """Count one more judged pair, which the owner hears of with the next call."""
@@ -381,10 +321,9 @@ class WorkerLedger(Ledger):
             self._unwritten.pop(key, None)
         self._error = self._error or end.exception()
 
-    def _call(self, name: str, *arguments: Any) -> "asyncio.Future[Any]":  # noqa: ANN401
-        number, end = next(self._numbers), asyncio.get_running_loop().create_future()
-        self._ends[number] = name, end
-        self._calls.append((number, name, arguments))
+    def _call(self, method: str, *arguments: Any) -> "asyncio.Future[Any]":  # noqa: ANN401
+        end: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._calls.append(((method, arguments), end))
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
         return end
@@ -392,48 +331,22 @@ class WorkerLedger(Ledger):
     async def _send(self) -> None:
         """Send all calls that there are in one exchange, and then those that came meanwhile."""
         while self._calls:
-            calls, self._calls = self._calls, []
-            await self._exchange(calls)
-            self._waiting |= {number for number, *_ in calls} & self._ends.keys()
-            if self._waiting and (self._asking_for is None or self._asking_for.done()):
-                self._asking_for = asyncio.create_task(self._ask_for_waiting())
+            sent, self._calls = self._calls, []
+            try:
+                with _explained():
+                    calls = pickle.dumps([call for call, _ in sent])
+                    content = await self._actor.exchange.remote(
+                        self._attempt, self._worker, self._judged, calls
+                    )
+                ends: list[_End] = pickle.loads(content)  # noqa: S301 - from this run's own
+            except Exception as error:  # noqa: BLE001 - raised by all that wait
+                ends = [(None, error)] * len(sent)
+            for ((method, _), end), (result, problem) in zip(sent, ends, strict=True):
+                if not end.done():
+                    end.set_exception(problem) if problem else end.set_result(result)
+                elif method == "reserve" and result:  # who waited was cancelled
+                    self._call("commit", result, 0, 0.0)
             await asyncio.sleep(0)  # those who have waited ask for more
-
-    async def _ask_for_waiting(self) -> None:
-        while self._waiting:
-            await self._exchange([])
-
-    async def _exchange(self, calls: list[_Call]) -> None:
-        try:
-            with _explained():
-                content = await self._actor.exchange.remote(
-                    self._attempt, self._worker, self._judged, pickle.dumps(calls)
-                )
-            ends: list[_End] = pickle.loads(content)  # noqa: S301 - from this run's own
-        except Exception as error:  # noqa: BLE001 - raised by all that wait
-            ends = [(number, None, error) for number in self._ends]
-            self._calls = []
-        for ended in ends:
-            self._take(*ended)
-
-    def _take(self, number: int, result: Any, error: Exception | None) -> None:  # noqa: ANN401
-        self._waiting.discard(number)
-        name, end = self._ends.pop(number)
-        if not end.done():
-            end.set_exception(error) if error else end.set_result(result)
-        elif name == "reserve" and result:  # who waited was cancelled
-            self._call("commit", result, 0, 0.0)
-        elif name == "acquire_slots" and result:
-            self._call("release_slots", result)
-
-
-def _is_ended(call: asyncio.Task[_End]) -> bool:
-    return call.done() and not call.cancelled()
-
-
-def _warn(warnings: list[str]) -> None:
-    for warning in warnings:
-        run_logger(__name__).warning(warning)
 
 
 @contextmanager

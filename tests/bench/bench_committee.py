@@ -43,7 +43,6 @@ import ray
 from ray.cluster_utils import Cluster
 
 from agents import Ledger, journal_ledger
-from agents.llm.question import TokenLimits
 from agents.llm.reply import RawReply
 from infra.budget import Budget
 from infra.identity import digest_of
@@ -278,7 +277,7 @@ async def pay(ledger: Ledger, worker: str, number: int) -> float:
             reply = RawReply(text=REPLY, prompt_tokens=900, completion_tokens=60, cost_usd=1e-4)
             async with ledger.asking([key]):
                 assert await ledger.find(key) is None
-                async with ledger.reserved(TokenLimits(2_000, 2_000), lambda: 1e-3) as commit:
+                async with ledger.reserved(4_000, 1e-3) as commit:
                     await commit(960, 1e-4, [(key, reply)])
 
     started = time.perf_counter()

@@ -68,23 +68,6 @@ async def test_what_is_odd_beside_a_reply_does_not_lose_it(
     assert (call.cost_usd is None) == (call.prompt_tokens is None)
 
 
-PARTS = [
-    {"type": "thinking", "thinking": [{"type": "text", "text": REPLY.replace("clear", "no")}]},
-    {"type": "reasoning", "text": REPLY.replace("clear_match", "unclear")},
-    {"type": "text", "text": REPLY[:20]},
-    "odd",
-    {"type": "output_text", "text": REPLY[20:]},
-]
-
-
-async def test_a_reply_in_parts_is_their_texts(bench: Bench, screen: Screen) -> None:
-    choice = {"index": 0, "message": {"role": "assistant", "content": PARTS}}
-    broken(bench, answer_with(COUNTS, choices=[{**choice, "finish_reason": "stop"}]))
-    calls: list[LanguageModelCall] = []
-    assert await screen(bench.model(model="openai/gpt-4o-mini"), calls) == "clear_match"
-    assert [(call.prompt_tokens, call.status) for call in calls] == [(12, "ok")]
-
-
 @pytest.mark.parametrize(
     ("status", "error"), [(401, ModelRefusedError), (503, ModelUnavailableError)]
 )

@@ -9,7 +9,7 @@ import pytest
 
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
-from agents.llm.question import TokenLimits
+from agents.llm.request import TokenLimits
 from agents.roles.read import Screener
 from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
 from infra.records import Code, LanguageModelCall, Pair, Query
@@ -155,21 +155,6 @@ async def test_a_model_that_litellm_lists_without_a_price_is_not_free(
     ends = await wave(model, 3)
     assert len(server.calls) == 1
     assert "BUDGET_TOKENS" in str(ends[-1])
-
-
-async def test_a_long_wait_is_said_once(
-    bench: Bench, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agents.llm.ledger._LONG_S", 0.1)
-    bench.serve([rule("screener", CLEAR)])
-    model = bench.model(tokens_per_minute=20)
-    waiting = asyncio.create_task(wave(model, 3))
-    await eventually(lambda: "make requests wait" in caplog.text)
-    await asyncio.sleep(0.5)
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
-    assert caplog.text.count("make requests wait") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Laws of the client.
 
-Covers ``litellm_transport.py``, ``probe.py`` and ``question.py``.
+Covers ``litellm_transport.py`` and ``request.py``.
 """
 
 import asyncio

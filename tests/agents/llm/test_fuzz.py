@@ -1,12 +1,12 @@
 """Whatever a provider sends, a reply is read or refused by our own errors."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 
-from agents.llm.answers import plausible_usage, read_answer
 from agents.llm.openai_transport import ChatCompletions
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError, backoff_s, request_error
@@ -90,18 +90,15 @@ def test_any_body_is_a_reply_or_an_error_of_ours(completions: ChatCompletions, c
 
 
 @pytest.mark.parametrize("cases", NUMBERS)
-def test_any_bytes_any_usage_and_any_text_can_be_read(cases: int) -> None:
-    def law(content: bytes, usage: object, text: str) -> None:
-        read_answer(content)
-        counts = plausible_usage(usage)
-        assert counts is None or json.loads(json.dumps(counts)) == counts
-        try:
+def test_any_bytes_and_any_text_can_be_read(completions: ChatCompletions, cases: int) -> None:
+    def law(content: bytes, text: str) -> None:
+        with suppress(RequestError):
+            completions._reply(content)
+        with suppress(ValueError):
             read(text, Verdict).model_dump_json()
-        except ValueError:
-            return
 
     jsons = VALUES.map(lambda value: json.dumps(value).encode())
-    examine(law, cases, st.binary(max_size=50) | jsons, USAGES, st.text() | jsons.map(bytes.decode))
+    examine(law, cases, st.binary(max_size=50) | jsons, st.text() | jsons.map(bytes.decode))
 
 
 @pytest.mark.parametrize("cases", NUMBERS)

@@ -2,13 +2,12 @@
 
 Each seed draws a story: processes with several clients that ask the same prompts at once, killed or
 cancelled at any moment, faults and lies of the provider, a journal that cannot be written or is
-damaged, and a clock that jumps. The laws hold at every moment of it.
+damaged. The laws hold at every moment of it.
 """
 
 import asyncio
 import re
 import sqlite3
-import time
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +25,6 @@ from infra.journal import begin
 from infra.settings import LanguageModelSettings, StoreSettings
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
 from tests.fakes.journals import journal_text, pack
-from tests.fakes.modules import with_others
 from tests.fuzzing import seeds
 
 PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
@@ -45,7 +43,7 @@ class Story:
     Args:
         seed: What happens.
         folder: Where the processes keep their files.
-        patch: Sets the clock and the disk.
+        patch: Sets the provider and the disk.
     """
 
     def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
@@ -61,25 +59,18 @@ class Story:
             max_backoff_s=0.001, requests_per_minute=self.draw.choice([0, 600_000]),
         )  # fmt: skip
         self.clients = self.draw.randint(1, 3)
-        self._now = 1e9
         patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
-        patch.setattr("agents.llm.ledger.time", with_others(time, time=self.time))
         self.machine = Random(seed)  # draws in the journal's threads
         self._disk, self._begin = 0.0, begin
         patch.setattr("infra.journal.begin", self.begin)
         self.store = StoreSettings(folder=folder)
 
-    def time(self) -> float:
-        """Return a clock's time that jumps."""
-        self._now += self.machine.choice([0.001, 0.001, 0.01, 90, -90, 86_400])
-        return self._now
-
-    def begin(self, connection: sqlite3.Connection, file: Path) -> None:
+    def begin(self, connection: sqlite3.Connection) -> None:
         """Begin a group of changes, where the disk is not full."""
         if self.machine.random() < self._disk:
             raise sqlite3.OperationalError("database or disk is full")
         connection.execute("PRAGMA synchronous = OFF")  # for speed
-        self._begin(connection, file)
+        self._begin(connection)
 
     def spent(self) -> float:
         """Return what the journal says."""

@@ -101,7 +101,10 @@ def test_a_reply_that_nests_without_end_costs_no_time() -> None:
     assert time.process_time() - started < 5
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["install", "add_import", "give_up"]))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.sampled_from(["install", "add_import", "give_up"]),
+)
 def test_any_reply_survives_the_way_through_json(content: str, action: str) -> None:
     repair = {"diagnosis": content, "action": action, "content": content}
     assert read(json.dumps(repair), Repair).content == content

@@ -12,7 +12,6 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from agents import journal_ledger
-from agents.llm.question import TokenLimits
 from infra.errors import (
     BudgetExhaustedError,
     JudgingError,
@@ -405,7 +404,7 @@ async def test_once_stopped_a_ledger_lets_no_request_be_sent(
     ledger = journal_ledger(chosen.store, chosen.llm)
     ledger.stop()
     with pytest.raises(asyncio.CancelledError):
-        async with ledger.reserved(TokenLimits(prompt=100, completion=100), lambda: None):
+        async with ledger.reserved(200, None):
             pass
     assert server.calls == []
     assert ledger.spent() == (0, 0.0)

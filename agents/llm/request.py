@@ -1,16 +1,15 @@
-"""What is asked of a model, the most that a reply may take, and what is believed of it."""
+"""Requests to a model: their content, the most that each may take, and plausible counts of it."""
 
 import json
 from typing import Any, NamedTuple
 
 from agents.llm.reply import RawReply
-from infra.records import LanguageModelCall, Record
+from infra.records import Record
 
 _TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
 # That a provider may bill beside prompt and reply: a form's explanation, thoughts that it does not
 # count to the limit. To believe a little too much is safe; what is billed and not believed is not.
 _UNSEEN_TOKENS = 50_000
-_LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 
 
 class TokenLimits(NamedTuple):
@@ -25,8 +24,8 @@ class TokenLimits(NamedTuple):
         return self.prompt + self.completion
 
 
-class Question(Record):
-    """What identifies a reply, beside the model; its fields are part of the cache's keys."""
+class Request(Record):
+    """A request; with the model its fields identify a reply: they are part of the cache's keys."""
 
     role: str
     attempt: int
@@ -34,7 +33,7 @@ class Question(Record):
     reply_schema: dict[str, Any]
 
 
-HARMLESS = Question(
+HARMLESS = Request(
     role="probe",
     attempt=1,
     messages=(
@@ -50,10 +49,10 @@ HARMLESS = Question(
 )
 
 
-def token_limits(question: Question, max_tokens: int) -> TokenLimits:
+def token_limits(request: Request, max_tokens: int) -> TokenLimits:
     """Return the most tokens that a request may take: of the prompt one a byte, as of digits."""
-    contents = [message["content"] for message in question.messages]
-    size = sum(len(text.encode()) for text in [*contents, json.dumps(question.reply_schema)])
+    contents = [message["content"] for message in request.messages]
+    size = sum(len(text.encode()) for text in [*contents, json.dumps(request.reply_schema)])
     marks = _TOKENS_A_MESSAGE * len(contents)
     return TokenLimits(prompt=size + marks, completion=max_tokens)
 
@@ -74,12 +73,3 @@ def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
         return reply
     unknown = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
     return reply.model_copy(update=unknown)
-
-
-def ask_again(call: LanguageModelCall) -> list[dict[str, str]]:
-    """Return the messages that ask again, with what was wrong with the reply that came."""
-    request = f"That reply could not be read: {call.error}\nReply again, in the form asked for."
-    return [
-        {"role": "assistant", "content": call.reply[:_LONGEST_ECHO] or "(empty)"},
-        {"role": "user", "content": request},
-    ]
