@@ -1,6 +1,5 @@
-"""Atomic writing of files, whole or not at all, their way to the disk, and exchange of folders."""
+"""Atomic writing of files, whole or not at all, and their way to the disk."""
 
-import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,33 +32,3 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
-
-
-def exchange(one: Path, other: Path) -> None:
-    """Let two files or folders on one disk take each other's names.
-
-    On Linux that is one step; elsewhere, where ``one`` is absent for an instant, three: see `heal`.
-
-    Raises:
-        OSError: They cannot be renamed.
-    """
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    names = os.fsencode(one), os.fsencode(other)
-    if rename and not rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
-        return
-    one.rename(_aside(one))
-    other.rename(one)
-    _aside(one).rename(other)
-
-
-def heal(one: Path) -> None:
-    """Give a file or folder its name back, if a process was killed while it was exchanged."""
-    if not one.exists() and _aside(one).exists():
-        _aside(one).rename(one)
-
-
-def _aside(one: Path) -> Path:
-    return one.with_name(f".{one.name}.aside")

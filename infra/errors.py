@@ -1,35 +1,4 @@
-"""The error tree; each error names the part that failed and says what to do.
-
-CosqaError
-├── SettingsError            a setting is unknown, out of bounds or contradicts another
-├── UnknownNameError         a registry has no entry of that name
-├── SourceError              an input file is missing, unreadable or malformed (file and line)
-├── StoreError               the DuckDB file
-│   ├── StoreVersionError    made by another schema version
-│   ├── StoreLockedError     another process holds it
-│   └── StoreBusyError       another run writes labels into it
-├── DiskFullError            a disk has no room for what is written
-├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
-│   └── EncoderUnavailableError  no worker computes them: no room, they die, the hub is away
-├── LanguageModelError       the model gave no usable reply
-│   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
-│   ├── BudgetExhaustedError     the model's budget is spent, or no price is known to count it by
-│   │   ├── RunBudgetExhaustedError  that of this run alone
-│   │   └── UnrecordableError    spending or paid replies cannot be kept: the disk, a damaged file
-│   ├── ModelRefusedError        the provider rejected the request: key, model name, request
-│   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
-│   │   └── TextsDeclinedError   it won't embed these texts, but does embed others
-│   └── UnreadableReplyError     a reply that does not validate, nor does the next one
-├── SandboxError             the box, never the program inside it
-│   ├── EngineUnavailableError   no Docker engine answers
-│   ├── ImageMissingError        the sandbox image is not there
-│   └── BoxLostError             a box vanished or broke its protocol in mid-run
-├── JudgingError             pairs fail one after the other by an error of this program
-├── WorkerLostError          a Ray worker's process died
-├── ReplayError              kept replies do not give the stored labels
-├── CanaryError              the agents label pairs with known labels wrongly
-├── StudyError               what a study's figures are computed from is not there
-└── PublishError             an export would be misleading or incomplete
+"""The errors; each names the part that failed and says what to do.
 
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
 with a status, not an exception.

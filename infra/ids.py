@@ -3,20 +3,10 @@
 from typing import NamedTuple, NewType
 
 QueryId = NewType("QueryId", str)
-
-
 CodeId = NewType("CodeId", str)
-
-
 SearchId = NewType("SearchId", str)
-
-
 RecipeId = NewType("RecipeId", str)
-
-
 BenchmarkId = NewType("BenchmarkId", str)
-
-
 SampleId = NewType("SampleId", str)
 
 

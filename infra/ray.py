@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from infra.errors import SettingsError
-from infra.locks import locked
 from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 
@@ -38,7 +37,6 @@ _LOGGING = {
 }
 
 _FOLDERS = "cosqa-ray-"  # what the names of local clusters' folders begin with
-_UNLOCKED = ".cosqa-ray-"
 _RANDOM = 8  # characters that `mkdtemp` adds
 _starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
@@ -67,8 +65,7 @@ def ensure_ray(settings: RaySettings) -> None:
 
     Without an address a cluster is started here, closed to others: it listens on the
     loopback interface and takes work only with its token, and none of its processes has the keys of
-    our settings in its environment. Its folder of sockets and logs goes with this process, and with
-    it those of processes that were killed.
+    our settings in its environment. Its folder of sockets and logs goes with this process.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -176,40 +173,20 @@ def _call_in_lasting_thread(call: Callable[[], object]) -> None:
 def _own_folder(shut_down: Callable[[], object]) -> Path:
     """Return a new folder for a cluster, which is removed when this process has ended it.
 
-    A lock tells others that it is in use; the kernel drops it with the process.
-
     Args:
         shut_down: Ends the cluster.
     """
     root = Path(tempfile.gettempdir())
-    root = root if len(f"{root}/{_FOLDERS}") + _RANDOM <= _LONGEST_FOLDER else Path("/tmp")  # noqa: S108
-    for left in root.glob(f"{_FOLDERS}*"):
-        _remove_if_unused(left)
-    unlocked = Path(tempfile.mkdtemp(prefix=_UNLOCKED, dir=root))
-    in_use = ExitStack()
-    in_use.enter_context(locked(_lock_of(unlocked)))
-    folder = unlocked.rename(root / f"{_FOLDERS}{unlocked.name.removeprefix(_UNLOCKED)}")
+    if len(f"{root}/{_FOLDERS}") + _RANDOM > _LONGEST_FOLDER:
+        root = Path("/tmp")  # noqa: S108 - `mkdtemp` makes a folder of this user alone
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDERS, dir=root))
 
     def remove() -> None:
         shut_down()
         shutil.rmtree(folder, ignore_errors=True)
-        in_use.close()
 
     atexit.register(remove)
     return folder
-
-
-def _remove_if_unused(folder: Path) -> None:
-    """Remove the folder of a process that has ended; leave one that cannot be removed."""
-    try:
-        with locked(_lock_of(folder), wait=False):
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError:  # in use, or another user's
-        return
-
-
-def _lock_of(folder: Path) -> Path:
-    return folder / "in-use"
 
 
 def check_reach(prefect_api: str | None) -> None:

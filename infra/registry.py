@@ -60,8 +60,7 @@ class Registry(Generic[Factory]):
         """Return the entry of that name.
 
         Raises:
-            UnknownNameError: No such entry; the message lists those that exist, or names the file
-                that should have registered it.
+            UnknownNameError: No such entry; the message lists those that exist.
         """
         if name not in self._entries:
             for module in self._modules():
@@ -70,7 +69,13 @@ class Registry(Generic[Factory]):
         try:
             return self._entries[name]
         except KeyError:
-            raise UnknownNameError(self._unknown(name)) from None
+            known = self.names()
+            if name not in known:
+                raise UnknownNameError(unknown_name(self.kind, name, known)) from None
+            raise UnknownNameError(
+                f"{self.package}.{name.replace('-', '_')} registers no {self.kind} {name!r}: a file "
+                "is called as what it registers, with - written _"
+            ) from None
 
     def names(self) -> list[str]:
         """Return all names in alphabetical order."""
@@ -89,22 +94,6 @@ class Registry(Generic[Factory]):
         folders = importlib.import_module(self.package).__path__
         names = (module.name for module in pkgutil.iter_modules(folders))
         return [name for name in names if not name.startswith("_")]
-
-    def _unknown(self, name: str) -> str:
-        known = self.names()
-        if name not in known:
-            return unknown_name(self.kind, name, known)
-        module = f"{self.package}.{name.replace('-', '_')}"
-        entered = [
-            key
-            for key, entry in self._entries.items()
-            if f"{entry.__module__}.".startswith(f"{module}.")
-        ]
-        registers = f"registers {', '.join(map(repr, entered))}" if entered else "registers nothing"
-        return (
-            f"the module {module} registers no {self.kind} {name!r}: it {registers}; a file is "
-            "called as what it registers, with - written _"
-        )
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:

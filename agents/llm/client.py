@@ -72,8 +72,7 @@ class LanguageModel:
 
     Args:
         settings: Which model and how.
-        ledger: Where replies are kept, and looked up before anything is paid for; has the pace and
-            the budget that all workers share.
+        ledger: Has the replies that were paid for, and the budget that all workers share.
         labelling_round: Replies of one round are not found by another.
     """
 
@@ -100,12 +99,8 @@ class LanguageModel:
         """Return the model's reply; ``on_call`` gets every call, also when this raises.
 
         Raises:
-            UnreadableReplyError: Neither the reply nor a second one, requested with what was
-                wrong, validates.
-            ModelUnavailableError: No reply came after all retries.
-            PromptDeclinedError: The provider won't answer this prompt, but does answer another.
-            ModelRefusedError: The provider answers no such request: key, model, parameters.
-            BudgetExhaustedError: The budget is spent.
+            LanguageModelError: No reply came, or two that do not validate; its classes say whether
+                that is of this prompt, of all requests or of the budget.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
@@ -197,7 +192,7 @@ class LanguageModel:
     async def _request(
         self, request: Request, key: str, response_format: ResponseFormat
     ) -> RawReply:
-        """Return a reply, kept before anything else happens to it; no sure failure is charged."""
+        """Return a reply, stored before anything else happens to it; a sure failure is free."""
         limits = token_limits(request, self._settings.max_tokens)
         most_usd = self._transport.price_of(limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
@@ -220,9 +215,4 @@ class KeptReplies(LanguageModel):
     """A client that finds replies in the journal and asks nobody: a label is checked by it."""
 
     async def _ask_provider(self, request: Request, key: str) -> NoReturn:  # noqa: ARG002
-        """Refuse.
-
-        Raises:
-            ModelUnavailableError: Always.
-        """
-        raise ModelUnavailableError(f"no reply to this request of the {request.role} is kept")
+        raise ModelUnavailableError(f"no reply to this request of the {request.role} is stored")

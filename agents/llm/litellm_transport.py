@@ -47,12 +47,7 @@ class Transport:
     async def request(
         self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
     ) -> RawReply:
-        """Return the model's reply.
-
-        Args:
-            messages: The system text first.
-            schema: JSON schema of the reply, conveyed as the response format allows.
-            form: The response format to ask for.
+        """Return the model's reply to messages, the system text first, by a JSON schema.
 
         Raises:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.

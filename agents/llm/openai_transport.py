@@ -29,17 +29,11 @@ Message = dict[str, str]
 
 
 class Provider(NamedTuple):
-    """A provider with OpenAI's protocol.
+    """A provider with OpenAI's protocol."""
 
-    Attributes:
-        base_url: Its address; "" where only the user knows it.
-        keys: Environment variables that may hold a key, the first that is set counts.
-        bases: Those that may hold another address.
-    """
-
-    base_url: str
-    keys: tuple[str, ...]
-    bases: tuple[str, ...]
+    base_url: str  # "" where only the user knows it
+    keys: tuple[str, ...]  # environment variables that may hold a key: the first that is set
+    bases: tuple[str, ...]  # those that may hold another address
 
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -92,11 +86,7 @@ class ChatCompletions:
         return is_known and not _ONLY_OF_THE_SDK & os.environ.keys()
 
     async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> RawReply:
-        """Return the reply.
-
-        Args:
-            messages: The conversation.
-            parameters: OpenAI's parameters.
+        """Return the reply to a conversation, asked for with OpenAI's parameters.
 
         Raises:
             RequestError: No reply came. The key is not in it.
@@ -107,8 +97,15 @@ class ChatCompletions:
             self._limit if name == "max_tokens" else name: of for name, of in parameters.items()
         }
         body = {"model": self._name, "messages": messages, **named}
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         try:
-            status, content, retry_after = await self._post(json.dumps(body).encode())
+            async with self.open().post(
+                self._url, data=json.dumps(body).encode(), headers=headers, allow_redirects=False
+            ) as response:
+                status, content = await bounded(response.status, response.content.iter_any())
+                retry_after = response.headers.get("Retry-After", "")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             unsent = (
                 aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL,
@@ -140,16 +137,6 @@ class ChatCompletions:
         if self._session:
             await self._session.close()
             self._session = None
-
-    async def _post(self, body: bytes) -> tuple[int, bytes, str]:
-        """Return status and content of an answer, and its Retry-After header."""
-        headers = {"Content-Type": "application/json"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        sent = self.open().post(self._url, data=body, headers=headers, allow_redirects=False)
-        async with sent as response:
-            status, content = await bounded(response.status, response.content.iter_any())
-            return status, content, response.headers.get("Retry-After", "")
 
     def _reply(self, content: bytes) -> RawReply:
         """Return the reply of an answer; its price comes of the counts, and is unknown without."""

@@ -100,14 +100,7 @@ def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
 async def with_retries(
     settings: LanguageModelSettings, request: Callable[..., Awaitable[_Reply]], *given: object
 ) -> _Reply:
-    """Return what a request gets, which is repeated after transient errors.
-
-    Args:
-        settings: How often after the first try, before the last error is raised; and the longest
-            wait between two tries, also where the provider asks for more.
-        request: Makes the request.
-        given: Its arguments.
-    """
+    """Return what a request with the given arguments gets; repeat it after transient errors."""
     retry = 0
     while True:
         try:

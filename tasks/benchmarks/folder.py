@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.atomic import exchange, heal
 from infra.errors import PublishError
 
 
@@ -29,10 +28,13 @@ def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Itera
     """
     folder = folder.resolve()
     partial = folder.with_name(f".{folder.name}.partial")
+    former = folder.with_name(f".{folder.name}.former")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder.parent):
-        heal(folder)
         shutil.rmtree(partial, ignore_errors=True)
+        if former.exists() and not folder.exists():  # a process was killed between two names
+            former.rename(folder)
+        shutil.rmtree(former, ignore_errors=True)
         _refuse_foreign(folder, own)
         partial.mkdir()
         try:
@@ -40,9 +42,9 @@ def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Itera
             if partial.exists():
                 _refuse_foreign(folder, own)
                 if folder.exists():
-                    exchange(folder, partial)
-                else:
-                    partial.rename(folder)
+                    folder.rename(former)
+                partial.rename(folder)
+                shutil.rmtree(former, ignore_errors=True)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

@@ -3,26 +3,23 @@
 Covers `atomic`, `disk`, `locks`, `outputs`, `machine`, `program`.
 """
 
-import ctypes
 import errno
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from infra.atomic import atomic_write, exchange, heal
+from infra.atomic import atomic_write
 from infra.disk import free_bytes, space_on
 from infra.errors import DiskFullError, SettingsError
 from infra.locks import locked
 from infra.machine import physical_memory, usable_cores
 from infra.outputs import require_writable, write_outputs
 from infra.program import program_digest
-from tests.fakes.modules import with_others
 from tests.fakes.small_disk import small_disk
 
 
@@ -48,34 +45,6 @@ def half_written(file: Path) -> None:
     with atomic_write(file) as partial:
         partial.write_text("half")
         (file / "absent").read_text()
-
-
-@pytest.mark.parametrize("moment", [1, 2, 3])
-@pytest.mark.parametrize("is_one_step", [True, False])
-def test_an_exchange_that_is_killed_leaves_the_old_or_the_new_folder_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int, is_one_step: bool
-) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    for folder in (one, other):
-        folder.mkdir()
-        (folder / folder.name).touch()
-    if not is_one_step:  # as where the file system or the system knows no exchange
-        monkeypatch.setattr("infra.atomic.ctypes", with_others(ctypes, CDLL=lambda _: None))
-    steps: list[Path] = []
-    rename = Path.rename
-
-    def killed(path: Path, target: Path) -> Path:
-        steps.append(path)
-        if len(steps) == moment:
-            raise KeyboardInterrupt
-        return rename(path, target)
-
-    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
-        patched.setattr(Path, "rename", killed)
-        exchange(one, other)
-    heal(one)
-    whole = {file.name for file in one.iterdir()}
-    assert whole == ({"other"} if is_one_step or moment == 3 else {"one"})
 
 
 @pytest.mark.parametrize(

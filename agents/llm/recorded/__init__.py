@@ -28,12 +28,7 @@ _ABOUT = re.compile(
 
 
 def key_of(role: str, prompt: str) -> str:
-    """Return the key of a request: its role, with query, code, arguments and programs in it.
-
-    Args:
-        role: The agent's.
-        prompt: The user message.
-    """
+    """Return the key of a request: its role, with query, code, arguments and programs in it."""
     return digest_of([role, [[name, text] for name, _, text in _ABOUT.findall(prompt)]])
 
 
@@ -60,13 +55,7 @@ def recipe_of_replies(model: str) -> dict[str, str]:
 
 
 class RecordedReplies:
-    """A model that gives recorded replies, whoever asks and however often; they cost nothing.
-
-    Args:
-        settings: Which one; the longest code in a prompt.
-        ledger: What the model's user has of its owner, to be closed with the model; nothing is
-            asked of it.
-    """
+    """A model that gives recorded replies, which cost nothing; of its ledger it asks nothing."""
 
     def __init__(self, settings: LanguageModelSettings, ledger: Ledger) -> None:
         self.code_limit = settings.max_code_characters
