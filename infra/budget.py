@@ -40,14 +40,9 @@ class Budget(Record):
 
 
 def run_budget(store: StoreSettings, llm: LanguageModelSettings, limit_usd: float | None) -> Budget:
-    """Return the budget of a run that begins now, over all its rounds.
+    """Return the budget of a run that begins now, over all its rounds, in US dollars.
 
     Recorded replies cost nothing: such a run has no limit.
-
-    Args:
-        store: Has what was spent before.
-        llm: The model.
-        limit_usd: US dollars that the run may cost; None is no limit.
     """
     money = Journal(store.journal).spent(llm.model)
     limit = None if llm.is_recorded else limit_usd
@@ -55,12 +50,7 @@ def run_budget(store: StoreSettings, llm: LanguageModelSettings, limit_usd: floa
 
 
 def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
-    """Return all budgets that hold for requests to a model.
-
-    Args:
-        llm: The model.
-        run: The budget of the run that asks.
-    """
+    """Return all budgets that hold for requests of a run to a model."""
     own = Budget(limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store")
     return [own, run]
 

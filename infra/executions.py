@@ -35,13 +35,8 @@ Outcome = Literal[
 class CaseResult(Record):
     """How one test of a program ended: a ``test*`` function or a method of a test case.
 
-    Attributes:
-        name: Its name; methods have their class's before a full stop. The entry named as the
-            program's file is the program's own call of its tests, where that failed.
-        outcome: As of a whole program, where the test alone counts.
-        error_type: Name of the exception's type; "" for a test that passed, as the next two.
-        message: The exception's message, with the program's line.
-        traceback: The end of the traceback.
+    Its name has the class's before a full stop. The entry named as the program's file is the
+    program's own call of its tests, where that failed.
     """
 
     name: str = Field(max_length=200)
@@ -101,10 +96,10 @@ class MutantRun(Record):
 
 
 class OracleReport(Record):
-    """What the gates found in a test program that ran.
+    """The gates' findings in a test program that ran.
 
     Attributes:
-        faults: Gate that the program failed → what is wrong with it.
+        faults: Gate that the program failed → its fault.
         trials: Its runs against mutants (the name is that of the stored field); none where it
             failed a gate before, or fails on the code itself.
         protection: What kept the code under test from forging a program's success: ``separate``
@@ -153,20 +148,12 @@ class OracleReport(Record):
 
 
 class RepairStep(Record):
-    """One thing that a fixer did, or tried to do, so that a program can be executed.
+    """A terminal command or another repair by which a fixer tried to make a program executable."""
 
-    Attributes:
-        command: The terminal command, or the kind of repair and its content.
-        ok: Whether it succeeded.
-        output: The end of what it printed, or why it was not done.
-        installed: Requirements that it has installed.
-        seconds: How long it took.
-    """
-
-    command: str = Field(max_length=2_000)
+    command: str = Field(max_length=2_000)  # or the kind of repair and its content
     ok: bool
-    output: str = Field("", max_length=4_000)
-    installed: tuple[str, ...] = ()
+    output: str = Field("", max_length=4_000)  # its end, or why the repair was not done
+    installed: tuple[str, ...] = ()  # requirements
     seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
 
 

@@ -65,13 +65,13 @@ class Money:
     Attributes:
         tokens: Spent and reserved.
         usd: Spent and reserved.
-        dearest_usd: Price of the most expensive request so far.
+        highest_usd: Price of the most expensive request so far.
         unpriced: Requests of unknown price.
     """
 
     tokens: float = 0.0
     usd: float = 0.0
-    dearest_usd: float = 0.0
+    highest_usd: float = 0.0
     unpriced: float = 0.0
 
 
@@ -319,7 +319,7 @@ def _inflated(packed: bytes) -> bytes:
     """Return a content.
 
     Raises:
-        zlib.error: It is damaged, or larger than any that is kept.
+        zlib.error: It is damaged, or larger than any that is stored.
     """
     stream = zlib.decompressobj()
     content = stream.decompress(packed, _LARGEST)
@@ -381,7 +381,7 @@ def _explained(file: Path, written: Path | None = None) -> Iterator[None]:
 
 
 def packed(contents: Iterable[tuple[str, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return keys (hexadecimal digits) and contents as they are kept."""
+    """Return keys (hexadecimal digits) and contents as they are stored."""
     return [(bytes.fromhex(key), zlib.compress(content)) for key, content in contents]
 
 

@@ -72,9 +72,10 @@ class Registry(Generic[Factory]):
             known = self.names()
             if name not in known:
                 raise UnknownNameError(unknown_name(self.kind, name, known)) from None
+            module = f"{self.package}.{name.replace('-', '_')}"
             raise UnknownNameError(
-                f"{self.package}.{name.replace('-', '_')} registers no {self.kind} {name!r}: a file "
-                "is called as what it registers, with - written _"
+                f"{module} registers no {self.kind} {name!r}: a file is called as what it "
+                "registers, with - written _"
             ) from None
 
     def names(self) -> list[str]:

@@ -46,28 +46,19 @@ class CanaryCounts(Record):
 
 
 class LabelFigures(Record):
-    """Counts over the judgements that the current labels rest on.
+    """Counts of the judgements that support the current labels: value → judgements.
 
-    Attributes:
-        queries: Queries with a pair that was judged, or that failed.
-        pairs: These pairs.
-        statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
-        labels: "1", "0", "none" → judgements.
-        paths: Path through Algorithm 1 → judgements.
-        support: What labels rest on → judgements.
-        outcomes: How a run of a test program ended → runs.
-        recipes: Recipe → its judgements.
-        effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
-            nothing; the cost is unknown if that of one reply is.
+    The effort is of these and of the tries of pairs that failed. Cached replies cost nothing; the
+    cost is unknown if that of one reply is.
     """
 
-    queries: int
+    queries: int  # with a pair that was judged, or that failed
     pairs: int
     statuses: dict[str, int]
-    labels: dict[str, int]
+    labels: dict[str, int]  # "1", "0", "none"
     paths: dict[str, int]
     support: dict[str, int]
-    outcomes: dict[str, int]
+    outcomes: dict[str, int]  # runs of test programs
     recipes: dict[str, int]
     effort: Effort
 
@@ -103,19 +94,10 @@ class ProgramCounts(Record):
 
 
 class PeopleFigures(Record):
-    """What people did with samples.
+    """People's work on samples: choices, and blind labels of known time; means are in minutes."""
 
-    Attributes:
-        preferences: Choices between a pair's code and its rival.
-        preferred: Those for the pair's code.
-        timed_without_program: Blind labels without a test program whose minutes were told.
-        minutes_without_program: Their mean; None without one.
-        timed_with_program: Those with a test program.
-        minutes_with_program: Their mean; None without one.
-    """
-
-    preferences: int
-    preferred: int
+    preferences: int  # choices between a pair's code and its rival
+    preferred: int  # those for the pair's code
     timed_without_program: int
     minutes_without_program: float | None
     timed_with_program: int

@@ -23,7 +23,7 @@ def build_committee(
 ) -> Committee:
     """Return the committee that the settings describe.
 
-    Closing the sandbox is left to the caller; of ``client``, `KeptReplies` asks nobody.
+    Closing the sandbox is left to the caller; of ``client``, `StoredReplies` asks nobody.
     """
     model = build_model(chosen.llm, ledger, labelling_round, client)
     return committee_on(model, chosen, recipe_id, sandbox)

@@ -161,7 +161,7 @@ class LanguageModel:
             return found or await self._ask_provider(request, key), found is not None
 
     async def _ask_provider(self, request: Request, key: str) -> RawReply:
-        """Return a reply; a refusal of this prompt alone is told from one of every request.
+        """Return a reply; a refusal of this prompt alone differs from one of every request.
 
         A provider's firewall may refuse one prompt with any status, and that must not end a run.
         """
@@ -211,7 +211,7 @@ class LanguageModel:
             return raw
 
 
-class KeptReplies(LanguageModel):
+class StoredReplies(LanguageModel):
     """A client that finds replies in the journal and asks nobody: a label is checked by it."""
 
     async def _ask_provider(self, request: Request, key: str) -> NoReturn:  # noqa: ARG002

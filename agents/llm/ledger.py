@@ -118,7 +118,7 @@ class Ledger(ABC):
     async def close(self) -> None:
         """Let go of what the ledger holds open; the next call opens it again."""
 
-    async def flush(self) -> None:
+    async def flush(self) -> None:  # noqa: B027 - where `commit` waits, there is no more to wait for
         """Wait until all that was committed is written; errors are those of `commit`."""
 
     async def abandon(self, reservation: Reservation) -> None:
@@ -286,14 +286,14 @@ class JournalLedger(Ledger):
     ) -> Reservation:
         """Reserve; while no price is known one request goes alone, to learn it."""
         with money(tx, self.settings.model) as spent:
-            is_unknown = usd is None and not (spent.dearest_usd or spent.unpriced)
+            is_unknown = usd is None and not (spent.highest_usd or spent.unpriced)
             if is_unknown and self._is_in_usd and not is_alone:
                 raise BudgetExhaustedError(
                     f"the price of {self.settings.model} is unknown until its first reply states "
                     "it: run the same command again once it has, or set "
                     f"{self.settings.variables}BUDGET_TOKENS instead of a budget in US dollars"
                 )
-            price = spent.dearest_usd if usd is None else usd
+            price = spent.highest_usd if usd is None else usd
             refuse_beyond(self._budgets, spent, self.settings, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
@@ -313,7 +313,7 @@ class JournalLedger(Ledger):
             if usd is not None or not made.is_priced:
                 spent.usd = max(0.0, spent.usd + (usd or 0.0) - made.usd)
                 spent.unpriced += usd is None
-            spent.dearest_usd = max(spent.dearest_usd, usd or 0.0)
+            spent.highest_usd = max(spent.highest_usd, usd or 0.0)
 
     def _give_back(self, made: "Future[Reservation]") -> None:
         """Undo a reservation whose request was cancelled meanwhile; in the journal's thread."""

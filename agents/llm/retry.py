@@ -79,8 +79,8 @@ def request_error(
     is_of_the_prompt: bool = False,
 ) -> RequestError:
     """Return an error without the key and other secrets, whose message is bounded."""
-    told = without_secrets_in(valid_unicode(message), key)[:_LONGEST_MESSAGE]
-    return RequestError(status, told, retry_after, may_be_billed, is_of_the_prompt)
+    bounded = without_secrets_in(valid_unicode(message), key)[:_LONGEST_MESSAGE]
+    return RequestError(status, bounded, retry_after, may_be_billed, is_of_the_prompt)
 
 
 def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
@@ -162,7 +162,7 @@ class Probe:
         """Return whether the provider answers.
 
         Raises:
-            RequestError: It cannot be told: no answer came.
+            RequestError: No answer came.
         """
         before = self._answers
         async with self._asking:

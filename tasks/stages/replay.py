@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from agents import KeptReplies, Ledger, build_committee, journal_ledger
+from agents import Ledger, StoredReplies, build_committee, journal_ledger
 from infra.batches import batched
 from infra.errors import ReplayError
 from infra.records import Annotation, Pair, Record
@@ -91,7 +91,7 @@ async def _judged(
     """Return the annotations of pairs by kept replies."""
     sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
     committee = build_committee(
-        chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round, KeptReplies
+        chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round, StoredReplies
     )
     places = asyncio.Semaphore(chosen.annotation.in_flight)
 

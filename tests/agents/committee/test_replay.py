@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents import Committee, KeptReplies, build_committee, journal_ledger
+from agents import Committee, StoredReplies, build_committee, journal_ledger
 from infra.records import ExecutionResult, Pair
 from infra.settings import (
     AnnotationSettings,
@@ -136,7 +136,7 @@ def replaying(bench: Bench, sandbox: FakeSandbox, configuration: Configuration) 
         "recipe",
         sandbox,
         journal_ledger(settings.store, settings.llm),
-        client=KeptReplies,
+        client=StoredReplies,
     )
 
 
@@ -174,7 +174,7 @@ async def test_a_reply_that_is_not_kept_is_named_and_gives_no_label(
     again = await replaying(bench, sandbox, "paper").judge(pair)
     role = "arbiter" if len(script) > 1 else "screener"
     assert (again.status, again.label) == ("failed", None)
-    assert again.reason == f"no reply to this request of the {role} is kept"
+    assert again.reason == f"no reply to this request of the {role} is stored"
     assert len(server.calls) == asked
 
 
@@ -194,6 +194,6 @@ async def test_the_replies_of_one_round_are_not_those_of_another(bench: Bench, p
             sandbox,
             journal_ledger(settings.store, settings.llm),
             number,
-            KeptReplies,
+            StoredReplies,
         ).judge(pair)
         assert again.status == status

@@ -81,7 +81,7 @@ def test_labels_that_cannot_be_made_again_are_counted_with_the_reason(settings: 
     assert result.pairs == 0
     assert result.left_out == {
         "their texts are not in the store": 1,
-        "no reply to this request of the specifier is kept": 3,
+        "no reply to this request of the specifier is stored": 3,
     }
 
 
