@@ -50,7 +50,8 @@ class _Attempt:
 
     worker: str  # its process, which another try of the same attempt does not have
     waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # calls that wait for others
-    reservations: dict[int, Reservation] = field(default_factory=dict)  # may be on the wire
+    reservations: dict[int, Reservation] = field(default_factory=dict)
+    unsent: set[int] = field(default_factory=set)  # numbers of those that wait for their turn
     slots: int = 0  # pairs that it may judge at once
     judged: int = 0  # pairs
 
@@ -83,13 +84,14 @@ class Owner:
     async def take_turn(self, name: str, worker: str, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
         attempt = await self._attempt(name, worker)
-        del attempt.reservations[reservation.number]  # it is not on the wire yet
+        number = reservation.number
+        attempt.unsent.add(number)
         try:
             paced = await self._wait(attempt, self._ledger.take_turn(reservation))
-        except WorkerLostError:
-            await self._ledger.commit(reservation, 0, 0.0)
-            raise
-        attempt.reservations[reservation.number] = paced
+        finally:
+            attempt.unsent.discard(number)
+        if number in attempt.reservations:  # else its request was cancelled meanwhile
+            attempt.reservations[number] = paced
         return paced
 
     async def acquire_slots(self, name: str, worker: str, wanted: int) -> int:
@@ -141,9 +143,13 @@ class Owner:
         for call in attempt.waiting:
             call.cancel()
         self._free_slots(attempt, attempt.slots)
+        unsent = set(attempt.unsent)
         while attempt.reservations:
-            _, reservation = attempt.reservations.popitem()
-            await self._ledger.abandon(reservation)
+            number, reservation = attempt.reservations.popitem()
+            if number in unsent:
+                await self._ledger.commit(reservation, 0, 0.0)
+            else:
+                await self._ledger.abandon(reservation)
 
     async def _end_of(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> _End:
         """Make a call of the ledger; return its result or its error."""

@@ -17,6 +17,7 @@ from agents.llm.ledger import journal_ledger
 from agents.llm.reply import RawReply
 from infra.budget import Budget
 from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostError
+from infra.journal import Journal
 from infra.ray import ensure_ray
 from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
 from tasks.runtime.journal_owner import JournalOwner, Owner, Terms, WorkerLedger
@@ -55,7 +56,7 @@ class Here:
     async def _call(self, name: str, *asked: Any) -> Any:
         self.exchanges += name == "exchange"
         try:
-            return await getattr(self.owner, name)(*asked)
+            return await asyncio.shield(getattr(self.owner, name)(*asked))  # as on Ray
         except WorkerLostError as error:
             raise RayError from error
 
@@ -180,6 +181,28 @@ async def test_a_request_that_is_cancelled_in_its_worker_costs_nothing(tmp_path:
     await asyncio.sleep(0)
     waiting.cancel()
     await eventually(lambda: here.exchanges == 2 and here.spent() == (0, 0.0))
+
+
+async def test_a_request_that_is_cancelled_before_its_turn_costs_nothing_at_the_end(
+    tmp_path: Path,
+) -> None:
+    here = Here(tmp_path, requests_per_minute=1)
+    worker = here.worker("a")
+
+    async def ask() -> None:
+        async with worker.reserved(20, None):
+            pass
+
+    async with worker.reserved(10, 0.5) as commit:
+        waiting = asyncio.create_task(ask())
+        await eventually(lambda: here.owner._attempts["a"].unsent)
+        waiting.cancel()
+        await commit(10, 0.5)
+    here.owner._ledger._pace._next_request = 0.0
+    await eventually(lambda: not here.owner._attempts["a"].unsent)
+    await worker.close()
+    assert here.spent() == (10, 0.5)
+    assert Journal(here.store.journal).spent("openai/x").unpriced == 0
 
 
 async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path: Path) -> None:
