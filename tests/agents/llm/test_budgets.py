@@ -108,13 +108,10 @@ async def test_a_reply_without_usage_bars_no_later_budget_of_a_model_whose_price
     assert len(server.calls) == 2
 
 
-async def test_an_unknown_price_is_said_once_and_stops_after_the_first_replies(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_unknown_price_stops_after_the_first_reply(bench: Bench) -> None:
     bench.serve([rule("screener", {**CLEAR, "delay_s": 0.05})])
     model = bench.model(budget_usd=1.0)
     await wave(model, 8)
-    assert caplog.text.count("the price of openai/scripted is unknown") == 1
     with pytest.raises(BudgetExhaustedError, match="price of openai/scripted is unknown"):
         await Screener(model).screen(pairs(9)[-1])
 
@@ -138,10 +135,10 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
     assert (usd > MOST_USD) == (model == PRICED)
     limited = bench.model(model=model, timeout_s=0.2, max_retries=0, budget_usd=1.0)
     ends = [(await wave(limited, 1))[0] for _ in range(3)]
-    if model != PRICED:
-        assert isinstance(ends[1], BudgetExhaustedError)
-        assert "BUDGET_TOKENS" in str(ends[1])
-        assert len(server.calls) == 2
+    if model != PRICED:  # what it cost is not known, so no budget in dollars can be held
+        assert isinstance(ends[0], BudgetExhaustedError)
+        assert "BUDGET_TOKENS" in str(ends[0])
+        assert len(server.calls) == 1
 
 
 @pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
