@@ -3,8 +3,7 @@
 Every task of this program is made by `stage`, so that none has a cache or a retry by accident.
 """
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +14,6 @@ from prefect.cache_policies import NO_CACHE, CachePolicy
 from prefect.client.schemas.objects import RunType, State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.filesystems import LocalFileSystem
-from prefect.results import ResultStore
-from prefect.serializers import JSONSerializer
-from prefect.utilities.importtools import to_qualified_name
 
 from infra.errors import (
     BoxLostError,
@@ -28,8 +24,6 @@ from infra.errors import (
     StoreLockedError,
     WorkerLostError,
 )
-from infra.records import Record
-from infra.settings import StoreSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,8 +34,6 @@ Parameters = SimpleNamespace
 
 # What a stage follows, for ``wait_for``: states and futures of stages.
 Steps = Sequence[Any]
-
-_RECORDS = "results"
 
 
 @dataclass
@@ -65,7 +57,6 @@ class Confirmed(CachePolicy):
     ) -> str | None:
         """Return the key of a call, whose record is dropped if the store does not confirm it.
 
-        So is one that Prefect would read in another way than this program has written it.
         The stage then runs, does what is missing, and writes another record. It also runs, without
         a record, where its inputs cannot be read: it says itself what is wrong with them.
         """
@@ -74,47 +65,13 @@ class Confirmed(CachePolicy):
             is_valid = self.is_valid(Parameters(**inputs, key=key))
         except CosqaError:
             return None
+        if is_valid:
+            return key
         storage = task_ctx.result_store.result_storage
-        if isinstance(storage, LocalFileSystem):
-            kept = Path(storage.basepath or ".") / key
-            if not (is_valid and _is_ours(kept)):
-                kept.unlink(missing_ok=True)
+        if not isinstance(storage, LocalFileSystem):
+            return None  # the record cannot be dropped
+        (Path(storage.basepath or ".") / key).unlink(missing_ok=True)
         return key
-
-
-def _is_ours(kept: Path) -> bool:
-    """Return whether a kept result is a JSON text of plain values and this program's records.
-
-    It may have come with a stranger's store, and Prefect does what it says: it unpickles where the
-    serializer is pickle, and imports and calls whatever ``__class__`` names.
-    """
-    classes = {to_qualified_name(record) for record in _records()}
-
-    def plain(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        named = found.get("__class__")
-        if len(found) < len(pairs) or "__exc_type__" in found:
-            raise ValueError("a key twice, or an exception")
-        if "__class__" in found and named not in classes:
-            raise ValueError(f"{named} is no record")
-        return found
-
-    try:
-        if not kept.is_file():
-            return False
-        record = json.loads(kept.read_text("utf-8"), object_pairs_hook=plain)
-        json.loads(record["result"], object_pairs_hook=plain)
-        serializer: object = record["metadata"]["serializer"]
-        return len(record) == 2 and serializer == JSONSerializer().model_dump()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return False
-
-
-def _records(kind: type[Record] = Record) -> Iterator[type[Record]]:
-    """Yield all kinds of records that are imported; a stage's results are of these."""
-    for each in kind.__subclasses__():
-        yield each
-        yield from _records(each)
 
 
 class Retries(NamedTuple):
@@ -196,39 +153,19 @@ def is_done(done: Task[..., Any], **inputs: object) -> bool:
     return policy.is_valid(given)
 
 
-class _Results(ResultStore):
-    """Keeps results of stages, and no errors: Prefect would write each to a file nobody reads."""
-
-    def persist_result_record(self, result_record: Any, holder: str | None = None) -> None:  # noqa: ANN401
-        """Keep a result; an error stays in its run's state and log."""
-        if not isinstance(result_record.result, Exception):
-            super().persist_result_record(result_record, holder)
-
-    async def apersist_result_record(self, result_record: Any, holder: str | None = None) -> None:  # noqa: ANN401
-        """Keep a result as above: Prefect calls this one for flows."""
-        if not isinstance(result_record.result, Exception):
-            await super().apersist_result_record(result_record, holder)
-
-
 class _NoLinks(dict[int, tuple[State[Any], RunType, Any]]):
-    """Results by whose identity Prefect would draw arrows: it keeps none."""
+    """Results by whose identity Prefect would draw arrows: none is added."""
 
     def __setitem__(self, *_: object) -> None:
-        """Keep nothing."""
+        """Add nothing."""
 
 
-def prepare_run(store: StoreSettings) -> None:
-    """Keep what Prefect caches in the store's folder, and let flows alone say what follows what.
+def draw_arrows_by_steps() -> None:
+    """Let flows alone say what follows what, by ``wait_for``.
 
-    Records of cached results travel with the store: another worker, a container and a restored
-    backup have them. Prefect would also draw an arrow wherever a parameter is the same Python
-    object as a part of some result, so that two stages with one string between them seem to follow
-    one another: https://github.com/PrefectHQ/prefect/issues/20558. Arrows are drawn here by
-    ``wait_for`` alone.
+    Prefect would also draw an arrow wherever a parameter is the same Python object as a part of
+    some result, so that two stages with one string between them seem to follow one another:
+    https://github.com/PrefectHQ/prefect/issues/20558.
     """
-    context = FlowRunContext.get()
-    if context is None:
-        return
-    records = LocalFileSystem(basepath=str(store.folder.resolve() / _RECORDS))
-    context.result_store = _Results(**dict(context.result_store) | {"result_storage": records})
-    context.run_results = _NoLinks()
+    if context := FlowRunContext.get():
+        context.run_results = _NoLinks()

@@ -24,7 +24,7 @@ from infra.settings import (
 from infra.settings.section import clean_key
 from infra.store import Database, corpus, open_database
 from tasks.reports.plan import RunPlan
-from tasks.runtime.caching import prepare_run
+from tasks.runtime.caching import draw_arrows_by_steps
 from tasks.runtime.input_checks import Needs, SourceNeeds, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
@@ -87,7 +87,7 @@ def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
     settings = _loaded(settings)
     needs.check(settings)
     database = open_database(settings.store)
-    prepare_run(settings.store)
+    draw_arrows_by_steps()
     begin_stages()
     return Ready(settings, database)
 

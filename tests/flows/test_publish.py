@@ -16,7 +16,6 @@ from infra.settings import PublishSettings
 from infra.store.benchmarks import Published
 from infra.store.candidates import count_unjudged
 from tasks.benchmarks import Benchmark, verify_export
-from tasks.runtime.caching import prepare_run
 from tasks.stages import publish
 from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
@@ -55,7 +54,6 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(  # 
 
     @flow
     def published(settings: PublishSettings) -> Published | None:
-        prepare_run(database.settings)
         return publish_benchmark(database, labels, settings)
 
     def is_read(**settings: object) -> bool:
