@@ -6,12 +6,11 @@ from typing import Any
 
 from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
-from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 
 from flows.runtime.approval import approved
-from flows.runtime.runs import FlowSettings, Steps, rename_run, run_name
+from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
 from infra.ray import check_reach, start_workers
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
@@ -80,9 +79,7 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
 
 
 def show_plan(plan: RunPlan) -> None:
-    """Show a plan as the run's name and as an artifact."""
-    if flow_run.flow_name == annotate.name:
-        rename_run(f"{annotate.name} {plan_sentence(plan)}")
+    """Show a plan as an artifact."""
     key = artifact_key("plan", plan.collection)
     page = markdown_page(plan_document(plan))
     create_markdown_artifact(page, key=key, description=plan_sentence(plan))

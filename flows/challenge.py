@@ -10,7 +10,7 @@ from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.benchmarks.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import ChallengeNeeds, whole_corpus
+from tasks.runtime.input_checks import check_challenge, whole_corpus
 from tasks.sources import open_source
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
@@ -48,8 +48,9 @@ def challenge(
         pool: How many of each method's first results are drawn into a sample for people.
         settings: The source, the methods and the folder; None reads them from file and environment.
     """
-    chosen = whole_corpus(settings or load_settings())
-    ready = check_inputs(chosen, ChallengeNeeds())
+    given = settings or load_settings()
+    corpus = given.model_copy(update={"source": whole_corpus(given.source)})
+    ready = check_inputs(corpus, check_challenge)
     database, chosen = ready.database, ready.settings
     fingerprint = open_source(chosen.source).fingerprint()
     with writing(chosen.store):

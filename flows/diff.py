@@ -1,12 +1,13 @@
 """The diff flow: two versions of a benchmark compared."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
-from tasks.runtime.input_checks import ComparisonNeeds
+from tasks.runtime.input_checks import check_comparison
 from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark
@@ -21,7 +22,7 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         after: The second version's folder.
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_inputs(settings, ComparisonNeeds([before, after]))
+    ready = check_inputs(settings, partial(check_comparison, benchmarks=[before, after]))
     database, chosen = ready.database, ready.settings
     first, second = (open_benchmark(database, folder) for folder in (before, after))
     is_asked = bool(chosen.evaluation.methods)

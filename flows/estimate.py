@@ -1,11 +1,12 @@
 """The estimate flow: scores of encoders on queries that nobody labelled."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
-from tasks.runtime.input_checks import EstimateNeeds, encoders_to_estimate
+from tasks.runtime.input_checks import check_estimate, encoders_to_estimate
 from tasks.stages.estimate import estimate_method, open_input, write_estimate
 from tasks.stages.preflight import check_inputs
 
@@ -21,7 +22,7 @@ def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
         settings: The settings, with the methods in `evaluation.methods` and how to estimate in
             `estimation`; None reads them from file and environment.
     """
-    ready = check_inputs(settings, EstimateNeeds([train, queries]))
+    ready = check_inputs(settings, partial(check_estimate, files=[train, queries]))
     database, chosen = ready.database, ready.settings
     inputs = open_input(train, queries)
     methods = encoders_to_estimate(chosen.evaluation, chosen.search)

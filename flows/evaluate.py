@@ -51,7 +51,12 @@ def score_benchmarks(
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]
-    return write_report(ready.database, source, published, ready.settings, wait_for=after)
+    chosen = ready.settings
+    methods = chosen_methods(chosen.evaluation, chosen.search)
+    return write_report(
+        ready.database, source, published, methods, chosen.evaluation.depth, chosen.publish.folder,
+        wait_for=after,
+    )  # fmt: skip
 
 
 def score_methods(

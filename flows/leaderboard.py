@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
@@ -14,10 +15,10 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
 from infra.store.benchmarks import only_benchmark
-from tasks.runtime.input_checks import ComparisonNeeds
+from tasks.runtime.input_checks import check_comparison
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
-from tasks.stages.pooling import add_to_pool, check_pooling, log_next_version
+from tasks.stages.pooling import add_to_pool, check_pooling
 from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.scoring import Run, open_benchmark
 
@@ -46,7 +47,8 @@ def leaderboard(
             and score all methods again.
         at_most: How many of them, the best-ranked first; None takes all.
     """
-    ready = check_inputs(settings, ComparisonNeeds([benchmark] if benchmark else [], runs))
+    folders = [benchmark] if benchmark else []
+    ready = check_inputs(settings, partial(check_comparison, benchmarks=folders, runs=runs))
     chosen = ready.settings
     folder = benchmark or only_benchmark(chosen.store)
     opened = open_benchmark(ready.database, folder)
@@ -73,7 +75,6 @@ def leaderboard(
     policy = ReannotationSettings(retry_all=True, budget_usd=chosen.reannotation.budget_usd)
     run = replace(AnnotationRun.of(pooled.result(), recipe, chosen), policy=policy)
     _, steps = judge_candidates(run, [pooled])
-    log_next_version(opened, run)
     return write_leaderboard(
         ready.database, opened, ranked, chosen.evaluation, chosen.publish, run, wait_for=steps
     )

@@ -8,7 +8,7 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
 from flows.runtime.writing import writing
 from tasks.corpus.neural_code_search import read_questions
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import ChallengeNeeds
+from tasks.runtime.input_checks import check_challenge
 from tasks.sources import open_source
 from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
 from tasks.stages.challenge.rankings import open_search, rank_codes
@@ -32,7 +32,7 @@ def neural_code_search(
         settings: The source, the methods and the folder; None reads them from file and environment.
         post_rank: Score each method also with a second pass by the question's words.
     """
-    ready = check_inputs(settings, ChallengeNeeds())
+    ready = check_inputs(settings, check_challenge)
     database, chosen = ready.database, ready.settings
     texts = [question.question for question in read_questions(questions)]
     fingerprint = open_source(chosen.source).fingerprint()

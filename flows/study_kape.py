@@ -1,11 +1,12 @@
 """The KAPE study: estimates without labels, and the truth, over training and test pairs."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
-from tasks.runtime.input_checks import KapeNeeds
+from tasks.runtime.input_checks import check_kape
 from tasks.stages.preflight import check_inputs
 from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 
@@ -22,7 +23,7 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
         settings: The settings, of which search.encoders are studied; None reads them from file and
             environment.
     """
-    ready = check_inputs(settings, KapeNeeds(data))
+    ready = check_inputs(settings, partial(check_kape, data=data))
     opened = [StudyData(name, folder) for name, folder in data.items()]
     encoder, ray = ready.settings.encoder, ready.settings.ray
     studied = [

@@ -1,5 +1,6 @@
 """The training study: bases trained on data sets by several seeds, compared on test queries."""
 
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from prefect import flow
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
-from tasks.runtime.input_checks import TrainingNeeds
+from tasks.runtime.input_checks import check_training
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.study.training import write_training_study
@@ -34,7 +35,8 @@ def study_training(
         settings: The settings, of which `training` says how is trained, and evaluation.methods
             what is scored besides; None reads them from file and environment.
     """
-    ready = check_inputs(settings, TrainingNeeds(data, test, bases))
+    check = partial(check_training, data=data, test=test, bases=bases)
+    ready = check_inputs(settings, check)
     database, chosen = ready.database, ready.settings
     test = test and test.resolve()
 

@@ -1,12 +1,13 @@
 """The train flow: an encoder is fine-tuned, or a model trained, and compared with its base."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
 from tasks.encoders import encoders
-from tasks.runtime.input_checks import TrainingNeeds
+from tasks.runtime.input_checks import check_training
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
@@ -29,7 +30,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         settings: The settings, with the base in `training` and further methods to compare with in
             `evaluation.methods`; None reads them from file and environment.
     """
-    ready = check_inputs(settings, TrainingNeeds({"data": data}, test))
+    ready = check_inputs(settings, partial(check_training, data={"data": data}, test=test))
     database, chosen = ready.database, ready.settings
     inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
     made = train_encoder(database, inputs, chosen.publish, chosen.ray, return_state=True)

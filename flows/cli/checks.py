@@ -5,13 +5,13 @@ from pathlib import Path
 
 from flows.cli.output import say
 from infra.draws import Draw
-from infra.errors import SettingsError, SourceError
+from infra.errors import CosqaError, SettingsError, SourceError
 from infra.outputs import require_writable
 from infra.settings import Settings
+from infra.settings.presets import load_preset
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
-from tasks.runtime.input_checks import SourceNeeds, check_licences, openings
-from tasks.runtime.requirements import missing_requirements
+from tasks.runtime.input_checks import check_source, require_licences
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
@@ -21,11 +21,10 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool, is_replay: bool
     """Check the names, the input, and the store where the command goes on from one."""
     if not is_replay:
         judging = command in _JUDGE and settings.annotation.agents
-        _source(settings, judging=judging and not is_plan)
+        _check_source(settings)
         if judging and not settings.publish.include_unlicensed:
             try:
-                for _, opening in openings(settings.source):
-                    check_licences(opening)
+                require_licences(settings.source)
             except SourceError as error:
                 way_out = "give --include-unlicensed for private use"
                 raise SourceError(f"{error}, or {way_out}") from None
@@ -35,38 +34,35 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool, is_replay: bool
         require_store(settings.store)
 
 
-def _source(settings: Settings, *, judging: bool) -> None:
-    """Check the source, and refuse a preset that lacks something, all of it at once.
-
-    Args:
-        settings: The settings, with or without a preset.
-        judging: Whether a language model is going to work.
-
-    Raises:
-        SettingsError: Files, a checkpoint or the model's key are missing.
-    """
-    if settings.preset:
-        if missing := missing_requirements(settings, judging=judging):
-            lines = "\n".join(f"- {line}" for line in missing)
-            raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
-        if settings.publish.include_unlicensed:
-            say("code of unknown or forbidding licences is exported: keep it for private use")
-    SourceNeeds().check(settings)
+def _check_source(settings: Settings) -> None:
+    """Check the source; where something is missing, say where the preset's parts are published."""
+    try:
+        check_source(settings)
+    except CosqaError as error:
+        if not settings.preset:
+            raise
+        places = load_preset(settings.preset).published.items()
+        listed = "\n".join(f"- {name}: {place}" for name, place in places)
+        raise SettingsError(
+            f"{error}\npreset {settings.preset} needs, published at:\n{listed}"
+        ) from None
+    if settings.preset and settings.publish.include_unlicensed:
+        say("code of unknown or forbidding licences is exported: keep it for private use")
 
 
 def study(settings: Settings, files: Sequence[Path | None]) -> None:
     """Check the names, the input, the store, and the files of further figures."""
-    _source(settings, judging=False)
+    _check_source(settings)
     require_store(settings.store)
     for file in files:
         if file is not None and not file.is_file():
             raise SourceError(f"{file} cannot be read: there is no such file")
 
 
-def generation(settings: Settings, *, is_reading: bool, is_dry: bool) -> None:
+def generation(settings: Settings, *, is_reading: bool) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not is_reading:
-        _source(settings, judging=not is_dry)
+        _check_source(settings)
         settings.llm.require_model()
     require_store(settings.store)
 

@@ -137,7 +137,7 @@ def generate(confirmed: o.Confirmed = None, *, dry_run: o.DryRun = False, **give
         raise SettingsError("--dry-run and --confirmed are both given: leave one out")
     from flows.cli import checks
 
-    checks.generation(settings, is_reading=confirmed is not None, is_dry=dry_run)
+    checks.generation(settings, is_reading=confirmed is not None)
     from flows.cli import pipeline
 
     if confirmed:
@@ -176,10 +176,10 @@ def leaderboard(
     if annotate_unjudged:
         settings.llm.require_model()
     from infra.store.benchmarks import only_benchmark
-    from tasks.runtime.input_checks import ComparisonNeeds
+    from tasks.runtime.input_checks import check_comparison
 
     folder = benchmark or only_benchmark(settings.store)
-    ComparisonNeeds([folder], runs or ()).check(settings)
+    check_comparison(settings, [folder], runs or ())
     from flows.cli import evaluation
 
     evaluation.leaderboard(
@@ -198,9 +198,9 @@ def leaderboard(
 def diff(before: o.Before, after: o.After, **given: object) -> None:
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
     settings = settings_of(diff, given)
-    from tasks.runtime.input_checks import ComparisonNeeds
+    from tasks.runtime.input_checks import check_comparison
 
-    ComparisonNeeds([before, after]).check(settings)
+    check_comparison(settings, [before, after])
     from flows.cli import evaluation
 
     evaluation.diff(settings, before=before, after=after)
@@ -220,9 +220,9 @@ def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -
     known.
     """
     settings = settings_of(estimate, given)
-    from tasks.runtime.input_checks import EstimateNeeds
+    from tasks.runtime.input_checks import check_estimate
 
-    EstimateNeeds([train, queries]).check(settings)
+    check_estimate(settings, [train, queries])
     from flows.cli import evaluation
 
     evaluation.estimate(settings, train=train, queries=queries)
@@ -244,9 +244,9 @@ def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
     seen in training. A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, given)
-    from tasks.runtime.input_checks import TrainingNeeds
+    from tasks.runtime.input_checks import check_training
 
-    TrainingNeeds({"data": data}, test).check(settings)
+    check_training(settings, {"data": data}, test)
     from flows.cli import evaluation
 
     evaluation.train(settings, data=data, test=test)
@@ -303,9 +303,9 @@ def study_kape(data: o.DataSets, **given: object) -> None:
     """
     settings = settings_of(study_kape, given)
     named = o.folders("--data", data)
-    from tasks.runtime.input_checks import KapeNeeds
+    from tasks.runtime.input_checks import check_kape
 
-    KapeNeeds(named).check(settings)
+    check_kape(settings, named)
     from flows.cli import evaluation
 
     evaluation.study_kape(settings, data=named)
@@ -330,9 +330,9 @@ def study_training(
     """
     settings = settings_of(study_training, given)
     named = o.folders("--data", data)
-    from tasks.runtime.input_checks import TrainingNeeds
+    from tasks.runtime.input_checks import check_training
 
-    TrainingNeeds(named, test, bases).check(settings)
+    check_training(settings, named, test, bases)
     from flows.cli import evaluation
 
     evaluation.study_training(settings, bases=tuple(bases), data=named, test=test, seeds=seeds)
@@ -395,9 +395,10 @@ def challenge(
     if pool and pool > depth:
         raise SettingsError(f"--pool {pool} asks for more than --depth {depth}: raise that")
     from tasks.benchmarks.challenge import challenge_queries, read_grades
-    from tasks.runtime.input_checks import ChallengeNeeds, whole_corpus
+    from tasks.runtime.input_checks import check_challenge, whole_corpus
 
-    ChallengeNeeds().check(whole_corpus(settings))
+    source = whole_corpus(settings.source)
+    check_challenge(settings.model_copy(update={"source": source}))
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
@@ -447,9 +448,9 @@ def neural_code_search(
     """
     settings = settings_of(neural_code_search, given)
     from tasks.corpus.neural_code_search import read_questions
-    from tasks.runtime.input_checks import ChallengeNeeds
+    from tasks.runtime.input_checks import check_challenge
 
-    ChallengeNeeds().check(settings)
+    check_challenge(settings)
     read_questions(questions)
     from flows.cli import challenges
 

@@ -1,6 +1,7 @@
 """What the pipeline's commands do: run a flow, plan it, replay it, and print what came of it."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from flows.cli.output import print_block, say
@@ -13,7 +14,6 @@ from infra.store import open_database
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table, tables_by_language
 from tasks.reports.text import counted
-from tasks.stages.collect import look_at
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import GenerationPlan, plan_generation
 from tasks.stages.generate.write import verifying_committee
@@ -25,11 +25,10 @@ from tasks.stages.preflight import (
     needs_server,
 )
 from tasks.stages.replay import Replay, replay
-from tasks.stages.report import WrittenReport, write_page
+from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate")
-_COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 _NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours,
@@ -81,10 +80,9 @@ def _is_done(name: str, settings: Settings) -> bool:
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
         say(f"Nothing was left to do {why}.")
         if name in _WRITE_REPORTS:
-            print_places(write_page(ready.database, done.source, done.published, ready.settings)[0])
+            links = {each.name: each.folder for each in done.published}
+            print_places(links, report_file(settings.publish.folder))
         return True
-    if name in _COLLECT:
-        look_at(ready.database, ready.settings.source, ready.fingerprint)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
         check_agents(ready.settings.committee)
     return False
@@ -105,14 +103,14 @@ def print_report(report: WrittenReport) -> None:
     """Print the scores on each benchmark; the paths come last."""
     for benchmark in report.benchmarks:
         print_scores(benchmark, str(report.file))
-    print_places(report)
+    print_places(report.links, report.file)
 
 
-def print_places(report: WrittenReport) -> None:
+def print_places(links: Mapping[str, str], report: Path) -> None:
     """Print where the benchmarks and the report are."""
-    for name, folder in report.links.items():
+    for name, folder in links.items():
         say(f"benchmark {name}: {folder}")
-    say(f"report: {report.file}")
+    say(f"report: {report}")
 
 
 def print_scores(benchmark: BenchmarkScores, report: str) -> None:

@@ -26,7 +26,6 @@ def check(settings: SandboxSettings, language: str) -> None:
 
 async def _check(settings: SandboxSettings, language: str) -> bool:
     say(await stage.description(settings))
-    console.print(_limits(settings))
     table = Table("behaviour", "", "problem", title_justify="left")
     with console.status("checking behaviours"):
         results = await stage.check_behaviours(settings, language)
@@ -37,13 +36,6 @@ async def _check(settings: SandboxSettings, language: str) -> bool:
     passed = sum(result.ok for result in results)
     console.print(f"{passed} of {len(results)} checks passed.")
     return passed == len(results)
-
-
-def _limits(settings: SandboxSettings) -> Table:
-    table = Table("limit", "value", title_justify="left")
-    for name, field in SandboxSettings.model_fields.items():
-        table.add_row(name, _shown(str(getattr(settings, name))), field.description or "")
-    return table
 
 
 def _shown(text: str) -> Text:

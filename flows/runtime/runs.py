@@ -9,10 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar, cast
 
-from prefect.client.orchestration import get_client
-from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import BeforeValidator
@@ -23,8 +20,8 @@ from tasks.runtime.caching import Steps
 from tasks.runtime.progress import stop_stages
 
 __all__ = [
-    "SIDE_BY_SIDE", "FlowSettings", "Steps", "data_name", "rename_run",
-    "results_of", "run_name", "subject_of",
+    "SIDE_BY_SIDE", "FlowSettings", "Steps", "data_name", "results_of",
+    "run_name", "subject_of",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -74,21 +71,6 @@ def run_name() -> str:
 def data_name() -> str:
     """Return flow, data sets and time of a run: ``study-kape docs+cosqa, 21 Nov 09:30``."""
     return _name("+".join(flow_run.parameters.get("data", {})) or "nothing")
-
-
-def rename_run(name: str) -> None:
-    """Give the flow run at work another name, once it is known what it does.
-
-    A server that takes none ends no run.
-    """
-    context = FlowRunContext.get()
-    if context is None or context.flow_run is None:
-        return
-    try:
-        with get_client(sync_client=True) as client:
-            client.update_flow_run(context.flow_run.id, name=name[:_LONGEST])
-    except Exception as error:  # noqa: BLE001 - a name is not worth a run
-        get_run_logger().warning("Prefect's server does not take the run's name: %s", error)
 
 
 def subject_of(answers: Mapping[str, object]) -> str:

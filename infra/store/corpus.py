@@ -181,13 +181,6 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
     )
 
 
-def collected_from(database: Database) -> dict[str, str]:
-    """Return collection → fingerprint of its source."""
-    with database.transaction() as tx:
-        rows = tx.rows("SELECT collection, fingerprint FROM collections")
-    return {str(collection): str(fingerprint) for collection, fingerprint in rows}
-
-
 def replace_collections(
     database: Database,
     fingerprint: str,

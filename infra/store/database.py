@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -369,7 +368,7 @@ class Database:
             StoreError: The file is damaged.
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
-        with self.space(), _shared_or_new(self.settings) as connection:
+        with self.space(), connected(self.settings) as connection:
             connection.begin()
             try:
                 yield Transaction(connection)
@@ -406,35 +405,6 @@ class Database:
     def space(self) -> AbstractContextManager[None]:
         """Turn the error of a full disk inside the ``with`` into one that says what to do."""
         return space_on(self.settings.folder, OTHER_STORE)
-
-    @contextmanager
-    def kept_open(self) -> Iterator[None]:
-        """Share one connection among the transactions inside the ``with``, which saves 6 ms each.
-
-        For many short reads in a row; other processes have to wait meanwhile.
-        """
-        with _shared_or_new(self.settings) as connection:
-            token = _shared.set((self.settings.database, connection))
-            try:
-                yield
-            finally:
-                _shared.reset(token)
-
-
-# The file and connection of `Database.kept_open`.
-_shared: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar(
-    "shared", default=None
-)
-
-
-@contextmanager
-def _shared_or_new(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
-    shared = _shared.get()
-    if shared and shared[0] == settings.database:
-        yield shared[1]
-        return
-    with connected(settings) as connection:
-        yield connection
 
 
 def open_database(settings: StoreSettings) -> Database:

@@ -73,7 +73,6 @@ class RunPlan(Record):
         candidates: Pairs of the search and of pools, over all rounds.
         fresh: Those whose label is that of the recipe, or would be the same.
         without_code: Those whose code the collection no longer has: they cannot be judged.
-        has_changed: Whether the input has changed since it was collected: these are the most.
         canaries: Pairs with known labels that are judged besides.
         reasons: Why pairs are pending, the most urgent first, then those that are not taken.
         expected: What the run is expected to take, canaries included.
@@ -89,7 +88,6 @@ class RunPlan(Record):
     candidates: int
     fresh: int
     without_code: int = 0
-    has_changed: bool = False
     canaries: int = 0
     reasons: tuple[ReasonPlan, ...]
     expected: Expected
@@ -118,8 +116,6 @@ def plan_sentence(plan: RunPlan) -> str:
         f"{words(item.reason)} {item.taken:,}" for item in plan.reasons if item.taken
     )
     of = f"{plan.taken:,} of {plan.pending:,} pending pairs of {plan.collection}"
-    if plan.has_changed:
-        return f"at most {of}: the input has changed since `cosqa collect`"
     return f"{of}: {reasons}" if reasons else of
 
 
@@ -163,11 +159,6 @@ def plan_notes(plan: RunPlan) -> list[str]:
                 f"not due yet: {failed}; `cosqa annotate --reason failed` takes them now, as does "
                 '"failed" among the reasons of its form'
             )
-    if plan.has_changed:
-        found.append(
-            "the most that it can be, as if no pair had a label: run `cosqa collect`, which reads "
-            "the changed input, and plan again"
-        )
     if plan.without_code:
         found.append(
             f"skipped: {counted(plan.without_code, 'pairs')} whose code is not in {plan.collection}"

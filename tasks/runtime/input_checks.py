@@ -6,12 +6,9 @@ started by a deployment.
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
 from infra.registry import unknown_name
@@ -44,116 +41,83 @@ _DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
-class Needs(Protocol):
-    """The names in the settings, files and folders that a command or a flow needs."""
+def check_source(settings: Settings) -> None:
+    """Check the source, the encoders that find its candidates, and the methods to score.
 
-    def check(self, settings: Settings) -> None:
-        """Raise where one of them cannot be right.
+    This and the functions below check what a flow needs, as far as names, files and folders go.
 
-        Raises:
-            UnknownNameError: Nothing has a name.
-            EncoderError: An encoder has no checkpoint here and is published nowhere.
-            SettingsError: Options contradict each other, or do not fit what they are of.
-            SourceError: A file or folder is missing, or is not of its kind.
-        """
-        ...
-
-
-class SourceNeeds(Needs):
-    """The source of the settings, whose candidates are searched and whose benchmarks scored."""
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also the mean of similarities that have no scale in common."""
-        for encoder in settings.search.encoders:
-            check_checkpoint(encoder, settings.encoder)
-        _check_scales(settings.search)
-        _check_methods(chosen_methods(settings.evaluation, settings.search), settings.encoder)
-        open_source(settings.source)
+    Raises:
+        UnknownNameError: Nothing has a name.
+        EncoderError: An encoder has no checkpoint here and is published nowhere.
+        SettingsError: Options contradict each other, or do not fit what they are of.
+        SourceError: A file or folder is missing, or is not of its kind.
+    """
+    for encoder in settings.search.encoders:
+        check_checkpoint(encoder, settings.encoder)
+    _check_scales(settings.search)
+    _check_methods(chosen_methods(settings.evaluation, settings.search), settings.encoder)
+    open_source(settings.source)
 
 
-class ChallengeNeeds(SourceNeeds):
-    """The source whose codes are ranked, and the folder of the rankings."""
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also a folder that cannot be written."""
-        super().check(settings)
-        _check_output(settings.publish.folder)
+def check_challenge(settings: Settings) -> None:
+    """Check the source whose codes are ranked, and the folder of the rankings."""
+    check_source(settings)
+    _check_output(settings.publish.folder)
 
 
-@dataclass(frozen=True)
-class ComparisonNeeds(Needs):
-    """The methods to compare, the benchmarks' folders, and TREC runs of other methods."""
-
-    benchmarks: Sequence[Path]
-    runs: Sequence[Path] = ()
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also two methods or runs of one name."""
-        _check_output(settings.publish.folder)
-        methods = chosen_methods(settings.evaluation, settings.search)
-        _check_methods(methods, settings.encoder)
-        for metric in settings.evaluation.metrics:
-            Variant.parse(metric)
-        for folder in self.benchmarks:
-            check_folder(folder)
-        _check_runs(methods, self.runs)
+def check_comparison(
+    settings: Settings, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
+) -> None:
+    """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
+    _check_output(settings.publish.folder)
+    methods = chosen_methods(settings.evaluation, settings.search)
+    _check_methods(methods, settings.encoder)
+    for metric in settings.evaluation.metrics:
+        Variant.parse(metric)
+    for folder in benchmarks:
+        check_folder(folder)
+    _check_runs(methods, runs)
 
 
-@dataclass(frozen=True)
-class EstimateNeeds(Needs):
-    """The files of training pairs and queries."""
-
-    files: Sequence[Path]
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also a method without query vectors."""
-        _check_output(settings.publish.folder)
-        for method in encoders_to_estimate(settings.evaluation, settings.search):
-            check_checkpoint(method, settings.encoder)
-        for metric in settings.estimation.metrics:
-            measure_named(metric)
-        for file in self.files:
-            _check_is_there(file)
+def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
+    """Check the encoders, the metrics, and the files of training pairs and queries."""
+    _check_output(settings.publish.folder)
+    for method in encoders_to_estimate(settings.evaluation, settings.search):
+        check_checkpoint(method, settings.encoder)
+    for metric in settings.estimation.metrics:
+        measure_named(metric)
+    for file in files:
+        _check_is_there(file)
 
 
-@dataclass(frozen=True)
-class TrainingNeeds(Needs):
-    """The data sets by name, a benchmark to test on, and the bases in place of the settings'."""
-
-    data: Mapping[str, Path]
-    test: Path | None = None
-    bases: Sequence[str] = ()
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also a base that cannot be trained, and a data set no file can be named after."""
-        _check_output(settings.publish.folder)
-        for base in self.bases or [settings.training.base]:
-            _check_training(base, settings.training, settings.encoder)
-        _check_methods(settings.evaluation.methods, settings.encoder)
-        _check_data_names(self.data)
-        for path in self.data.values():
-            _check_is_there(path)
-        if self.test:
-            check_folder(self.test)
+def check_training(
+    settings: Settings,
+    data: Mapping[str, Path],
+    test: Path | None = None,
+    bases: Sequence[str] = (),
+) -> None:
+    """Check the data sets by name, a benchmark to test on, and the bases, else the settings'."""
+    _check_output(settings.publish.folder)
+    for base in bases or [settings.training.base]:
+        _check_base(base, settings.training, settings.encoder)
+    _check_methods(settings.evaluation.methods, settings.encoder)
+    _check_data_names(data)
+    for path in data.values():
+        _check_is_there(path)
+    if test:
+        check_folder(test)
 
 
-@dataclass(frozen=True)
-class KapeNeeds(Needs):
-    """The encoders to study, and by name folders with training and test pairs."""
-
-    data: Mapping[str, Path]
-
-    def check(self, settings: Settings) -> None:
-        """Refuse also a split that is there twice."""
-        _check_output(settings.publish.folder)
-        for encoder in settings.search.encoders:
-            check_checkpoint(encoder, settings.encoder)
-        _check_data_names(self.data)
-        for folder in self.data.values():
-            _check_path(folder)
-            split_path(folder, "train")
-            split_path(folder, "test")
-            find_split(folder, "valid")
+def check_kape(settings: Settings, data: Mapping[str, Path]) -> None:
+    """Check the encoders to study, and by name the folders with training and test pairs."""
+    _check_output(settings.publish.folder)
+    for encoder in settings.search.encoders:
+        check_checkpoint(encoder, settings.encoder)
+    _check_data_names(data)
+    for folder in data.values():
+        split_path(folder, "train")
+        split_path(folder, "test")
+        find_split(folder, "valid")
 
 
 def _check_output(folder: Path) -> None:
@@ -167,20 +131,18 @@ def _check_output(folder: Path) -> None:
         )
 
 
-def whole_corpus(settings: Settings) -> Settings:
-    """Return the settings of a challenge, whose source keeps all functions of its languages.
+def whole_corpus(source: SourceSettings) -> SourceSettings:
+    """Return the source of a challenge, which holds all functions of its languages.
 
     CodeSearchNet's rules hold: of definitions as published all, also those in Python 2; of source
     code all but special methods and near duplicates.
     """
     usual: dict[str, object] = {}
-    if settings.source.name == "codesearchnet":
+    if source.name == "codesearchnet":
         usual = {"languages": LANGUAGES, "part": "definitions", "filters": ()}
-    elif settings.source.name == "source-code":
+    elif source.name == "source-code":
         usual = {"filters": ("special-methods", "near-duplicates")}
-    given = settings.source.model_dump(exclude_unset=True)
-    source = SourceSettings.model_validate(usual | given)
-    return settings.model_copy(update={"source": source})
+    return SourceSettings.model_validate(usual | source.model_dump(exclude_unset=True))
 
 
 def _check_scales(search: SearchSettings) -> None:
@@ -205,26 +167,18 @@ def _check_methods(methods: Iterable[str], settings: EncoderSettings) -> None:
             check_checkpoint(name, settings)
 
 
-def openings(source: SourceSettings) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the name of each source that is read, and the call that opens it."""
-    queries, codes = Parts.of(source)
-    parts = [part for part in (queries, *codes) if part]
-    for part in parts:
-        yield part.name, partial(part.open, source)
-    if not parts:
-        yield source.name, partial(open_source, source)
-
-
-def check_licences(opening: Callable[[], object]) -> None:
-    """Open a source, and refuse CodeSearchNet's functions without the file of their licences.
+def require_licences(settings: SourceSettings) -> None:
+    """Refuse CodeSearchNet's functions without the file of their licences.
 
     Raises:
-        SourceError: The input or the file is not there.
-        SettingsError: The source's options are not right.
+        SourceError: The input or that file is not there.
     """
-    source = opening()
-    if isinstance(source, CodeSearchNetSource):
-        source.require_licences()
+    queries, codes = Parts.of(settings)
+    parts = [part for part in (queries, *codes) if part]
+    opened: list[object] = [part.open(settings) for part in parts]
+    for source in opened or [open_source(settings)]:
+        if isinstance(source, CodeSearchNetSource):
+            source.require_licences()
 
 
 def check_checkpoint(name: str, settings: EncoderSettings) -> None:
@@ -238,7 +192,7 @@ def check_checkpoint(name: str, settings: EncoderSettings) -> None:
         raise EncoderError(not_published(name))
 
 
-def _check_training(base: str, training: TrainingSettings, settings: EncoderSettings) -> None:
+def _check_base(base: str, training: TrainingSettings, settings: EncoderSettings) -> None:
     recipe, name = training.recipe, training.name
     if base not in models.names():
         if not encoders.has(base):
@@ -279,7 +233,6 @@ def check_folder(folder: Path) -> None:
         SourceError: It is missing, neither an export nor a BEIR folder nor a split of one, or one
             with several splits.
     """
-    _check_path(folder)
     if not folder.exists():
         raise SourceError(f"{folder} is not a benchmark: there is no such folder")
     if not is_export(folder) and not beir_split(folder, usual="test"):
@@ -290,20 +243,8 @@ def check_folder(folder: Path) -> None:
 
 
 def _check_is_there(path: Path) -> None:
-    _check_path(path)
     if not path.exists():
         raise SourceError(f"{printable(path)} cannot be read: there is no such file or folder")
-
-
-def _check_path(path: Path) -> None:
-    """Refuse a path that no parameter of a flow can be."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise SourceError(
-            f"{printable(path)}: the name is not UTF-8, and no run can be recorded with it: "
-            "rename it"
-        ) from None
 
 
 def _check_data_names(names: Collection[str]) -> None:

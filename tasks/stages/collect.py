@@ -1,8 +1,5 @@
 """Stage 1, collect: a source's queries and codes, read into collections of the store."""
 
-import time
-from itertools import chain
-
 from prefect.logging import get_run_logger
 
 from infra.collected import StoredCollection
@@ -12,11 +9,10 @@ from infra.program import program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from tasks.reports.text import counted, tally
-from tasks.runtime.caching import Parameters, Retries, is_done, stage
+from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import progress
 from tasks.sources import open_source
 
-_LOOK_S = 3.0
 # What decides, beside files and settings, what reading gives.
 _READERS = (
     *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
@@ -42,19 +38,6 @@ def _is_read(p: Parameters) -> bool:
     """Return whether reading the source again would give what is stored."""
     stored, stamp = corpus.collections_of(p.database, p.fingerprint), stamp_of(p.source)
     return bool(stored) and not p.source.reread and all(each.stamp == stamp for each in stored)
-
-
-def look_at(database: Database, source: SourceSettings, fingerprint: str) -> None:
-    """Read what is to be collected for some seconds, so that a bad line is told before a run.
-
-    Raises:
-        SourceError: It is malformed.
-    """
-    if not is_done(collect_source, database=database, source=source, fingerprint=fingerprint):
-        until = time.monotonic() + _LOOK_S
-        contents = open_source(source).read().values()
-        items = chain.from_iterable(content.items() for content in contents)
-        any(time.monotonic() > until for _ in items)
 
 
 @stage(

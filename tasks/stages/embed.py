@@ -62,12 +62,11 @@ def encoder_key(encoder: str) -> str:
 
 
 def _is_embedded(p: Parameters) -> bool:
-    with p.database.kept_open():
-        return not any(
-            vectors.lost_files(p.database, encoder_key(p.encoder), kind)
-            or len(_missing(p.database, p.collections, p.encoder, kind))
-            for kind in KINDS
-        )
+    return not any(
+        vectors.lost_files(p.database, encoder_key(p.encoder), kind)
+        or len(_missing(p.database, p.collections, p.encoder, kind))
+        for kind in KINDS
+    )
 
 
 @stage(

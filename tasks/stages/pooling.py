@@ -2,19 +2,15 @@
 
 from itertools import islice
 
-from prefect.logging import get_run_logger
-
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, candidates
+from infra.store import Database, candidates
 from tasks.reports.leaderboard import POOL_DEPTH, Unjudged
 from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
-from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.coverage import are_comparable
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
@@ -76,17 +72,3 @@ def add_to_pool(
         queries=len({pair.query_id for pair in unjudged}),
         candidates=len(unjudged),
     )
-
-
-def log_next_version(benchmark: OpenBenchmark, run: AnnotationRun) -> None:
-    """Log whether the benchmark's next version will include the annotations of a run."""
-    logger, former = get_run_logger(), benchmark.content.recipe
-    if former is not None and are_comparable(former, run.rounds[0].body):
-        logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
-    else:
-        logger.warning(
-            "the labels of %s are by %s and the new ones by %s: `cosqa publish` does not merge "
-            "them, since they do not answer the same question",
-            benchmark.name, benchmark.published.label_origin,
-            annotations.label_origin(run.recipe.recipe_id, len(run.rounds)),
-        )  # fmt: skip

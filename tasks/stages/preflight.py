@@ -1,7 +1,7 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,7 +17,6 @@ from infra.settings import (
     EncoderSettings,
     LanguageModelSettings,
     Settings,
-    SourceSettings,
     StoreSettings,
     load_settings,
 )
@@ -25,7 +24,7 @@ from infra.settings.section import clean_key
 from infra.store import Database, corpus, open_database
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import draw_arrows_by_steps
-from tasks.runtime.input_checks import Needs, SourceNeeds, with_named_encoders
+from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
@@ -69,23 +68,23 @@ def check_ready(settings: Settings | None) -> Ready:
         SourceError: An input file is missing.
         StoreError: The store cannot be opened.
     """
-    ready = check_inputs(settings, SourceNeeds())
+    ready = check_inputs(settings, check_source)
     fingerprint = open_source(ready.settings.source).fingerprint()
     return Ready(ready.settings, ready.database, fingerprint)
 
 
-def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
+def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -> Ready:
     """Check what a flow needs, and open the store.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
-        needs: The names, files and folders, whose errors are raised.
+        check: Checks names, files and folders, and raises.
 
     Raises:
         StoreError: The store cannot be opened.
     """
     settings = _loaded(settings)
-    needs.check(settings)
+    check(settings)
     database = open_database(settings.store)
     draw_arrows_by_steps()
     begin_stages()
@@ -95,28 +94,13 @@ def check_inputs(settings: Settings | None, needs: Needs) -> Ready:
 def collected_source(ready: Ready) -> CollectedSource:
     """Return the stored collections of the source, with the search over them.
 
-    Where no input is named, and the store has that of one source, it is meant.
-
     Raises:
         StoreError: The source has not been collected, or has changed since.
     """
     settings, database = ready.settings, ready.database
-    fingerprint = (
-        _alone(database, settings.source, is_sample=settings.preset == "sample")
-        or ready.fingerprint
-    )
-    collections = stored_collections(database, settings.source, fingerprint)
+    collections = stored_collections(database, settings.source, ready.fingerprint)
     search = search_of(database, collections[0], settings.search)
     return CollectedSource(collections=tuple(collections), search=search)
-
-
-def _alone(database: Database, source: SourceSettings, *, is_sample: bool) -> str:
-    """Return the fingerprint of a store's only source, if it is another one and none is named."""
-    known = corpus.collected_from(database)
-    is_named = source.model_fields_set and not is_sample
-    if is_named or len({*known.values()}) != 1 or (source.collection or source.name) in known:
-        return ""
-    return next(iter(known.values()))
 
 
 def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> RecipeReference:
@@ -154,19 +138,13 @@ def annotation_plan(settings: Settings) -> RunPlan:
     if not settings.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     database = open_database(settings.store) if settings.store.database.is_file() else None
-    if database is None or not (
-        _alone(database, settings.source, is_sample=settings.preset == "sample")
-        or corpus.collections_of(database, open_source(settings.source).fingerprint())
-    ):
-        name, content = next(iter(open_source(settings.source).read().items()))
+    source = open_source(settings.source)
+    if database is None or not corpus.collections_of(database, source.fingerprint()):
+        name, content = next(iter(source.read().items()))
         kinds = Counter(map(type, content.items()))
         queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
         pairs = queries * min(settings.search.top_k, kinds[Code])
-        has_changed = database is not None and name in corpus.collected_from(database)
-        return plan_of_size(
-            database, name, pairs, settings.committee, settings.reannotation,
-            has_changed=has_changed,
-        )  # fmt: skip
+        return plan_of_size(database, name, pairs, settings.committee, settings.reannotation)
     ready = check_ready(settings)
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)

@@ -6,15 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from infra.collected import StoredCollection
-from infra.identity import digest
-from infra.outputs import write_outputs
-from infra.program import program_digest
 from infra.records import Record
-from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
 from infra.store.figures import label_figures
@@ -24,9 +19,7 @@ from infra.store.snapshot import browse_line
 from tasks.benchmarks import read_manifest
 from tasks.benchmarks.parquet import read_table
 from tasks.metrics import STANDARD
-from tasks.ranking.methods import chosen_methods
 from tasks.reports.leaderboard import language_rows
-from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
@@ -35,6 +28,7 @@ from tasks.reports.run import (
     report_document,
 )
 from tasks.runtime.caching import stage
+from tasks.runtime.pages import write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
@@ -64,39 +58,39 @@ def write_report(
     database: Database,
     source: CollectedSource,
     published: Sequence[Published],
-    settings: Settings,
+    methods: Sequence[str],
+    depth: int,
+    folder: Path,
 ) -> WrittenReport:
-    """Write the report into the folder of benchmarks, and as an artifact."""
-    written, data = write_page(database, source, published, settings)
+    """Write the report into the folder of benchmarks, and as an artifact.
+
+    Args:
+        database: The store.
+        source: The collections.
+        published: Their exports.
+        methods: The methods whose scores are shown.
+        depth: The length of their rankings.
+        folder: The folder of benchmarks.
+    """
+    data = gather_report(database, source, published, methods, depth)
     key = artifact_key("report", source.main.name)
-    create_markdown_artifact(markdown_page(report_document(data)), key=key, description=data.title)
-    get_run_logger().info("report: %s", written.file)
-    return written
+    write_pages(folder, "report", report_document(data), {}, key=key, about=data.title)
+    file = report_file(folder)
+    get_run_logger().info("report: %s", file)
+    return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)
 
 
-def write_page(
-    database: Database,
-    source: CollectedSource,
-    published: Sequence[Published],
-    settings: Settings,
-) -> tuple[WrittenReport, ReportData]:
-    """Write the report into the folder of benchmarks unless it is there; return it and its data."""
-    with database.kept_open():
-        data = gather_report(database, source, published, settings)
-    file = settings.publish.folder.resolve() / "report.html"
-    program = program_digest(("tasks.reports",), ("jinja2", "pygments"))
-    shown = data.model_dump_json(exclude={"generated_at"})
-    mark = f"<!-- {digest('report', program, shown)} -->\n"
-    if not (file.is_file() and file.read_text("utf-8").endswith(mark)):  # seconds, for its colours
-        write_outputs(file.parent, {file.name: html_page(report_document(data)) + mark})
-    return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links), data
+def report_file(folder: Path) -> Path:
+    """Return the page in a folder of benchmarks."""
+    return folder.resolve() / "report.html"
 
 
 def gather_report(
     database: Database,
     source: CollectedSource,
     published: Sequence[Published],
-    settings: Settings,
+    methods: Sequence[str],
+    depth: int,
 ) -> ReportData:
     """Return the data of the report on a source's collections and their exports."""
     labels = labels_of_agents(database, source)
@@ -104,7 +98,7 @@ def gather_report(
     return ReportData(
         title=f"{source.main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        benchmarks=tuple(_scores(database, item, settings) for item in published),
+        benchmarks=tuple(_scores(database, item, methods, depth) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         candidates=source.search.candidates,
         agents=_agents(database, current) if current else None,
@@ -113,8 +107,9 @@ def gather_report(
     )
 
 
-def _scores(database: Database, published: Published, settings: Settings) -> BenchmarkScores:
-    methods, depth = chosen_methods(settings.evaluation, settings.search), settings.evaluation.depth
+def _scores(
+    database: Database, published: Published, methods: Sequence[str], depth: int
+) -> BenchmarkScores:
     keys = [method_key(method, depth) for method in methods]
     means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
     manifest = read_manifest(Path(published.folder))

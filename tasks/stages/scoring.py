@@ -160,10 +160,8 @@ def _stored_evaluation(
     database: Database, published: Published, method: str, depth: int, file: Path
 ) -> Evaluation | None:
     """Return a method's stored evaluation if its run exists, else None."""
-    key, tag = method_key(method, depth), run_tag(file)
-    means = benchmarks.mean_scores(database, published.benchmark_id, [key], STANDARD)
-    has_scored = any(value for by_metric in means.values() for value in by_metric.values())
-    if tag != _tag(method, key) and (tag != "" or has_scored):  # an empty run may have lost lines
+    key = method_key(method, depth)
+    if run_tag(file) != _tag(method, key):
         return None
     return benchmarks.find_evaluation(database, published.benchmark_id, key)
 
@@ -181,11 +179,10 @@ def _missing_metrics(
 
 
 def _is_scored(p: Parameters) -> bool:
-    with p.database.kept_open():
-        published, wanted = p.benchmark.published, p.settings.evaluation
-        file = run_file(_run_folder(p.database, published, p.settings.publish), p.method)
-        evaluation = _stored_evaluation(p.database, published, p.method, wanted.depth, file)
-        return evaluation is not None and not _missing_metrics(p.database, evaluation, wanted)
+    published, wanted = p.benchmark.published, p.settings.evaluation
+    file = run_file(_run_folder(p.database, published, p.settings.publish), p.method)
+    evaluation = _stored_evaluation(p.database, published, p.method, wanted.depth, file)
+    return evaluation is not None and not _missing_metrics(p.database, evaluation, wanted)
 
 
 def _scoring_key(p: Parameters) -> str:

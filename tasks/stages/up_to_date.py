@@ -16,6 +16,7 @@ from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
 from tasks.stages.preflight import Ready, check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
+from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method
 
 
@@ -74,8 +75,10 @@ def found_done(command: str, ready: Ready) -> Done | None:
         for each in published
         for method in methods
     )
+    has_report = command == "publish" or report_file(settings.publish.folder).is_file()
     # A run says why nothing is exported.
-    return done._replace(published=published) if published and is_scored else None
+    is_done_all = bool(published) and is_scored and has_report
+    return done._replace(published=published) if is_done_all else None
 
 
 def _judged(source: CollectedSource, ready: Ready) -> Done | None:

@@ -53,7 +53,7 @@ _BLOCK = 50_000
 _FILE_ROWS = 8_192
 
 _PAIRS = """
-    CREATE TEMP TABLE pairs AS
+    CREATE OR REPLACE TABLE memory.pairs AS
     SELECT query_id, code_id, number, rank, hash(number) % 10000 AS chance FROM (
         SELECT query_id, position * $top + r AS number, r AS rank,
             (position * 7919 + r * 104729) % $codes AS place
@@ -65,7 +65,7 @@ _PAIRS = """
 _CANDIDATES = """
     INSERT INTO candidates BY NAME SELECT $search AS search_id, query_id, code_id, rank,
         0.9 - rank / 100 - chance / 1e6 AS similarity,
-        json_object($encoder, 0.9 - rank / 100 - chance / 1e6) AS by_encoder FROM pairs
+        json_object($encoder, 0.9 - rank / 100 - chance / 1e6) AS by_encoder FROM memory.pairs
 """
 _ANNOTATIONS = """
     INSERT INTO annotations BY NAME SELECT query_id, code_id, $recipe AS recipe_id,
@@ -78,14 +78,14 @@ _ANNOTATIONS = """
             ELSE 'screened' END AS support,
         2 AS judgements, 2 AS agreeing, 9.5 AS seconds, 'arbiter' AS met, 1 AS tries,
         1 AS replicate, 'first' AS kind,
-        now() + number * INTERVAL 1 MICROSECOND AS annotated_at FROM pairs ORDER BY number
+        now() + number * INTERVAL 1 MICROSECOND AS annotated_at FROM memory.pairs ORDER BY number
 """
 _CALLS = """
     INSERT INTO llm_calls BY NAME SELECT query_id, code_id, $recipe AS recipe_id, ordinal,
         'arbiter' AS role, 1 AS attempt, 'made-up' AS model, md5(reply) AS prompt_digest,
         'ok' AS status, reply, '' AS error, 900 AS prompt_tokens, 110 AS completion_tokens,
         0.0002 AS cost_usd, 3.1 AS seconds, false AS cached
-    FROM block JOIN pairs USING (number)
+    FROM block JOIN memory.pairs AS pairs USING (number)
 """
 _EXECUTIONS = """
     INSERT INTO executions BY NAME SELECT query_id, code_id, $recipe AS recipe_id, ordinal,
@@ -93,7 +93,7 @@ _EXECUTIONS = """
         '' AS message, '' AS missing_module, 0.2 AS seconds, 41.5 AS peak_memory_mb,
         left(program, 80) AS stdout, '' AS stderr, 2 AS tests_run, 4 AS asserts_executed,
         2 AS target_calls, $oracle AS oracle, $details AS details
-    FROM block JOIN pairs USING (number)
+    FROM block JOIN memory.pairs AS pairs USING (number)
 """
 _ORACLE = json.dumps(
     {
@@ -192,13 +192,12 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,
         "encoder": ENCODER, "recipe": recipe, "oracle": _ORACLE, "details": _DETAILS,
     }  # fmt: skip
-    with database.kept_open():  # the temporary table is gone with the connection
-        for statement in (_PAIRS, _CANDIDATES, _ANNOTATIONS):
-            with database.transaction() as tx:
-                tx.limit_memory(3_000)
-                _execute(tx, statement, known)
-        _fill(database, _CALLS, known, "reply", sizes.calls, texts.reply)
-        _fill(database, _EXECUTIONS, known, "program", sizes.executions, texts.program)
+    for statement in (_PAIRS, _CANDIDATES, _ANNOTATIONS):
+        with database.transaction() as tx:
+            tx.limit_memory(3_000)
+            _execute(tx, statement, known)
+    _fill(database, _CALLS, known, "reply", sizes.calls, texts.reply)
+    _fill(database, _EXECUTIONS, known, "program", sizes.executions, texts.program)
     return settings
 
 
@@ -212,7 +211,7 @@ def _fill(
 ) -> None:
     """Insert so many rows, each with a text of its own, for the pairs in turn."""
     with database.transaction() as tx:
-        pairs = tx.count("SELECT count(*) FROM pairs")
+        pairs = tx.count("SELECT count(*) FROM memory.pairs")
     for block in batched(range(number), _BLOCK):
         rows = {
             "number": [place % pairs + 1 for place in block],

@@ -15,7 +15,7 @@ from flows.cli.evaluation import print_estimate
 from flows.estimate import estimate
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
-from tasks.runtime.input_checks import EstimateNeeds
+from tasks.runtime.input_checks import check_estimate
 from tasks.stages import estimate as stage
 from tasks.stages.estimate import read_report
 from tests.flows.estimation import (
@@ -151,14 +151,14 @@ def test_a_method_without_query_vectors_is_refused(
     tmp_path: Path, method: str, message: str
 ) -> None:
     with pytest.raises((SettingsError, UnknownNameError), match=message):
-        EstimateNeeds([]).check(settings_in(tmp_path, method))
+        check_estimate(settings_in(tmp_path, method), [])
 
 
 def test_metrics_and_paths_are_checked_before_anything_is_read(world: Path) -> None:
     with pytest.raises(UnknownNameError, match="'MAP' cannot be estimated: MRR, "):
-        EstimateNeeds([]).check(settings_in(world, metrics=["MAP"]))
+        check_estimate(settings_in(world, metrics=["MAP"]), [])
     settings = settings_in(world)
     with pytest.raises(SourceError, match="absent cannot be read: there is no such file or folder"):
-        EstimateNeeds([world / "train.jsonl", world / "absent"]).check(settings)
+        check_estimate(settings, [world / "train.jsonl", world / "absent"])
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         settings_in(world, k=0)

@@ -6,6 +6,7 @@ Covers `flows.runtime.runs`, `flows.runtime.runs`.
 import os
 import pickle
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -34,7 +35,7 @@ from infra.settings import (
     StoreSettings,
 )
 from tasks.benchmarks import write_benchmark
-from tasks.runtime.input_checks import ComparisonNeeds
+from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
@@ -131,11 +132,11 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
     tmp_path: Path, block: str
 ) -> None:
     write_benchmark(toy(), tmp_path / "benchmark")
-    needs = ComparisonNeeds([tmp_path / "benchmark"])
-    ready = check_inputs(settings_in(tmp_path, api_key_block=block), needs)
+    check = partial(check_comparison, benchmarks=[tmp_path / "benchmark"])
+    ready = check_inputs(settings_in(tmp_path, api_key_block=block), check)
     assert ready.settings.llm.api_key == SecretStr(KEY)
     given = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("given"))
-    assert check_inputs(given, needs).settings.llm.api_key == SecretStr("given")
+    assert check_inputs(given, check).settings.llm.api_key == SecretStr("given")
 
 
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
@@ -163,4 +164,6 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
 @pytest.mark.usefixtures("prefect_server")
 def test_a_block_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no Secret block 'absent'"):
-        check_inputs(settings_in(tmp_path, api_key_block="absent"), ComparisonNeeds([]))
+        check_inputs(
+            settings_in(tmp_path, api_key_block="absent"), partial(check_comparison, benchmarks=[])
+        )

@@ -61,8 +61,6 @@ def plan_of_size(
     pairs: int,
     committee: CommitteeSettings,
     policy: ReannotationSettings,
-    *,
-    has_changed: bool = False,
 ) -> RunPlan:
     """Return the plan of judging so many pairs, none of which was judged before.
 
@@ -72,8 +70,6 @@ def plan_of_size(
         pairs: Number of candidates of all queries.
         committee: The model and the agents.
         policy: How many of them are judged.
-        has_changed: Whether a former version of the collection is stored, some of whose pairs may
-            be the same.
     """
     candidates = pairs * committee.annotation.rounds
     allowed = [policy.pairs, candidates]
@@ -90,7 +86,6 @@ def plan_of_size(
         rounds=committee.annotation.rounds,
         candidates=candidates,
         fresh=0,
-        has_changed=has_changed,
         reasons=(new,),
         expected=expected_of(taken, cost, committee),
         basis=cost.basis,

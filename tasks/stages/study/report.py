@@ -64,8 +64,7 @@ def write_study(
     Raises:
         SourceError: A file of compared annotators is malformed.
     """
-    with database.kept_open():
-        evidence = gather_evidence(database, source, published, overlaps, files, settings)
+    evidence = gather_evidence(database, source, published, overlaps, files, settings)
     title = f"{source.main.name}: the papers' tables and figures"
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now)

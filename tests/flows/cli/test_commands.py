@@ -24,11 +24,12 @@ from flows.cli.main import app
 from flows.options import overrides_of, questions, settings_of
 from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.settings.presets import load_preset
 from infra.store import open_database
 from tasks.encoders import encoders
 from tasks.reports.leaderboard import METRICS
 from tasks.retrievers import retrievers
-from tasks.runtime.input_checks import EstimateNeeds, KapeNeeds
+from tasks.runtime.input_checks import check_estimate, check_kape
 from tasks.sources import sources
 
 HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
@@ -274,23 +275,24 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
 
 
 @pytest.mark.parametrize("command", ["collect", "generate", "study"])
-def test_every_command_with_a_preset_names_all_that_is_missing_at_once(
+def test_every_command_with_a_preset_names_what_it_needs_with_its_places(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = CliRunner().invoke(app, [command, "--preset", "cosqa-plus-v2"])
-    for missing in ("cosqa=PATH", "codesearchnet=PATH", "--checkpoint codebert-search=FOLDER"):
-        assert missing in str(outcome.exception)
+    assert "--checkpoint codebert-search=FOLDER" in str(outcome.exception)
+    for name, place in load_preset("cosqa-plus-v2").published.items():
+        assert f"- {name}: {place}" in str(outcome.exception)
 
 
 def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
     tmp_path: Path,
 ) -> None:
-    needs, given = EstimateNeeds([tmp_path, tmp_path]), {"methods": ["codebert-search"]}
+    files, given = [tmp_path, tmp_path], {"methods": ["codebert-search"]}
     folder = {"checkpoint": [f"codebert-search={tmp_path}"]}
-    needs.check(settings_of(commands.estimate, given | folder))
+    check_estimate(settings_of(commands.estimate, given | folder), files)
     with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-        needs.check(settings_of(commands.estimate, given))
+        check_estimate(settings_of(commands.estimate, given), files)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +335,7 @@ def test_data_sets_have_names_and_folders(tmp_path: Path) -> None:
         outcome = CliRunner().invoke(app, ["study-kape", *given])
         assert told in str(outcome.exception)
     with pytest.raises(SourceError, match="absent: there is no such folder"):
-        KapeNeeds({"a": tmp_path / "absent"}).check(Settings())
+        check_kape(Settings(), {"a": tmp_path / "absent"})
 
 
 def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:

@@ -71,22 +71,6 @@ def test_a_plan_before_anything_is_collected_makes_no_store(
     assert not (tmp_path / "none").exists()
 
 
-def test_a_plan_says_that_the_input_has_changed_and_means_the_only_one_where_none_is_named(
-    options: list[str], tmp_path: Path
-) -> None:
-    def planned(*given: str) -> str:
-        words = ["annotate", "--plan", "--model", "openai/gpt-4o", *given]
-        return CliRunner().invoke(app, words, catch_exceptions=False).output
-
-    assert "3 of 3 pending pairs of jsonl: new queries 3" in planned(*options[-2:])
-    with (tmp_path / "queries.jsonl").open("a") as file:
-        file.write('{"id": "3", "query": "add 3"}\n')
-    told = planned(*options)
-    assert "at most 4 of 4 pending pairs of jsonl: the input has changed" in told
-    assert "run `cosqa collect`" in told
-    assert "3 of 3 pending pairs of jsonl" in planned(*options[-2:]), "which reads no files"
-
-
 @pytest.mark.parametrize(
     ("reasons", "pairs", "expected"),
     [

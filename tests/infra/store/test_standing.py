@@ -171,11 +171,7 @@ class Drawn(NamedTuple):
 
 def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database) -> None:
     """By lot: four recipes, what annotations met, sets of one to three rounds, and labels."""
-    with database.kept_open():
-        decide_by_lot(database, random.Random(7))
-
-
-def decide_by_lot(database: Database, draw: random.Random) -> None:
+    draw = random.Random(7)
     pairs = candidates.pairs_of(database, [SEARCH], "c")
     for _ in range(20):
         with database.transaction() as tx:

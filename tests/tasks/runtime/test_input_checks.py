@@ -1,8 +1,8 @@
 """Laws of the names that a flow goes on with."""
 
 import gzip
-import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,12 @@ from infra.settings import (
 )
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import (
-    ChallengeNeeds,
-    ComparisonNeeds,
-    EstimateNeeds,
-    KapeNeeds,
-    Needs,
-    SourceNeeds,
-    TrainingNeeds,
-    check_folder,
+    check_challenge,
+    check_comparison,
+    check_estimate,
+    check_kape,
+    check_source,
+    check_training,
     with_named_encoders,
 )
 from tests.fakes.checkpoints import make_checkpoint
@@ -87,40 +85,33 @@ def test_products_are_not_averaged_with_other_similarities(tmp_path: Path) -> No
     kape = f"checkpoint:kape={folder}?like=codexglue&dimension=16"
     both = settings(("minilm", kape))
     with pytest.raises(SettingsError, match=r"kape.* is compared by products.*FUSION=scaled"):
-        SourceNeeds().check(both)
+        check_source(both)
     scaled = both.search.model_copy(update={"fusion": "scaled"})
-    SourceNeeds().check(both.model_copy(update={"search": scaled}))
-    SourceNeeds().check(settings((kape,)))
-
-
-def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path: Path) -> None:
-    odd = tmp_path / os.fsdecode(b"\xff")
-    (odd / "docs").mkdir(parents=True)
-    checks: list[Callable[[], object]] = [
-        lambda: EstimateNeeds([odd]).check(settings(("minilm",))),
-        lambda: check_folder(odd),
-        lambda: KapeNeeds({"docs": odd / "docs"}).check(settings(("minilm",))),
-    ]
-    for check in checks:
-        with pytest.raises(SourceError, match=r"udcff.*: the name is not UTF-8.* rename it"):
-            check()
+    check_source(both.model_copy(update={"search": scaled}))
+    check_source(settings((kape,)))
 
 
 @pytest.mark.parametrize(
-    "needs",
-    [ChallengeNeeds(), ComparisonNeeds([]), EstimateNeeds([]), KapeNeeds({}), TrainingNeeds({})],
+    "check",
+    [
+        check_challenge,
+        partial(check_comparison, benchmarks=[]),
+        partial(check_estimate, files=[]),
+        partial(check_kape, data={}),
+        partial(check_training, data={}),
+    ],
 )
 def test_an_output_that_cannot_be_a_folder_is_refused_before_the_work(
-    tmp_path: Path, needs: Needs
+    tmp_path: Path, check: Callable[[Settings], None]
 ) -> None:
     (tmp_path / "file").write_text("mine")
     chosen = settings(("minilm",), ("minilm",))
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
         own = {"publish": PublishSettings(folder=folder)}
         with pytest.raises(SettingsError, match=r"--output .*file is no folder; choose another"):
-            needs.check(chosen.model_copy(update=own))
+            check(chosen.model_copy(update=own))
     new = chosen.model_copy(update={"publish": PublishSettings(folder=tmp_path / "new" / "one")})
-    ChallengeNeeds().check(new)
+    check_challenge(new)
     assert not (tmp_path / "new").exists()
 
 
@@ -129,7 +120,7 @@ def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
     run = tmp_path / ("theirs.trec.gz" if content == "packed" else "theirs.trec")
     run.write_bytes(gzip.compress(b"\n") if content == "packed" else content.encode())
     with pytest.raises(SourceError, match=r"theirs\.trec.* has no results: lines of query Q0"):
-        ComparisonNeeds([], [run]).check(settings(("minilm",)))
+        check_comparison(settings(("minilm",)), [], [run])
 
 
 @pytest.mark.parametrize("method", ["codebert-search", "bm25+codebert-search"])
@@ -138,7 +129,7 @@ def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_star
 ) -> None:
     lacking = settings(("minilm",), ("bm25", method))
     folders = EncoderSettings(checkpoints={"codebert-search": tmp_path})
-    for needs in (ComparisonNeeds([]), SourceNeeds()):
+    for check in (partial(check_comparison, benchmarks=[]), check_source):
         with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-            needs.check(lacking)
-        needs.check(lacking.model_copy(update={"encoder": folders}))
+            check(lacking)
+        check(lacking.model_copy(update={"encoder": folders}))

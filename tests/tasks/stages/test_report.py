@@ -14,8 +14,8 @@ from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.redistribution import without_unlicensed
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.labels import label_sets, labelled_benchmark
-from tasks.stages.report import gather_report, write_page
-from tests.tasks.stages.generate.world import SEARCH, settings_of
+from tasks.stages.report import gather_report
+from tests.tasks.stages.generate.world import SEARCH
 
 
 @pytest.mark.parametrize(("code_base", "searched"), [("collection", 4), ("candidates", 2)])
@@ -43,20 +43,12 @@ def test_the_code_base_of_scores_is_that_of_the_export(
         search=SearchReference(search_id=SEARCH, collection="c", queries=1, candidates=3),
     )
     publish = PublishSettings.model_validate({"folder": tmp_path / "out", "code_base": code_base})
-    settings = settings_of(tmp_path).model_copy(update={"publish": publish})
     [labels] = label_sets(database, source)
     benchmark = without_unlicensed(labelled_benchmark(database, labels, publish))
     published = Published(
         benchmark_id=BenchmarkId(write_benchmark(benchmark, tmp_path / "out").fingerprint),
         name="c", collection="c", label_origin="people", folder=str(tmp_path / "out"),
     )  # fmt: skip
-    report = gather_report(database, source, [published], settings)
+    report = gather_report(database, source, [published], ["bm25"], 100)
     assert [scores.codes for scores in report.benchmarks] == [searched]
     assert [counts.codes for counts in report.collections] == [5]
-    # The page is written once, as long as it is what was written.
-    file = write_page(database, source, [published], settings)[0].file
-    first = file.stat().st_mtime_ns
-    for is_kept in (True, False):
-        write_page(database, source, [published], settings)
-        assert (file.stat().st_mtime_ns == first) == is_kept
-        file.write_text(file.read_text("utf-8")[:-1], "utf-8")

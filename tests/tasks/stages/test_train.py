@@ -16,7 +16,7 @@ from infra.store import open_database
 from tasks.encoders import Vectors, encoders
 from tasks.encoders._checkpoint import content_digest
 from tasks.runtime.caching import is_done
-from tasks.runtime.input_checks import TrainingNeeds
+from tasks.runtime.input_checks import check_training
 from tasks.stages import train as stage
 from tasks.stages.train import TrainedEncoder, TrainingInput, train_encoder
 from tasks.training import trainer
@@ -250,7 +250,7 @@ def test_what_cannot_be_trained_is_refused_before_anything_starts(
     training = inputs.settings.model_copy(update=change)
     settings = settings_in(tmp_path).model_copy(update={"training": training})
     with pytest.raises(CosqaError, match=message):
-        TrainingNeeds({"own": inputs.path}).check(settings)
+        check_training(settings, {"own": inputs.path})
 
 
 def test_a_changed_recipe_is_another_identity(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database
-from tasks.runtime.input_checks import ComparisonNeeds
 from tasks.stages.annotate import shards
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
@@ -146,7 +145,7 @@ def test_workers_get_the_store_s_folder_as_an_absolute_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = Settings(store=StoreSettings(folder=Path("here")))
-    ready = check_inputs(settings, ComparisonNeeds([]))
+    ready = check_inputs(settings, lambda _: None)
     assert ready.settings.store.folder == tmp_path / "here"
     assert ready.database.settings.folder == tmp_path / "here"
 
