@@ -39,10 +39,10 @@ def _check_source(settings: Settings) -> None:
     try:
         check_source(settings)
     except CosqaError as error:
-        if not settings.preset:
+        places = load_preset(settings.preset).published if settings.preset else {}
+        if not places:
             raise
-        places = load_preset(settings.preset).published.items()
-        listed = "\n".join(f"- {name}: {place}" for name, place in places)
+        listed = "\n".join(f"- {name}: {place}" for name, place in places.items())
         raise SettingsError(
             f"{error}\npreset {settings.preset} needs, published at:\n{listed}"
         ) from None

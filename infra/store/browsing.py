@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from typing import Literal, NamedTuple
-from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
 
-from infra.errors import CosqaError, PublishError
+from infra.errors import PublishError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Transaction
@@ -28,7 +27,6 @@ NONE = "none"  # a facet's value of pairs that have none
 _COLUMNS = {"label": "grade"}
 SORTS: Mapping[str, str] = {"query": "number", "slowest": "-seconds", "dearest": "-cost"}
 PAGE = 50
-_WAITED_S, _KEPT = 0.04, 10  # for a search; of their results
 _TITLE = 160  # characters of a code's first line
 
 _TABLES = """
@@ -209,10 +207,6 @@ def _index(tx: Transaction) -> None:
         )
 
 
-class SearchingError(CosqaError):
-    """A search takes longer than a page may; its result is there when it is asked for again."""
-
-
 class Wanted(Record):
     """Which pairs a list shows.
 
@@ -272,13 +266,9 @@ class Listed(NamedTuple):
 
 
 def find_pairs(snapshot: Snapshot, wanted: Wanted, limit: int = PAGE) -> Listed:
-    """Return a page of the pairs that are wanted.
-
-    Raises:
-        SearchingError: All codes are being searched for a text; ask again.
-    """
+    """Return a page of the pairs that are wanted."""
     place = f"coalesce({SORTS[wanted.sort]}, 0)::DOUBLE"
-    where, parameters = _where(wanted, _found_codes(snapshot, wanted.code))
+    where, parameters = _where(wanted)
     with snapshot.transaction() as tx:
         total = tx.count(f"SELECT count(*) FROM memory.pairs WHERE {where}", parameters)  # noqa: S608 - literals only
         if wanted.after:
@@ -295,51 +285,22 @@ def find_pairs(snapshot: Snapshot, wanted: Wanted, limit: int = PAGE) -> Listed:
     return Listed(listed[:limit], total, len(listed) > limit)
 
 
-def _found_codes(snapshot: Snapshot, text: str) -> str:
-    """Return the table of the codes that have a text, "" where none is searched for.
-
-    To go through 650,000 codes takes half a second, so that a page waits for a moment only.
-    """
-    if not text:
-        return ""
-    with snapshot.lock:
-        if text not in snapshot.searches:
-            for done in [key for key, each in snapshot.searches.items() if each.done()][:-_KEPT]:
-                with snapshot.transaction() as tx:
-                    tx.execute(f"DROP TABLE {snapshot.searches.pop(done).result()}")
-            snapshot.searches[text] = snapshot.searcher.submit(_search, snapshot, text)
-        search = snapshot.searches[text]
-    try:
-        return search.result(_WAITED_S)
-    except TimeoutError:
-        raise SearchingError("the code is being searched") from None
-
-
-def _search(snapshot: Snapshot, text: str) -> str:
-    table = f"memory.found_{uuid4().hex}"
-    with snapshot.transaction() as tx:
-        tx.execute(
-            f"CREATE TABLE {table} AS SELECT rowid AS code_row FROM codes "  # noqa: S608 - literals only
-            "WHERE contains(lower(text), lower(?))",
-            [text],
-        )
-    return table
-
-
-def _where(wanted: Wanted, found_codes: str) -> tuple[str, dict[str, object]]:
+def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
     conditions, parameters = ["true"], dict[str, object]()
     for facet in FACETS:
         if value := wanted.facets.get(facet):
             conditions.append(f"{_COLUMNS.get(facet, facet)} = ${facet}_is")
             parameters[f"{facet}_is"] = "" if value == NONE else value
-    if wanted.query:
-        conditions.append(
-            "query_row IN (SELECT rowid FROM queries "
-            "WHERE contains(lower(text), lower($query_has)))"
-        )
-        parameters["query_has"] = wanted.query
-    if wanted.code:
-        conditions.append(f"code_row IN (SELECT code_row FROM {found_codes})")  # noqa: S608 - a name
+    for table, column, text in (
+        ("queries", "query_row", wanted.query),
+        ("codes", "code_row", wanted.code),
+    ):
+        if text:
+            conditions.append(
+                f"{column} IN (SELECT rowid FROM {table} "  # noqa: S608 - literals only
+                f"WHERE contains(lower(text), lower(${table}_have)))"
+            )
+            parameters[f"{table}_have"] = text
     return " AND ".join(conditions), parameters
 
 

@@ -6,13 +6,11 @@ store has no name on the disk once it is open, so that it is gone with its proce
 """
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from threading import Lock
 
 import duckdb
 
@@ -41,17 +39,11 @@ class Snapshot(Database):
         connection: The connection whose cursors read it.
         state: That of the store's files when they were copied.
         taken_at: A moment before which all commits are in it.
-        searches: Searched text → the table of the codes that have it, when it is there.
-        lock: Held while ``searches`` changes.
-        searcher: What goes through all codes, for one text after the other.
     """
 
     connection: duckdb.DuckDBPyConnection
     state: State = ()
     taken_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    searches: dict[str, Future[str]] = field(default_factory=dict)
-    lock: Lock = field(default_factory=Lock)
-    searcher: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "search"))
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:

@@ -13,7 +13,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from infra.errors import CosqaError, SandboxError, StoreLockedError
-from infra.store.browsing import SearchingError
 from infra.store.snapshot import Snapshot
 from tasks.browse.guard import Guard
 from tasks.browse.labelling import FormError, Labelling
@@ -81,12 +80,7 @@ class _Site:
             raise NoSuchPageError(f"there is no page {name!r}")
         if self.labelling and (sample := self.labelling.blind_sample(snapshot, browser)):
             return self._show(request, Page("blind", {"sample": sample}), 403)
-        try:
-            return self._show(request, PAGES[name](snapshot, asked))
-        except SearchingError:
-            answer = self._show(request, Page("searching", {"asked": asked}))
-            answer.headers["Refresh"] = "1"
-            return answer
+        return self._show(request, PAGES[name](snapshot, asked))
 
     async def write(self, request: Request) -> Response:
         form = await self.guard.form(request)

@@ -428,24 +428,6 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
 
 
 @pytest.mark.usefixtures("no_server")
-@pytest.mark.parametrize(
-    ("name", "line", "reason"),
-    [
-        ("codes", '{"code": 3', "codes.jsonl:3"),
-        ("queries", "no JSON", "queries.jsonl:3"),
-        ("codes", '{"text": "def f(): ..."}', "codes.jsonl:3"),
-    ],
-)
-def test_a_bad_line_is_told_before_a_server_starts(
-    settings: Settings, tmp_path: Path, name: str, line: str, reason: str
-) -> None:
-    with (tmp_path / f"{name}.jsonl").open("a") as file:
-        file.write(line + "\n")
-    options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
-    assert reason in told("collect", *options)
-
-
-@pytest.mark.usefixtures("no_server")
 def test_an_engine_that_is_away_is_told_before_a_server_starts(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,17 +110,9 @@ def test_methods_lead_to_their_queries_alone_and_against_another(tmp_path: Path)
     assert client.get("/method?benchmark=x&metric=y&method=z").status_code == 404
 
 
-def test_a_long_search_says_so_and_is_there_when_it_is_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("infra.store.browsing._WAITED_S", 0.0)
+def test_pairs_are_found_by_a_text_of_their_code(tmp_path: Path) -> None:
     client = client_of(whole_store(tmp_path / "store"))
-    first = client.get("/pairs?code=sum_of")
-    assert "Searching" in first.text
-    assert first.headers["refresh"] == "1"
-    monkeypatch.setattr("infra.store.browsing._WAITED_S", 60.0)
-    for number in range(30):  # results are kept for some searches only
-        assert "No pair is left" in client.get(f"/pairs?code=nothing{number}").text
+    assert "No pair is left" in client.get("/pairs?code=nothing").text
     assert "1 pair<" in client.get("/pairs?code=sum_of").text
 
 

@@ -54,7 +54,7 @@ def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None
         check_agents(settings_of().committee)
     for name in ("no address can be reached", "a false assert has failed", "memory is limited"):
         assert f"\n- {name}: " in str(caught.value)
-    assert "`cosqa sandbox check` asks for all anew" in str(caught.value)
+    assert "`cosqa sandbox check` checks all again" in str(caught.value)
 
 
 @pytest.mark.usefixtures("engine")
