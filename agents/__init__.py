@@ -10,7 +10,6 @@ from agents.committee.algorithm import Committee
 from agents.committee.factory import build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
-from agents.llm.client import StoredReplies
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model
 from agents.llm.price_list import token_prices
@@ -20,7 +19,6 @@ __all__ = [
     "JournalLedger",
     "Ledger",
     "Reservation",
-    "StoredReplies",
     "WrittenAnswer",
     "build_committee",
     "build_model",

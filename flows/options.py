@@ -251,24 +251,12 @@ Confirmed = Annotated[Path | None, option(
     "Read a sheet back on which people confirmed (relevance 1) or refused (0) answers or "
     "changed their code; nothing is written by a model. It needs --store alone.", panel=_JUDGE,
 )]  # fmt: skip
-DryRun = Annotated[bool, option(
-    "--dry-run", "",
-    "Print how many queries have no match and how many answers would be written.",
-    panel=_INSTEAD,
-)]  # fmt: skip
 Plan = Annotated[bool, option(
     "--plan", "",
     "Print the pending pairs by reason, and what judging them is expected to take; also before "
     "anything is collected.",
     panel=_INSTEAD,
 )]  # fmt: skip
-Replay = Annotated[bool, option(
-    "--replay", "",
-    "Make the labels by these settings again from kept replies, and check that they equal the "
-    "stored labels; runs the programs again and asks no model.",
-    panel=_INSTEAD,
-)]  # fmt: skip
-
 # How is scored.
 
 Methods = Annotated[list[str] | None, option(
@@ -496,7 +484,7 @@ CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "pairs": Pairs, "budget_usd": Budget, "approve": Approve,
 }  # fmt: skip
-INSTEAD = {"plan": Plan, "replay": Replay}
+PLAN = {"plan": Plan}
 WRITING = MODEL | {"limit": WritingLimit}
 TRAINING = {"base": Base} | RECIPE | {"epochs": Epochs, "name": EncoderName}
 

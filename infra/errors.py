@@ -36,7 +36,7 @@ class StoreLockedError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Another run holds the lease of the store's writer."""
+    """Another run holds the lock of the store's writer."""
 
 
 class DiskFullError(CosqaError):
@@ -118,10 +118,6 @@ class JudgingError(CosqaError):
 
 class WorkerLostError(CosqaError):
     """A Ray worker's process died, and so did the processes that took over its work."""
-
-
-class ReplayError(CosqaError):
-    """Kept replies do not give the stored labels."""
 
 
 class CanaryError(CosqaError):

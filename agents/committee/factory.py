@@ -19,13 +19,12 @@ def build_committee(
     sandbox: Sandbox,
     ledger: Ledger,
     labelling_round: int = 1,
-    client: type[LanguageModel] = LanguageModel,
 ) -> Committee:
     """Return the committee that the settings describe.
 
-    Closing the sandbox is left to the caller; of ``client``, `StoredReplies` asks nobody.
+    Closing the sandbox is left to the caller.
     """
-    model = build_model(chosen.llm, ledger, labelling_round, client)
+    model = build_model(chosen.llm, ledger, labelling_round)
     return committee_on(model, chosen, recipe_id, sandbox)
 
 
@@ -51,12 +50,9 @@ def committee_on(
 
 
 def build_model(
-    llm: LanguageModelSettings,
-    ledger: Ledger,
-    labelling_round: int = 1,
-    client: type[LanguageModel] = LanguageModel,
+    llm: LanguageModelSettings, ledger: Ledger, labelling_round: int = 1
 ) -> ReportingModel:
     """Return the language model that the settings describe."""
     if llm.is_recorded:
         return RecordedReplies(llm, ledger)
-    return client(llm, ledger, labelling_round)
+    return LanguageModel(llm, ledger, labelling_round)

@@ -1,7 +1,7 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
@@ -10,7 +10,7 @@ from agents.llm.reply import RawReply
 from agents.llm.request import HARMLESS, Request, believable, token_limits
 from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
-from infra.errors import ModelUnavailableError, UnreadableReplyError
+from infra.errors import UnreadableReplyError
 from infra.identity import digest_of
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
@@ -209,10 +209,3 @@ class LanguageModel:
             tokens = (raw.is_counted and raw.tokens) or limits.total
             await commit(tokens, raw.cost_usd, [(key, raw)])
             return raw
-
-
-class StoredReplies(LanguageModel):
-    """A client that finds replies in the journal and asks nobody: a label is checked by it."""
-
-    async def _ask_provider(self, request: Request, key: str) -> NoReturn:  # noqa: ARG002
-        raise ModelUnavailableError(f"no reply to this request of the {request.role} is stored")

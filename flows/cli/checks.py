@@ -17,20 +17,19 @@ _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
 
 
-def pipeline(command: str, settings: Settings, *, is_plan: bool, is_replay: bool) -> None:
+def pipeline(command: str, settings: Settings, *, is_plan: bool) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
-    if not is_replay:
-        judging = command in _JUDGE and settings.annotation.agents
-        _check_source(settings)
-        if judging and not settings.publish.include_unlicensed:
-            try:
-                require_licences(settings.source)
-            except SourceError as error:
-                way_out = "give --include-unlicensed for private use"
-                raise SourceError(f"{error}, or {way_out}") from None
-        if judging:
-            settings.llm.require_model()
-    if is_replay or (command in _READ_THE_STORE and not is_plan):
+    judging = command in _JUDGE and settings.annotation.agents
+    _check_source(settings)
+    if judging and not settings.publish.include_unlicensed:
+        try:
+            require_licences(settings.source)
+        except SourceError as error:
+            way_out = "give --include-unlicensed for private use"
+            raise SourceError(f"{error}, or {way_out}") from None
+    if judging:
+        settings.llm.require_model()
+    if command in _READ_THE_STORE and not is_plan:
         require_store(settings.store)
 
 

@@ -24,20 +24,16 @@ challenge_app = typer.Typer(
 
 
 def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: ANN401 - a function
-    """Check the input of a pipeline's command, then run its flow, plan it or replay it."""
+    """Check the input of a pipeline's command, then run its flow or plan it."""
     settings = settings_of(function, given)
-    is_plan, is_replay = bool(given.get("plan")), bool(given.get("replay"))
-    if is_plan and is_replay:
-        raise SettingsError("--plan and --replay are given together: leave all but one out")
+    is_plan = bool(given.get("plan"))
     from flows.cli import checks
 
-    checks.pipeline(function.__name__, settings, is_plan=is_plan, is_replay=is_replay)
+    checks.pipeline(function.__name__, settings, is_plan=is_plan)
     from flows.cli import pipeline
 
     if is_plan:
         pipeline.print_plan(settings)
-    elif is_replay:
-        pipeline.make_labels_again(settings)
     else:
         pipeline.run_flow(function.__name__, settings)
         pipeline.remember(o.overrides_of(function, given), settings)
@@ -48,7 +44,7 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     "cosqa benchmark --top-k 5",
     "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
     panel="Build",
-    options=o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.SCORING | o.EXPORT | o.INSTEAD,
+    options=o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.SCORING | o.EXPORT | o.PLAN,
 )
 def benchmark(**given: object) -> None:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
@@ -81,9 +77,8 @@ def collect(**given: object) -> None:
     "cosqa annotate --model openai/gpt-4o-mini --limit 10",
     "cosqa annotate --plan",
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
-    "cosqa annotate --replay",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.INSTEAD,
+    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.PLAN,
 )
 def annotate(**given: object) -> None:
     """Let the agents judge every candidate without a fresh label.
@@ -124,7 +119,7 @@ def evaluate(**given: object) -> None:
     panel="Build",
     options=o.INPUT | o.CANDIDATES | o.WRITING | o.OUTPUT,
 )
-def generate(confirmed: o.Confirmed = None, *, dry_run: o.DryRun = False, **given: object) -> None:
+def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     """Let a model write answers to queries without a match, for people to confirm.
 
     The agents verify each answer with a test program in a box. The verified ones come on a sheet;
@@ -133,8 +128,6 @@ def generate(confirmed: o.Confirmed = None, *, dry_run: o.DryRun = False, **give
     no approval: --limit and COSQA_LLM__BUDGET_USD bound what it costs.
     """
     settings = settings_of(generate, given)
-    if dry_run and confirmed:
-        raise SettingsError("--dry-run and --confirmed are both given: leave one out")
     from flows.cli import checks
 
     checks.generation(settings, is_reading=confirmed is not None)
@@ -142,8 +135,6 @@ def generate(confirmed: o.Confirmed = None, *, dry_run: o.DryRun = False, **give
 
     if confirmed:
         pipeline.read_back(confirmed, settings.store)
-    elif dry_run:
-        pipeline.print_generation(settings)
     else:
         pipeline.generate(settings)
 

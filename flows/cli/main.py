@@ -36,8 +36,8 @@ _PREFECT = {
 }
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
-    "Eight commands are all that most need: benchmark, which is collect, annotate, publish and "
-    "evaluate in one; leaderboard; server and status.\n\n"
+    "Seven commands are all that most need: benchmark, which is collect, annotate, publish and "
+    "evaluate in one; leaderboard; and server.\n\n"
     "Settings that have no option here are read from cosqa.toml and from the environment, such as "
     "COSQA_LLM__API_KEY; `cosqa settings` prints them all."
 )
@@ -45,7 +45,7 @@ _HELP = (
 
 _ORDER = (
     "benchmark", "collect", "annotate", "publish", "generate", "label", "evaluate", "leaderboard",
-    "diff", "estimate", "train", "server", "status", "pair", "browse", "store", "sandbox",
+    "diff", "estimate", "train", "server", "pair", "browse", "store", "sandbox",
     "settings", "list", "study", "study-kape", "study-training", "compare-annotators", "suite",
     "challenge",
 )  # fmt: skip

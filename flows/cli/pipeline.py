@@ -1,4 +1,4 @@
-"""What the pipeline's commands do: run a flow, plan it, replay it, and print what came of it."""
+"""What the pipeline's commands do: run a flow, plan it, and print what came of it."""
 
 import os
 from collections.abc import Mapping
@@ -24,7 +24,6 @@ from tasks.stages.preflight import (
     collected_source,
     needs_server,
 )
-from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
@@ -35,12 +34,6 @@ Next, your code and queries (lines as {"query": "python parse iso date"}) by a m
 without --plan to have it judge:
   export COSQA_LLM__API_KEY=...
   cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
-
-
-def make_labels_again(settings: Settings) -> None:
-    """Make the labels by these settings again from kept replies, and say how many."""
-    for made in replay(settings):
-        say(f"{made.model}, recipe {made.recipe_id}: {_summary(made)}")
 
 
 def remember(lasting: Overrides, settings: Settings) -> None:
@@ -124,16 +117,6 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
         print_block(table, rest=report)
 
 
-def _summary(result: Replay) -> str:
-    left_out = "".join(f"; {number:,} left out: {why}" for why, number in result.left_out.items())
-    if not result.pairs:
-        return f"the store has no label by this recipe that can be made again{left_out}"
-    return (
-        f"{counted(result.pairs, 'labels')} made again from kept replies, all equal to the "
-        f"stored ones{left_out}"
-    )
-
-
 def print_plan(settings: Settings) -> None:
     """Print the plan of a run by these settings; nothing is run, and no server is started."""
     plan = annotation_plan(settings)
@@ -149,18 +132,6 @@ def print_plan(settings: Settings) -> None:
         title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
         rest="a wider terminal",
         note="\n".join(plan_notes(plan)),
-    )
-
-
-def print_generation(settings: Settings) -> None:
-    """Print how many answers would be written; nothing is run."""
-    plan, tries = _answers_plan(settings), settings.generation.max_tries
-    say(_state(plan))
-    say(
-        f"{settings.llm.model} would write answers to {plan.to_write:,} of them, at most "
-        f"{plan.to_write * tries:,} in {tries} tries each; the agents of the configuration "
-        f"{settings.generation.configuration} verify every one. COSQA_LLM__BUDGET_USD limits "
-        "the cost."
     )
 
 

@@ -1,10 +1,6 @@
-"""``cosqa sandbox``: checks the sandbox, runs a program in it, and removes what is left."""
+"""``cosqa sandbox``: checks the sandbox, and removes what is left."""
 
 import asyncio
-import json
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from pathlib import Path
 
 import typer
 from rich.table import Table
@@ -41,32 +37,6 @@ async def _check(settings: SandboxSettings, language: str) -> bool:
 def _shown(text: str) -> Text:
     """Return a cell of a table whose text is neither markup nor hidden."""
     return Text(visible(text, _LONGEST_CELL))
-
-
-def run(
-    settings: SandboxSettings,
-    program: Path,
-    code: Path | None,
-    requirements: Sequence[str],
-    hash_seed: int,
-    clock: datetime | None,
-) -> None:
-    """Run a program in the sandbox and print its result as JSON; exit status 0 if it passed."""
-    result = asyncio.run(
-        stage.run_program(
-            settings,
-            program,
-            code,
-            requirements,
-            hash_seed,
-            clock.replace(tzinfo=UTC).timestamp() if clock else None,
-        )
-    )
-    # Nothing but ASCII: what a program prints must not steer the terminal or turn its text around.
-    shown = json.dumps(result.model_dump(), indent=2).replace("\x7f", "\\u007f")
-    console.print(shown, markup=False, emoji=False)
-    if result.outcome != "passed":
-        raise typer.Exit(1)
 
 
 def clean(settings: SandboxSettings, *, everything: bool) -> None:

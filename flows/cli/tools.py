@@ -5,7 +5,6 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 
 import inspect
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,7 +29,7 @@ def _group(about: str) -> typer.Typer:
 
 label_app = _group("Let people label samples of pairs on sheets, and read them back.")
 store_app = _group("Check the store, back it up and restore it.")
-sandbox_app = _group("Check and try out the sandbox that untrusted code runs in.")
+sandbox_app = _group("Check the sandbox that untrusted code runs in, and clean it up.")
 
 Kind = Literal[
     "sources", "filters", "encoders", "methods", "metrics", "suites", "studies", "estimators",
@@ -199,17 +198,6 @@ def server(
     serve(place, port)
 
 
-@command(app, "cosqa status", "cosqa status --store cosqa-data", panel="Run")
-def status(store: o.Store = None) -> None:
-    """Show what a store has, and who writes to it.
-
-    `prefect flow-run ls` and the Prefect UI show a server's last and next runs.
-    """
-    from flows.cli.status import show_status
-
-    show_status(_of(store).store)
-
-
 @command(app, "cosqa pair 1f0c9a 77b2e4", panel="Run")
 def pair(
     query: Annotated[str, typer.Argument(help="How the query's id begins, or a part of its text.")],
@@ -325,46 +313,6 @@ def sandbox_check(
     from flows.cli.sandbox import check
 
     check(load_settings().sandbox, language)
-
-
-@command(
-    sandbox_app,
-    "cosqa sandbox run program.py --code function.py",
-    "cosqa sandbox run program.py --requirement numpy --hash-seed 1",
-    name="run",
-)
-def sandbox_run(
-    program: Annotated[
-        Path, typer.Argument(help="The program to run.", exists=True, dir_okay=False)
-    ],
-    code: Annotated[
-        Path | None,
-        typer.Option(
-            help="The code under test, which the program imports as target.",
-            exists=True, dir_okay=False,
-        ),
-    ] = None,
-    requirements: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--requirement", help="Distribution to install first. Repeat it for several."
-        ),
-    ] = None,
-    hash_seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of hashes and of random numbers.")
-    ] = 0,
-    clock: Annotated[
-        datetime | None,
-        typer.Option(
-            help="Date and time at which the program begins, in UTC, such as 2026-01-31T12:00:00; "
-            "2026-01-01 when not given."
-        ),
-    ] = None,
-) -> None:  # fmt: skip
-    """Run a program in the sandbox and print its result as JSON; exit status 0 if it passed."""
-    from flows.cli.sandbox import run
-
-    run(load_settings().sandbox, program, code, requirements or (), hash_seed, clock)
 
 
 @command(sandbox_app, "cosqa sandbox clean", "cosqa sandbox clean --all", name="clean")

@@ -1,7 +1,7 @@
 """Support for flows.
 
 ``prefect_server`` is the configured Prefect server or a private one. ``runs`` is what all flows
-share, ``writing`` the lease under which they write, ``approval`` how people approve what they do.
+share, ``writing`` the lock under which they write, ``approval`` how people approve what they do.
 """
 
 from collections.abc import Callable

@@ -1,29 +1,28 @@
-"""The lease under which a flow writes labels into the store."""
+"""The lock under which a flow writes labels into the store."""
 
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prefect.context import FlowRunContext
-from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 
 from infra.settings import StoreSettings
-from infra.store.runs import lease_holder, writer_lease
+from infra.store.runs import writer_lock
 
 # A run before this one may still be ending, by itself or by its worker.
 _GRACE_S = 60.0
-# Ids of the flow runs of this process that have held a lease.
+# Ids of the flow runs of this process that have held a lock.
 _have_written: set[str] = set()
 
 
 @contextmanager
 def writing(store: StoreSettings) -> Iterator[None]:
-    """Hold the store's lease inside the ``with``, under the name of this flow run.
+    """Hold the writer's lock of the store inside the ``with``, under the name of this flow run.
 
     Where another run holds it, a command is refused at once, a deployment's run after a minute. A
     run that was resumed, as by a person who approved its plan, waits until that run ends; so does
-    one that has held the lease before, since it is no run that has done nothing. It is not held
+    one that has held the lock before, since it is no run that has done nothing. It is not held
     while a run waits for approval, nor taken twice by one run.
 
     Raises:
@@ -36,11 +35,7 @@ def writing(store: StoreSettings) -> Iterator[None]:
     patience_s = _GRACE_S if deployment.get_id() else 0.0
     if own in _have_written or was_resumed:
         patience_s = math.inf
-        if holder := lease_holder(store):
-            get_run_logger().info(
-                "waits until the store is free: it is being written by %s", holder
-            )
-    with writer_lease(store, flow_run.get_name() or "a run without a name", patience_s):
+    with writer_lock(store, flow_run.get_name() or "a run without a name", patience_s):
         if own:
             _have_written.add(own)
         yield

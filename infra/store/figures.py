@@ -28,21 +28,6 @@ _EFFORT = """
 """
 
 
-def stored_counts(database: Database) -> dict[str, int]:
-    """Return how many of each a store has."""
-    with database.transaction() as tx:
-        return {
-            "queries": tx.count("SELECT count(*) FROM queries"),
-            "codes": tx.count("SELECT count(*) FROM codes"),
-            "candidates": tx.count("SELECT count(DISTINCT (query_id, code_id)) FROM candidates"),
-            "labelled pairs": tx.count(
-                "SELECT count(DISTINCT (query_id, code_id)) FROM annotations "
-                "WHERE status = 'labelled'"
-            ),
-            "exported benchmarks": tx.count("SELECT count(*) FROM exports"),
-        }
-
-
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
     """Return the figures of the labels that stand; those of former recipes are among them."""
     with labels_in(database, labels) as tx:

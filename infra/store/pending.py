@@ -30,7 +30,7 @@ _PAIRS_AT_ONCE = 1_000
 def keys_folder(folder: Path) -> Path:
     """Return the folder for files of keys in a store's; those of killed runs are removed.
 
-    The caller holds the store's lease: no other run has such a file.
+    The caller holds the writer's lock: no other run has such a file.
     """
     pending = folder / "pending"
     for left in pending.glob("*.arrow*"):

@@ -9,6 +9,5 @@ rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods),
 
 Others: ``pooling`` turns unjudged results into candidates, ``diff`` compares two versions of a
 benchmark, ``compare_annotators`` scores agents and human annotators against known labels,
-``replay`` makes labels again from kept replies, and ``sandbox`` is the code behind the sandbox
-commands.
+and ``sandbox`` is the code behind the sandbox commands.
 """

@@ -1,24 +1,20 @@
-"""The sandbox commands' work: checks, the run of one program, and the clean-up."""
+"""The sandbox commands' work: checks, people's programs, and the clean-up."""
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from infra.errors import SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
-from sandbox.base import CLOCK, Cleanable, Sandbox
+from sandbox.base import Cleanable, Sandbox
 from sandbox.contract.behaviours import BEHAVIOURS_OF_ALL_LANGUAGES
 from sandbox.contract.check import CheckResult, check_engine
-from tasks.files.text import read_text
 
 _AT_ONCE = 8  # boxes of people's programs; the machine's slots bound them too
 _log = logging.getLogger(__name__)
-_IMPORT = re.compile(r"\bfrom\s+target\b|\bimport(_module)?\b.*\btarget\b")
 
 
 @asynccontextmanager
@@ -44,35 +40,6 @@ async def check_behaviours(settings: SandboxSettings, language: str) -> list[Che
     """
     behaviours = [each for each in BEHAVIOURS_OF_ALL_LANGUAGES if each.language == language]
     return await check_engine(settings, behaviours)
-
-
-async def run_program(
-    settings: SandboxSettings,
-    program: Path,
-    code: Path | None,
-    requirements: Sequence[str],
-    hash_seed: int,
-    clock: float | None,
-) -> ExecutionResult:
-    """Run a program that may ``import target``, the code under test; return its result.
-
-    ``clock`` is the time that the program starts at, in seconds since the epoch.
-
-    Raises:
-        SourceError: A file is no text.
-        SandboxError: The sandbox failed, or the requirements cannot be installed.
-    """
-    text, target = read_text(program), read_text(code) if code else ""
-    if code and not _IMPORT.search(text):
-        _log.warning("%s does not run %s: begin it with `from target import …`", program, code)
-    async with _opened(settings) as sandbox, sandbox.box(target) as box:
-        installed = await box.install(requirements)
-        if not installed.ok:
-            raise SandboxError(
-                f"{', '.join(requirements)} cannot be installed: {installed.message} "
-                "Name distributions that have wheels for the image's Python."
-            )
-        return await box.run(text, hash_seed=hash_seed, clock=CLOCK if clock is None else clock)
 
 
 async def run_programs(

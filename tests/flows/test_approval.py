@@ -26,7 +26,7 @@ from flows.runtime.writing import writing
 from infra.errors import SettingsError
 from infra.ids import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
-from infra.store.runs import writer_lease
+from infra.store.runs import writer_lock
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 
 
@@ -203,7 +203,7 @@ def test_a_run_that_was_approved_waits_for_the_run_that_writes(
     deployed.work()
     deployed.resume()
     deployed.then = write
-    with writer_lease(store, "a run of hours"):
+    with writer_lock(store, "a run of hours"):
         worker = Thread(target=copy_context().run, args=(deployed.work,))
         worker.start()
         assert has_begun.wait(150)

@@ -208,7 +208,6 @@ collect --path nope
 collect --source jsonl
 annotate
 benchmark --path .
-annotate --replay
 diff nope nope
 leaderboard --benchmark nope
 leaderboard --benchmark . --metric NDCQ

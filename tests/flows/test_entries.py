@@ -11,7 +11,7 @@ from prefect.utilities.callables import parameter_schema
 from flows import entries
 from flows.entries import form_of
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lease
+from infra.store.runs import writer_lock
 from tests.flows.deployed import DEPLOYMENTS, FORMS
 
 
@@ -40,7 +40,7 @@ def test_a_run_that_finds_the_store_being_written_ends_as_cancelled_and_says_by_
     (tmp_path / "src" / "codes.jsonl").write_text('{"code": "def f(x):\\n    return x + 1"}\n')
     monkeypatch.chdir(tmp_path)
     store = StoreSettings(folder=tmp_path / "cosqa-data")
-    with writer_lease(store, "annotate-nightly"):
+    with writer_lock(store, "annotate-nightly"):
         state: Any = entries.collect(source="jsonl", path="src", return_state=True)
     assert state.is_cancelled()
     assert "annotate-nightly (process " in str(state.message)

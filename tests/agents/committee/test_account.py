@@ -7,7 +7,7 @@ import pytest
 
 from agents.committee.account import account_of
 from infra.records import Pair
-from tests.agents.committee.test_replay import SAYS_NO, demanded, screened
+from tests.agents.committee.test_judged_again import SAYS_NO, demanded, screened
 from tests.agents.conftest import SPECIFIED, Bench
 from tests.fakes.sandbox import FakeSandbox
 from tests.fakes.specified import call_of, claims_run

@@ -100,7 +100,7 @@ def test_no_help_imports_anything_heavy() -> None:
 
 
 def test_commands_below_groups_are_among_every_command() -> None:
-    below = {"store check", "suite codesearchnet", "sandbox run", "study-kape", "study", "diff"}
+    below = {"store check", "suite codesearchnet", "sandbox clean", "study-kape", "study", "diff"}
     assert {f"cosqa {words}" for words in below} <= EVERY.keys()
 
 
@@ -264,8 +264,6 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
     ("words", "told"),
     [
         (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
-        (("annotate", "--plan", "--replay"), "leave all but one out"),
-        (("generate", "--dry-run", "--confirmed", "s"), "leave one out"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:

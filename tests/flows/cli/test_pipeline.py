@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
 from flows.cli.main import app
-from flows.cli.pipeline import _summary, print_plan, print_scores
+from flows.cli.pipeline import print_plan, print_scores
 from flows.options import settings_of
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
@@ -28,7 +28,6 @@ from tasks.stages.preflight import (
     check_agents,
     check_annotators,
 )
-from tasks.stages.replay import Replay
 from tests.flows.published_files import standard_library, write_codesearchnet
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -164,20 +163,6 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     print_scores(scores(), "/out/report.html")
     fused = capsys.readouterr().out.splitlines()[-2]
     assert fused.split()[1:] == ["0.3959", "0.4395", *[NONE] * 5]
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        ({"pairs": 1200}, ["1,200 labels made again"]),
-        ({"left_out": {"no text": 3}}, ["no label by this recipe", "3 left out: no text"]),
-        ({"pairs": 1, "left_out": {"no text": 3}}, ["1 label made again", "3 left out: no text"]),
-    ],
-)
-def test_a_replay_is_told_by_what_came_of_it(found: dict[str, object], words: list[str]) -> None:
-    replay = {"recipe_id": "r", "model": "m", "pairs": 0, "left_out": {}} | found
-    summary = _summary(Replay.model_validate(replay))
-    assert [word for word in words if word not in summary] == []
 
 
 @pytest.fixture
@@ -390,7 +375,6 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
         ("annotate", *source),
         ("annotate", *source, "--plan"),
         ("generate", *source),
-        ("generate", *source, "--dry-run"),
         ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
         ("compare-annotators", "--truth", str(truth), *store),
     ):

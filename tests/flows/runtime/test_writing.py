@@ -11,7 +11,7 @@ from prefect import flow
 from flows.runtime.writing import writing
 from infra.errors import StoreBusyError
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lease
+from infra.store.runs import writer_lock
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -33,7 +33,7 @@ class Hours:
             self.other.close()
 
     def another_begins(self) -> None:
-        self.other.enter_context(writer_lease(self.store, "another run"))
+        self.other.enter_context(writer_lock(self.store, "another run"))
 
 
 @pytest.fixture

@@ -1,21 +1,11 @@
-"""The law of replay: kept replies give the same labels again, with no model.
-
-Covers `agents.llm.client`, `agents.committee.factory`.
-"""
+"""A pair that is judged again gets the same label by the replies in the journal, at no cost."""
 
 from typing import Any
 
 import pytest
 
-from agents import Committee, StoredReplies, build_committee, journal_ledger
 from infra.records import ExecutionResult, Pair
-from infra.settings import (
-    AnnotationSettings,
-    Configuration,
-    LanguageModelSettings,
-    Settings,
-    StoreSettings,
-)
+from infra.settings import Configuration
 from tests.agents.committee.test_configurations import (
     ANSWERS,
     BETTER,
@@ -124,22 +114,6 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
 }  # fmt: skip
 
 
-def replaying(bench: Bench, sandbox: FakeSandbox, configuration: Configuration) -> Committee:
-    """Return a committee on what the bench has kept; it knows neither address nor key."""
-    settings = Settings(
-        llm=LanguageModelSettings(model="openai/scripted"),
-        store=StoreSettings(folder=bench.folder),
-        annotation=AnnotationSettings(configuration=configuration),
-    )
-    return build_committee(
-        settings.committee,
-        "recipe",
-        sandbox,
-        journal_ledger(settings.store, settings.llm),
-        client=StoredReplies,
-    )
-
-
 @pytest.mark.parametrize("road", ROADS)
 async def test_every_road_leads_to_the_same_label_again(
     bench: Bench, pair: Pair, road: str
@@ -149,51 +123,8 @@ async def test_every_road_leads_to_the_same_label_again(
     committee = bench.committee(sandbox, configuration=configuration)
     made = await committee.judge(pair)
     asked = len(server.calls)
-    again = await replaying(bench, sandbox, configuration).judge(pair)
+    again = await bench.committee(sandbox, configuration=configuration).judge(pair)
     assert again.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
     assert [call.reply for call in again.calls] == [call.reply for call in made.calls]
     assert [run.program for run in again.executions] == [run.program for run in made.executions]
     assert len(server.calls) == asked, "nobody was asked"
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        [rule("screener", {"status": 413})],
-        [UNCLEAR, written(GOOD), rule("arbiter", {"status": 500})],
-    ],
-    ids=["declined", "away"],
-)
-async def test_a_reply_that_is_not_kept_is_named_and_gives_no_label(
-    bench: Bench, pair: Pair, script: list[dict[str, Any]]
-) -> None:
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
-    server = bench.serve(script)
-    await bench.committee(sandbox, max_retries=0).judge(pair)
-    asked = len(server.calls)
-    again = await replaying(bench, sandbox, "paper").judge(pair)
-    role = "arbiter" if len(script) > 1 else "screener"
-    assert (again.status, again.label) == ("failed", None)
-    assert again.reason == f"no reply to this request of the {role} is stored"
-    assert len(server.calls) == asked
-
-
-async def test_the_replies_of_one_round_are_not_those_of_another(bench: Bench, pair: Pair) -> None:
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
-    bench.serve(ROADS["clear"][1])
-    await bench.committee(sandbox).judge(pair)
-    settings = Settings(
-        llm=LanguageModelSettings(model="openai/scripted"),
-        store=StoreSettings(folder=bench.folder),
-        annotation=AnnotationSettings(configuration="paper"),
-    )
-    for number, status in ((1, "labelled"), (2, "failed")):
-        again = await build_committee(
-            settings.committee,
-            "recipe",
-            sandbox,
-            journal_ledger(settings.store, settings.llm),
-            number,
-            StoredReplies,
-        ).judge(pair)
-        assert again.status == status
