@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from prefect import flow
-from prefect.runtime import flow_run
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.benchmarks.challenge import challenge_queries
@@ -25,11 +24,7 @@ from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import Run
 
 
-def _run_name() -> str:
-    return f"challenge {flow_run.parameters['queries'].name}"
-
-
-@flow(name="challenge", flow_run_name=_run_name, task_runner=SIDE_BY_SIDE)
+@flow(name="challenge", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def challenge(
     queries: Path,
     annotations: Path | None = None,

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import FlowSettings
+from flows.runtime.runs import FlowSettings, run_name
 from infra.settings import Configuration
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth
 from tasks.stages.preflight import check_annotators
 
 
-@flow(name="compare-annotators", flow_run_name="compare-annotators-{truth.name}")
+@flow(name="compare-annotators", flow_run_name=run_name)
 def compare_annotators(
     truth: Path,
     models: Sequence[str],

@@ -6,14 +6,14 @@ from pathlib import Path
 from prefect import flow
 
 from flows.evaluate import score_methods
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark
 
 
-@flow(name="diff", flow_run_name="diff-{before.name}-{after.name}", task_runner=SIDE_BY_SIDE)
+@flow(name="diff", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
     """Compare two versions of a benchmark: queries, codes, labels, and scores of named methods.
 

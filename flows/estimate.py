@@ -5,13 +5,13 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.runtime.input_checks import check_estimate, encoders_to_estimate
 from tasks.stages.estimate import estimate_method, open_input, write_estimate
 from tasks.stages.preflight import check_inputs
 
 
-@flow(name="estimate", flow_run_name="estimate-{queries.stem}", task_runner=SIDE_BY_SIDE)
+@flow(name="estimate", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
     """Estimate each method's scores on queries from training pairs; return the report's folder.
 

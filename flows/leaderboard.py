@@ -7,11 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from prefect import flow
-from prefect.runtime import flow_run
 
 from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
 from infra.store.benchmarks import only_benchmark
@@ -23,12 +22,7 @@ from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.scoring import Run, open_benchmark
 
 
-def _run_name() -> str:
-    folder: Path | None = flow_run.parameters.get("benchmark")
-    return f"leaderboard-{folder.name}" if folder else "leaderboard"
-
-
-@flow(name="leaderboard", flow_run_name=_run_name, task_runner=SIDE_BY_SIDE)
+@flow(name="leaderboard", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def leaderboard(
     benchmark: Path | None = None,
     runs: Sequence[Path] = (),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from flows.runtime.writing import writing
 from tasks.corpus.neural_code_search import read_questions
 from tasks.ranking.methods import chosen_methods
@@ -19,7 +19,7 @@ from tasks.suites.neural_code_search import DEEPEST
 
 @flow(
     name="neural-code-search",
-    flow_run_name="neural code search, {questions.name}",
+    flow_run_name=run_name,
     task_runner=SIDE_BY_SIDE,
 )
 def neural_code_search(

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.runtime.input_checks import check_kape
 from tasks.stages.preflight import check_inputs
 from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 
 
-@flow(name="study-kape", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
+@flow(name="study-kape", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
     """Compute Tables 1 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
 

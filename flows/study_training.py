@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, data_name, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
 from tasks.runtime.input_checks import check_training
@@ -17,7 +17,7 @@ from tasks.stages.train import TrainingInput, train_encoder
 from tasks.training.models import models
 
 
-@flow(name="study-training", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
+@flow(name="study-training", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def study_training(
     bases: tuple[str, ...],
     data: dict[str, Path],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import check_training
 from tasks.stages.leaderboard import write_leaderboard
@@ -20,7 +20,7 @@ from tasks.stages.train import (
 )
 
 
-@flow(name="train", flow_run_name="train on {data.stem}", task_runner=SIDE_BY_SIDE)
+@flow(name="train", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -> WrittenTraining:
     """Train a model, and compare it with its base and with other methods on test queries.
 

@@ -11,13 +11,12 @@ from pathlib import Path
 
 
 @contextmanager
-def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[int]:
+def locked(file: Path, *, wait: bool = True) -> Iterator[int]:
     """Hold a lock on a file inside the ``with``; yield its descriptor, open for both ways.
 
     Args:
         file: The file; it and its folder are made where they lack.
         wait: Whether to wait for a process that holds it.
-        shared: Whether others may hold it too, all of them shared.
 
     Raises:
         BlockingIOError: Another process holds it, and there is to be no wait.
@@ -26,8 +25,7 @@ def locked(file: Path, *, wait: bool = True, shared: bool = False) -> Iterator[i
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        fcntl.flock(handle, kind if wait else kind | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield handle
     finally:
         os.close(handle)  # and with it the lock

@@ -2,11 +2,9 @@
 
 import ctypes
 import os
-import re
 import secrets
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -58,12 +56,6 @@ from infra.errors import SettingsError
 from infra.locks import locked
 from infra.settings import Settings
 
-# What says by its name, or by its value, that it is a secret: a URL with a user part.
-_SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
-)
-_SECRET_VALUE = re.compile(r"://[^/\s@]+@")
-_OURS = "COSQA_"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _START_LOCK = "cosqa-start.lock"
 _START_TIMEOUT_S = 300.0
@@ -302,10 +294,7 @@ def _require_answer(url: str) -> None:
     Raises:
         SettingsError: It does not, or takes no request of this user.
     """
-    settings: dict[str, Any] = {"timeout": httpx.Timeout(_READ_S, connect=_CONNECT_S)}
-    if url.startswith(("http://127.0.0.1:", "http://localhost:")):  # tried once, no certificates
-        plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        settings |= {"verify": plain, "transport": httpx.HTTPTransport(verify=plain)}
+    settings = {"timeout": httpx.Timeout(_READ_S, connect=_CONNECT_S)}
     try:
         with (
             temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
@@ -346,7 +335,7 @@ def _of_a_command() -> Iterator[None]:
 def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
     environment = (
-        without_secrets(os.environ)
+        dict(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
         | {
             "PREFECT_SERVER_UI_ENABLED": "false",
@@ -371,24 +360,6 @@ def server_process(
         start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
     )
-
-
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what a Prefect server does not need and may not be told.
-
-    That are this program's own settings, of which a section may hold a key as JSON, and the keys
-    of providers. The server's own settings stay, such as the password of its database.
-    """
-    return {
-        name: value
-        for name, value in environment.items()
-        if name.startswith("PREFECT_")
-        or not (
-            name.upper().startswith(_OURS)
-            or _SECRET_NAME.search(name)
-            or _SECRET_VALUE.search(value)
-        )
-    }
 
 
 def die_with_parent() -> None:

@@ -7,6 +7,7 @@ follows: states and futures of stages.
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
 from prefect.futures import PrefectFuture
@@ -14,13 +15,12 @@ from prefect.runtime import flow_run
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import BeforeValidator
 
-from infra.errors import SettingsError
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from tasks.runtime.caching import Steps
 from tasks.runtime.progress import stop_stages
 
 __all__ = [
-    "SIDE_BY_SIDE", "FlowSettings", "Steps", "data_name", "results_of",
+    "SIDE_BY_SIDE", "FlowSettings", "Steps", "results_of",
     "run_name", "subject_of",
 ]  # fmt: skip
 
@@ -32,16 +32,8 @@ SIDE_BY_SIDE = cast(
 )
 _LONGEST = 200
 _SUBJECTS = (
-    "collection",
-    "benchmark",
-    "before",
-    "truth",
-    "data",
-    "queries",
-    "codes",
-    "preset",
-    "source",
-)
+    "collection", "benchmark", "before", "truth", "data", "questions", "queries", "codes", "preset",
+)  # fmt: skip
 
 
 def _refuse_key(value: object) -> object:
@@ -63,30 +55,19 @@ FlowSettings = Annotated[Settings | None, BeforeValidator(_refuse_key)]
 
 def run_name() -> str:
     """Return flow, subject and time of a run: ``annotate python-source, 21 Nov 09:30``."""
-    settings = flow_run.parameters.get("settings")
-    is_command = isinstance(settings, Settings)
-    return _name(settings.source.title if is_command else subject_of(flow_run.parameters))
-
-
-def data_name() -> str:
-    """Return flow, data sets and time of a run: ``study-kape docs+cosqa, 21 Nov 09:30``."""
-    return _name("+".join(flow_run.parameters.get("data", {})) or "nothing")
-
-
-def subject_of(answers: Mapping[str, object]) -> str:
-    """Return what a deployment's run is about, by its form, else by the settings where it works."""
-    for name in _SUBJECTS:
-        if answer := answers.get(name):
-            return "+".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-    try:
-        return load_settings().source.title
-    except SettingsError:  # the run itself says what is wrong with them
-        return "unknown"
-
-
-def _name(subject: str) -> str:
     started = flow_run.scheduled_start_time.astimezone()
-    return f"{flow_run.flow_name} {subject[:_LONGEST]}, {started:%d %b %H:%M}"
+    subject = subject_of(flow_run.parameters)[:_LONGEST]
+    return f"{flow_run.flow_name} {subject}".rstrip() + f", {started:%d %b %H:%M}"
+
+
+def subject_of(parameters: Mapping[str, object]) -> str:
+    """Return what a run is about, by its flow's parameters or the answers of a form."""
+    settings = parameters.get("settings")
+    source = settings.source.title if isinstance(settings, Settings) else parameters.get("source")
+    found: object = next(filter(None, map(parameters.get, _SUBJECTS)), source)
+    if isinstance(found, list | dict):
+        return "+".join(map(str, found))
+    return found.name if isinstance(found, Path) else str(found or "")
 
 
 def results_of(futures: Sequence[PrefectFuture[T]]) -> list[T]:

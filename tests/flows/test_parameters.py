@@ -70,17 +70,14 @@ def test_a_key_in_a_form_is_refused_with_the_way_to_give_it(model: dict[str, Any
         benchmark.validate_parameters({"settings": {"llm": model}})
 
 
-def test_a_run_is_named_by_its_answers_and_else_by_what_is_set_where_it_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_is_named_by_what_it_is_about() -> None:
     assert subject_of({"codes": ["a=x", "b=y"], "preset": "cosqa-plus-v2"}) == "a=x+b=y"
     assert subject_of({"truth": "dev.json"}) == "dev.json"
-    assert subject_of({"source": None, "path": ""}) == "python-source"
-    (tmp_path / "cosqa.toml").write_text('[source]\nname = "jsonl"\n')
-    assert subject_of({}) == "jsonl"
-    (tmp_path / "cosqa.toml").write_text("[sauce]\n")
-    assert subject_of({}) == "unknown"
+    assert subject_of({"data": {"docs": Path("a"), "web": Path("b")}}) == "docs+web"
+    assert subject_of({"benchmark": Path("a/mine")}) == "mine"
+    assert subject_of({"settings": Settings()}) == "python-source"
+    assert subject_of({"source": "jsonl"}) == "jsonl"
+    assert subject_of({}) == ""
 
 
 @pytest.mark.usefixtures("prefect_server")

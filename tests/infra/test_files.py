@@ -110,23 +110,6 @@ def test_a_lock_is_one_process_s_until_that_is_gone(tmp_path: Path) -> None:
         pass
 
 
-def test_a_shared_lock_has_several_holders_and_keeps_a_lone_one_out(tmp_path: Path) -> None:
-    file = tmp_path / "x.lock"
-    with (
-        locked(file, shared=True),
-        locked(file, wait=False, shared=True),
-        pytest.raises(BlockingIOError),
-        locked(file, wait=False),
-    ):
-        pass
-    with (
-        locked(file, wait=False),
-        pytest.raises(BlockingIOError),
-        locked(file, wait=False, shared=True),
-    ):
-        pass
-
-
 TABLE = pa.table({"number": [1, 2]})
 
 
