@@ -15,8 +15,8 @@ from flows.runtime.writing import writing
 from infra.ray import check_reach, start_workers
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.run_plan import plan_run

@@ -20,10 +20,10 @@ from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus, vectors
 from tasks.encoders import Vectors, encoders
 from tasks.reports.text import counted
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
-from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.search.exact import Hits, inverse_peaks, queries_at_once
 from tasks.search.exact import search as search_exactly

@@ -18,9 +18,9 @@ from infra.store import Database, vectors
 from infra.store.vectors import Vectors
 from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
 from tasks.reports.text import counted
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
-from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter
 

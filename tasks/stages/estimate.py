@@ -16,9 +16,8 @@ from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.runtime.pages import write_pages
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import TextVectors
 

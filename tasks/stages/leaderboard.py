@@ -34,9 +34,8 @@ from tasks.reports.leaderboard import (
     unjudged_results,
 )
 from tasks.reports.text import counted
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.pages import write_pages
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder

@@ -20,7 +20,6 @@ from tasks.benchmarks import (
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import counted, tally
-from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.labels import (
@@ -119,10 +118,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     get_run_logger().info("%s %s: %s", published.folder, state, counts)
     if not unchanged:
         benchmarks.record_benchmark(database, published)
-        run_events.tell(
-            run_events.BENCHMARK_PUBLISHED, published.name, f"{published.folder} {state}",
-            {"collection": published.collection, "folder": published.folder}, "benchmark",
-        )  # fmt: skip
     return published
 
 

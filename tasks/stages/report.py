@@ -27,10 +27,9 @@ from tasks.reports.run import (
     ReportData,
     report_document,
 )
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.pages import write_pages
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
 from tasks.stages.labels import (
     agreement_of_rounds,

@@ -30,10 +30,9 @@ from tasks.encoders._checkpoint import TRAINED
 from tasks.encoders._transformer import SpecifiedEncoder
 from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
-from tasks.runtime.pages import write_pages
 from tasks.runtime.progress import progress
-from tasks.runtime.run_events import artifact_key
 from tasks.runtime.trainer import train_on_ray
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run

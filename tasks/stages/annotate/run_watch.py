@@ -1,4 +1,4 @@
-"""What people see of a run of judges: its progress, its artifacts, its events."""
+"""What people see of a run of judges: its progress and its artifacts."""
 
 import heapq
 import time
@@ -14,8 +14,6 @@ from agents import JournalLedger
 from infra.errors import (
     BudgetExhaustedError,
     CanaryError,
-    RunBudgetExhaustedError,
-    UnrecordableError,
 )
 from infra.records import Annotation
 from infra.settings import StoreSettings
@@ -23,10 +21,9 @@ from infra.store.snapshot import browse_line
 from tasks.reports.judging import JudgedRun, funnel_document, pairs_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import cost
-from tasks.runtime import run_events
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.progress import Bar, Progress
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import CanaryWatch
 from tasks.stages.annotate.plan import AnnotationPlan
 
@@ -149,18 +146,14 @@ class RunWatch:
             self._budget_bar = Bar(key, description)
         self._budget_bar.show(part, whole, description, at_end=at_end)
 
-    def close(self, error: Exception | None) -> None:
-        """Make the artifacts of the run, and tell of alarms; called once, at its end.
+    def close(self) -> None:
+        """Make the artifacts of the run; called once, at its end.
 
         A server that takes no artifacts ends no run, and what cannot be shown hides no error.
-
-        Args:
-            error: What ended the run early.
         """
         with suppress(BudgetExhaustedError):  # the journal cannot be read: then as last looked at
             self._look()
         collection = self._plan.collection
-        self._tell(collection, error)
         run = self._judged_run()
         if (judged := self.judged_pairs()).failed:
             get_run_logger().warning("%s; the same command tries them again", judged)
@@ -197,20 +190,3 @@ class RunWatch:
             failed=tuple(self._failed),
             browse=browse_line(self._store),
         )
-
-    def _tell(self, collection: str, error: Exception | None) -> None:
-        """Emit the event of an alarm or of a spent budget: that of the run, or that of all.
-
-        No budget is spent where spending or replies cannot be kept.
-        """
-        told: run_events.Payload = {"model": self._plan.recipe.model}
-        if isinstance(error, CanaryError):
-            event, counts = run_events.CANARY_ALARM, self._canaries.counts
-            told |= {"judged": counts.judged, "wrong": counts.wrong}
-        elif isinstance(error, BudgetExhaustedError) and not isinstance(error, UnrecordableError):
-            is_of_run = isinstance(error, RunBudgetExhaustedError)
-            event = run_events.RUN_BUDGET_EXHAUSTED if is_of_run else run_events.BUDGET_EXHAUSTED
-            told |= {"usd": self._spending.usd, "tokens": self._spending.tokens}
-        else:
-            return
-        run_events.tell(event, collection, str(error), told)

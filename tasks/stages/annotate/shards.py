@@ -29,12 +29,12 @@ from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.journal_owner import JournalOwner, Terms
 from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.plan import AnnotationPlan
@@ -94,7 +94,7 @@ def judge_round(
         watch = RunWatch(plan, terms.ledger(), run.store, bar, canaries)
         coordinator = Coordinator(plan, run, tasks, owner, watch, database)
         coordinator.judge(_pairs_of(database, plan))
-    watch.close(None)
+    watch.close()
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
         tell_labels,
@@ -180,7 +180,7 @@ class Coordinator:
             raise
         self._store()
         if error := self._watch.alarm or self._error:
-            self._watch.close(error)
+            self._watch.close()
             raise error
 
     def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:

@@ -33,10 +33,10 @@ from infra.store import Database, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.writer import store_annotations

@@ -17,10 +17,9 @@ from tasks.encoders import encoders
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedMethod
 from tasks.reports.kape import KapeReport, build_kape_report, kape_document
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.runtime.pages import write_pages
 from tasks.runtime.progress import progress
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
 PAGE, REPORT = "kape.html", "kape.json"

@@ -14,10 +14,10 @@ from infra.settings import SearchSettings
 from infra.store import Database, corpus, figures
 from infra.store.vectors import StoredVectors
 from tasks.encoders import Vectors
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_events import artifact_key
 from tasks.search.exact import queries_at_once, search_apart
 from tasks.stages.vectors import open_codes, stored_vectors
 

@@ -10,10 +10,9 @@ from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
 from tasks.reports.study import StudyReport, build_report, study_document
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.pages import write_pages
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import StudyFiles, gather_evidence

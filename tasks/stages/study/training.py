@@ -18,9 +18,8 @@ from tasks.reports.training_study import (
     study_figures,
     training_study_document,
 )
+from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.pages import write_pages
-from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape import folder_name

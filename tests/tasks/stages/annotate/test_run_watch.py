@@ -1,4 +1,4 @@
-"""Laws of what people see of a run: bars while it goes on, pages and alarms at its end."""
+"""Laws of what people see of a run: bars while it goes on, pages at its end."""
 
 import logging
 from pathlib import Path
@@ -11,14 +11,10 @@ from agents.llm.ledger import JournalLedger, journal_ledger
 from infra.budget import run_budget
 from infra.errors import (
     BudgetExhaustedError,
-    CanaryError,
-    RunBudgetExhaustedError,
-    UnrecordableError,
 )
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
-from tasks.runtime import run_events
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch
 from tasks.stages.annotate.canaries import CanaryWatch, KnownLabel
@@ -38,11 +34,10 @@ def annotation(number: int, **fields: Any) -> Annotation:
 
 
 class Seen:
-    """What a run shows: pages by their keys, events, bars."""
+    """What a run shows: pages by their keys, bars."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pages: dict[str, str] = {}
-        self.told: list[tuple[str, str]] = []
         self.bars: list[tuple[str, float, float]] = []
         llm = LanguageModelSettings(model="openai/m", budget_usd=2.0)
         settings = Settings(
@@ -63,9 +58,6 @@ class Seen:
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
         monkeypatch.setattr(run_watch, "Bar", self._bar)
         monkeypatch.setattr(run_watch, "get_run_logger", lambda: logging.getLogger("run"))
-        monkeypatch.setattr(
-            run_events, "tell", lambda event, _, message, __: self.told.append((event, message))
-        )
         monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
         self.watch = RunWatch(*named)
 
@@ -100,7 +92,7 @@ def test_canaries_are_labels_of_no_count_but_where_they_failed(seen: Seen) -> No
     seen.watch.add([annotation(0, status="failed", label=None, path="no_box", reason="gone")])
     assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (1, 1)
     seen.watch.add([annotation(1), annotation(0)])
-    seen.watch.close(None)
+    seen.watch.close()
     assert "pending | 9 " in seen.pages["funnel-my-codes"]
     assert "labelled | 1 " in seen.pages["funnel-my-codes"]
 
@@ -110,37 +102,22 @@ def test_the_pages_have_keys_that_are_the_same_in_each_run_and_name_the_slowest(
 ) -> None:
     seen.watch.add([annotation(number) for number in range(1, 60)])
     seen.watch.add([annotation(70, status="failed", label=None, path="no_box", reason="gone")])
-    seen.watch.close(None)
+    seen.watch.close()
     assert set(seen.pages) == {"canaries-my-codes", "funnel-my-codes", "pairs-my-codes"}
     slowest = seen.pages["pairs-my-codes"]
     assert slowest.index("q70") < slowest.index("q59") < slowest.index("q58")
     assert "q30 " not in slowest, "few are kept, however many there are"
     assert "1 of 60 pairs failed, most often: no box (gone)" in caplog.text
-    assert seen.told == []
 
 
-def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
-    seen.watch.close(BudgetExhaustedError("all is spent"))
-    seen.watch.close(RunBudgetExhaustedError("that of the run is"))
-    seen.watch.close(CanaryError("4 of 6 are wrong"))
-    seen.watch.close(UnrecordableError("the disk is full"))  # pauses no deployment
-    seen.watch.close(OSError("gone"))
-    assert seen.told == [
-        (run_events.BUDGET_EXHAUSTED, "all is spent"),
-        (run_events.RUN_BUDGET_EXHAUSTED, "that of the run is"),
-        (run_events.CANARY_ALARM, "4 of 6 are wrong"),
-    ]
-
-
-def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
+def test_a_ledger_that_cannot_be_read_ends_no_run(
     seen: Seen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def unread(*_: object) -> tuple[int, float]:
         raise BudgetExhaustedError("the ledger cannot be read")
 
     monkeypatch.setattr(JournalLedger, "spent", unread)
-    seen.watch.close(CanaryError("4 of 6 are wrong"))
-    assert seen.told == [(run_events.CANARY_ALARM, "4 of 6 are wrong")]
+    seen.watch.close()
     assert "the ledger cannot be read" in caplog.text
 
 
@@ -151,5 +128,5 @@ def test_a_server_that_takes_no_page_ends_no_run(
         raise ConnectionError("no server")
 
     monkeypatch.setattr(run_watch, "create_markdown_artifact", gone)
-    seen.watch.close(None)
+    seen.watch.close()
     assert "no server" in caplog.text

@@ -1,5 +1,6 @@
-"""The pages of a report: files for people, and what the Prefect UI shows of them."""
+"""Artifacts that the Prefect UI shows, and the pages of reports of which they are a copy."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,19 @@ from prefect.artifacts import create_markdown_artifact
 from infra.outputs import write_outputs
 from tasks.reports.document import Document
 from tasks.reports.render import html_page, markdown_page
+
+
+def slug(name: str) -> str:
+    """Return a name in lower-case letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
+
+
+def artifact_key(kind: str, name: str) -> str:
+    """Return the key of an artifact, such as ``funnel-python-source``.
+
+    It is the same in each run on a collection, so that the Prefect UI shows their history.
+    """
+    return f"{kind}-{slug(name)}"
 
 
 def write_pages(

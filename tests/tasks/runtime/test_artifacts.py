@@ -1,6 +1,6 @@
 """Laws of the keys under which the Prefect UI shows artifacts."""
 
-from tasks.runtime.run_events import artifact_key, slug
+from tasks.runtime.artifacts import artifact_key, slug
 
 
 def test_names_become_keys_that_prefect_takes() -> None:
