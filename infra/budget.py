@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Literal
 
-from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
+from infra.errors import BudgetExhaustedError
 from infra.journal import Journal, Money
 from infra.records import Record
 from infra.settings import LanguageModelSettings, StoreSettings
@@ -68,12 +68,11 @@ def refuse_beyond(
 
     Raises:
         BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is in
-            dollars; `RunBudgetExhaustedError` where that is the run's own.
+            dollars.
     """
     for budget in sorted(budgets, key=lambda each: each.left(money)[1]):
         if refusal := _refusal(budget, money, llm, most):
-            of_run = budget.owner == "run"
-            raise (RunBudgetExhaustedError if of_run else BudgetExhaustedError)(refusal)
+            raise BudgetExhaustedError(refusal)
 
 
 def _refusal(

@@ -63,10 +63,6 @@ class BudgetExhaustedError(LanguageModelError):
     """The model's budget is spent, or no price is known to count it by."""
 
 
-class RunBudgetExhaustedError(BudgetExhaustedError):
-    """The budget of this run alone is spent: the next run has its own."""
-
-
 class UnrecordableError(BudgetExhaustedError):
     """What is spent or paid for cannot be kept, so that the run ends; no budget need be spent."""
 
