@@ -32,6 +32,6 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
         run = AnnotationRun.of(source.search, recipe, ready.settings)
         judged, steps = judge_candidates(run, steps)
     exported = publish_labels(ready, source, steps)
-    told = f"{judged}; {export_sentence(exported)}"
+    outcome = f"{judged}; {export_sentence(exported)}"
     report = score_benchmarks(ready, source, exported)
-    return Completed(data=report, message=f"{ready.settings.source.title}: {told}")
+    return Completed(data=report, message=f"{ready.settings.source.title}: {outcome}")

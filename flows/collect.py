@@ -11,7 +11,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
-from tasks.stages.preflight import Ready, check_ready
+from tasks.stages.preflight import ValidatedInputs, check_ready
 
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -23,14 +23,14 @@ def collect(settings: FlowSettings = None) -> State[CollectedSource]:
     """
     ready = check_ready(settings)
     source, _ = collect_candidates(ready)
-    name, told = source.main.name, counted(source.main.codes, "codes")
+    name, outcome = source.main.name, counted(source.main.codes, "codes")
     if ready.settings.annotation.agents:
         pairs, queries = count_unjudged(ready.database, source.search.search_id, name)
-        told = f"{counted(queries, 'new queries')}, {counted(pairs, 'pairs')} to judge"
-    return Completed(data=source, message=f"{name}: {told}")
+        outcome = f"{counted(queries, 'new queries')}, {counted(pairs, 'pairs')} to judge"
+    return Completed(data=source, message=f"{name}: {outcome}")
 
 
-def collect_candidates(ready: Ready) -> tuple[CollectedSource, Steps]:
+def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
     """Collect queries and codes, their vectors and candidates; return references and the step."""
     settings, database = ready.settings, ready.database
     with writing(settings.store):

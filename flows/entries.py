@@ -123,7 +123,7 @@ def _parameter(
         kind = Annotated[kind | _NOTHING, _Optional()]
     examples = question.examples
     shown: Any = {"examples": [[each] for each in examples] if is_several else [*examples]}
-    told = Field(
+    field = Field(
         description=_description(question),
         json_schema_extra={"title": question.title, **(shown if examples else {})},
     )
@@ -131,7 +131,7 @@ def _parameter(
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=missing if is_called else told,
+        default=missing if is_called else field,
         annotation=kind,
     )
 

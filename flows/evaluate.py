@@ -12,7 +12,7 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import Ready, check_ready, collected_source
+from tasks.stages.preflight import ValidatedInputs, check_ready, collected_source
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, score_method
@@ -33,7 +33,9 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
 
 
 def score_benchmarks(
-    ready: Ready, source: CollectedSource, exported: Sequence[tuple[Published | None, Steps]]
+    ready: ValidatedInputs,
+    source: CollectedSource,
+    exported: Sequence[tuple[Published | None, Steps]],
 ) -> WrittenReport:
     """Score every method on the given exports of a source's collections; write the report.
 

@@ -85,7 +85,7 @@ class Asked(OptionInfo):
 
 def option(
     flag: str, setting: str = "", about: str = "", *, panel: str = _OUTPUT, line: str = "",
-    **told: Any,  # noqa: ANN401
+    **more: Any,  # noqa: ANN401
 ) -> Asked:  # fmt: skip
     """Return an option.
 
@@ -95,13 +95,13 @@ def option(
         about: What it means; empty takes the setting's own description.
         panel: The part of the help in which it is.
         line: A further sentence of the help.
-        told: What else `Question` or Typer knows of it.
+        more: Other attributes of `Question`, and arguments of Typer.
     """
     field = _field(setting)
     about = about or (field and field.description) or ""
-    unset = told.pop("unset", _in_words(field.default) if field else "")
+    unset = more.pop("unset", _in_words(field.default) if field else "")
     asked = {
-        name: told.pop(name) for name in ("title", "form", "choices", "examples") if name in told
+        name: more.pop(name) for name in ("title", "form", "choices", "examples") if name in more
     }
     question = Question(setting=setting, about=about, unset=unset, **asked)
     low = (
@@ -115,7 +115,7 @@ def option(
     ]
     made = Asked(
         param_decls=[flag], default=..., help=" ".join(filter(None, sentences)),
-        rich_help_panel=panel, show_default=False, **{"min": low, **told},
+        rich_help_panel=panel, show_default=False, **{"min": low, **more},
     )  # fmt: skip
     made.question = question
     return made
@@ -492,8 +492,8 @@ TRAINING = {"base": Base} | RECIPE | {"epochs": Epochs, "name": EncoderName}
 def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Question]]:
     """Yield the parameters of a command that are options of `option`, and what they ask."""
     for parameter in inspect.signature(command).parameters.values():
-        for told in getattr(parameter.annotation, "__metadata__", ()):
-            if found := getattr(told, "question", None):
+        for each in getattr(parameter.annotation, "__metadata__", ()):
+            if found := getattr(each, "question", None):
                 yield parameter, found
 
 

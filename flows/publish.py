@@ -7,7 +7,7 @@ from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import Ready, check_ready, collected_source
+from tasks.stages.preflight import ValidatedInputs, check_ready, collected_source
 from tasks.stages.publish import publish_benchmark
 
 Exported = list[tuple[Published | None, Steps]]
@@ -23,8 +23,8 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
     ready = check_ready(settings)
     source = collected_source(ready)
     exported = publish_labels(ready, source)
-    told = f"{ready.settings.source.title}: {export_sentence(exported)}"
-    return Completed(data=[published for published, _ in exported if published], message=told)
+    message = f"{ready.settings.source.title}: {export_sentence(exported)}"
+    return Completed(data=[published for published, _ in exported if published], message=message)
 
 
 def export_sentence(exported: Exported) -> str:
@@ -33,7 +33,7 @@ def export_sentence(exported: Exported) -> str:
     return f"exported as {names}" if names else "nothing exported: the log says why"
 
 
-def publish_labels(ready: Ready, source: CollectedSource, after: Steps = ()) -> Exported:
+def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps = ()) -> Exported:
     """Export the labels of a source's collections, of the agents those by the last used recipe.
 
     Args:

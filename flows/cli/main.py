@@ -119,29 +119,29 @@ def ended_soon_after_signals() -> Iterator[None]:
     """End this process seconds after Ctrl-C or SIGTERM in the ``with``, whatever it waits for.
 
     That is Ray, which starts and notices a lost worker in half a minute. It ends with this process,
-    and so does a private Prefect server, which is told at once that the run is cancelled; what was
+    and so does a private Prefect server, which hears at once that the run is cancelled; what was
     finished is kept as after a crash.
     """
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    before = signal.set_wakeup_fd(told)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer)
 
     def end() -> None:
-        while number := os.read(heard, 1):
+        while number := os.read(reader, 1):
             if number[0] in (signal.SIGINT, signal.SIGTERM):
                 for call in when_stopped:
                     Thread(target=call, daemon=True).start()
                 sleep(_STOPPING_S)
                 os.write(2, _STOPPED_MESSAGE.encode())
                 os._exit(_STOPPED)
-        os.close(heard)
+        os.close(reader)
 
     Thread(target=end, name="end", daemon=True).start()
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        os.close(told)
+        os.close(writer)
 
 
 def main() -> None:

@@ -252,8 +252,8 @@ def hide_tracebacks() -> None:
 
 def print_error(error: BaseException) -> None:
     """Print to stderr each distinct error of a group, and how to see more of unexpected ones."""
-    told = "\n".join(dict.fromkeys(map(_message, _leaves(error))))
-    sys.stderr.write(f"error: {visible(told, _LONGEST)}\n")
+    text = "\n".join(dict.fromkeys(map(_message, _leaves(error))))
+    sys.stderr.write(f"error: {visible(text, _LONGEST)}\n")
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

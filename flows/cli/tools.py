@@ -371,9 +371,9 @@ def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
 
     parameters, words = [], ["cosqa suite", name]
     for key, field in kind.Options.model_fields.items():
-        told: Mapping[str, Any] = {"help": field.description}
+        shown: Mapping[str, Any] = {"help": field.description}
         is_placed = key in kind.Options.arguments
-        asked = typer.Argument(**told) if is_placed else typer.Option(**told)
+        asked = typer.Argument(**shown) if is_placed else typer.Option(**shown)
         default = inspect.Parameter.empty if field.is_required() else field.default
         parameters.append(
             inspect.Parameter(

@@ -185,7 +185,7 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
         # Each client would load all of the system's certificates, which plain HTTP does not use.
         # And Prefect would log pages of a server that is gone when somebody looks.
         settings = {PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True, PREFECT_UI_URL: ""}
-        with told_of_server(url, auth), temporary_settings(settings), _of_a_command():
+        with using_server(url, auth), temporary_settings(settings), _of_a_command():
             yield url
     finally:
         server.terminate()
@@ -194,7 +194,7 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
 
 
 @contextmanager
-def told_of_server(url: str, auth: str) -> Iterator[None]:
+def using_server(url: str, auth: str) -> Iterator[None]:
     """Let this process and its children, such as Ray's workers, use a server in the ``with``."""
     ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth}
     before = {name: os.environ.get(name) for name in ours}
@@ -220,7 +220,7 @@ def with_auth(url: str) -> AbstractContextManager[None]:
     if PREFECT_API_AUTH_STRING.value() or urlsplit(url).hostname not in _LOOPBACK:
         return nullcontext()
     auth = _read_auth()
-    return told_of_server(url, auth) if auth else nullcontext()
+    return using_server(url, auth) if auth else nullcontext()
 
 
 def auth_file() -> Path:

@@ -178,14 +178,14 @@ def load_pairs(database: Database, pairs: Sequence[PairKey], collection: str = "
             out.
     """
     fields = "name, module, first_line, last_line, documentation, parameters, origin"
-    told = f"SELECT code_id, {fields} FROM collection_codes WHERE collection = ?"  # noqa: S608
+    of_collection = f"SELECT code_id, {fields} FROM collection_codes WHERE collection = ?"  # noqa: S608
     wanted = {"place": list(range(len(pairs))), **_columns(pairs)}
     with database.transaction() as tx, tx.table("wanted", wanted):
         rows = tx.dicts(
             "SELECT query_id, queries.text AS query, code_id, codes.text"  # noqa: S608
             + (f", {fields}" if collection else "")
             + " FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
-            + (f"JOIN ({told}) USING (code_id) " if collection else "")
+            + (f"JOIN ({of_collection}) USING (code_id) " if collection else "")
             + "ORDER BY place",
             [collection] if collection else [],
         )

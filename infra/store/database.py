@@ -90,7 +90,7 @@ _DAMAGE = (
 # DuckDB refuses a file that another thread of this process is about to close.
 _turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
-_Kept = TypeVar("_Kept", bound=Record)
+_Row = TypeVar("_Row", bound=Record)
 Parameters = Sequence[object] | Mapping[str, object]
 
 
@@ -106,7 +106,7 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
         StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
         StoreError: It cannot be opened, or is damaged.
     """
-    with _telling_errors(settings), _turn_of_threads, ExitStack() as stack:
+    with _translated_errors(settings), _turn_of_threads, ExitStack() as stack:
         yield _opened(stack, settings)
 
 
@@ -227,7 +227,7 @@ _WAYS_OUT = (
 
 
 @contextmanager
-def _telling_errors(settings: StoreSettings) -> Iterator[None]:
+def _translated_errors(settings: StoreSettings) -> Iterator[None]:
     """Turn DuckDB's errors of a damaged file inside the ``with`` into one that says what to do.
 
     And raise the exception of a signal that came while DuckDB opened the file or worked.
@@ -288,7 +288,7 @@ class Transaction:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+    def records(self, kind: type[_Row], sql: str, parameters: Parameters = ()) -> list[_Row]:
         """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
         return [kind.model_validate(row) for row in self.dicts(sql, parameters)]
 
@@ -387,7 +387,7 @@ class Database:
         """Return the values of a SQL query with one column."""
         return [value for (value,) in self.rows(sql, parameters)]
 
-    def records(self, kind: type[_Kept], sql: str, parameters: Parameters = ()) -> list[_Kept]:
+    def records(self, kind: type[_Row], sql: str, parameters: Parameters = ()) -> list[_Row]:
         """Return all rows of a SQL query, whose columns are the fields of a kind of records."""
         with self.transaction() as tx:
             return tx.records(kind, sql, parameters)

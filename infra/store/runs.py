@@ -36,10 +36,10 @@ def writer_lock(settings: StoreSettings, owner: str, patience_s: float = 0.0) ->
     with ExitStack() as lock:
         handle = _take(settings.folder / _LOCK_FILE, lock, patience_s)
         since = datetime.now(UTC).isoformat(timespec="seconds")
-        told = f"{owner} (process {os.getpid()} on {socket.gethostname()}, since {since})"
+        text = f"{owner} (process {os.getpid()} on {socket.gethostname()}, since {since})"
         with space_on(settings.folder, OTHER_STORE):
             os.ftruncate(handle, 0)
-            os.pwrite(handle, told.encode(), 0)
+            os.pwrite(handle, text.encode(), 0)
         yield
 
 

@@ -193,8 +193,7 @@ def _label_recipes(
 def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Benchmark) -> Benchmark:
     """Return the benchmark with the union of candidates and labelled codes as its codes.
 
-    A collection without candidates stays whole: all its codes are what the relevant ones are to be
-    told from.
+    A collection without candidates keeps all its codes.
     """
     found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
     if not found:

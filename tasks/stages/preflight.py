@@ -43,8 +43,8 @@ NO_AGENTS = (
 
 
 @dataclass(frozen=True)
-class Ready:
-    """The checked inputs of a flow.
+class ValidatedInputs:
+    """The validated inputs of a flow.
 
     Attributes:
         settings: The settings, with the model's key if that is in a Prefect block.
@@ -57,7 +57,7 @@ class Ready:
     fingerprint: str = ""
 
 
-def check_ready(settings: Settings | None) -> Ready:
+def check_ready(settings: Settings | None) -> ValidatedInputs:
     """Check and return the inputs of a flow over a source.
 
     Args:
@@ -70,10 +70,10 @@ def check_ready(settings: Settings | None) -> Ready:
     """
     ready = check_inputs(settings, check_source)
     fingerprint = open_source(ready.settings.source).fingerprint()
-    return Ready(ready.settings, ready.database, fingerprint)
+    return ValidatedInputs(ready.settings, ready.database, fingerprint)
 
 
-def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -> Ready:
+def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -> ValidatedInputs:
     """Check what a flow needs, and open the store.
 
     Args:
@@ -88,10 +88,10 @@ def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -
     database = open_database(settings.store)
     draw_arrows_by_steps()
     begin_stages()
-    return Ready(settings, database)
+    return ValidatedInputs(settings, database)
 
 
-def collected_source(ready: Ready) -> CollectedSource:
+def collected_source(ready: ValidatedInputs) -> CollectedSource:
     """Return the stored collections of the source, with the search over them.
 
     Raises:

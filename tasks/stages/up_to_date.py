@@ -14,7 +14,7 @@ from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
-from tasks.stages.preflight import Ready, check_agents, collected_source
+from tasks.stages.preflight import ValidatedInputs, check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method
@@ -36,7 +36,7 @@ class Done(NamedTuple):
     pending: int = 0
 
 
-def found_done(command: str, ready: Ready) -> Done | None:
+def found_done(command: str, ready: ValidatedInputs) -> Done | None:
     """Return what a command with nothing to do has found, None where it may have work to do.
 
     Args:
@@ -81,7 +81,7 @@ def found_done(command: str, ready: Ready) -> Done | None:
     return done._replace(published=published) if is_done_all else None
 
 
-def _judged(source: CollectedSource, ready: Ready) -> Done | None:
+def _judged(source: CollectedSource, ready: ValidatedInputs) -> Done | None:
     """Return what is left where the agents' recipe is in use, and takes no pair; else None."""
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(source.search, recipe, ready.settings)
