@@ -1,4 +1,4 @@
-"""Tables of exports, evaluations and estimates, and of the stages' runs."""
+"""Tables of exports and evaluations, and of the stages' runs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
