@@ -64,8 +64,8 @@ class Sample(Record):
 
     @property
     def sample_id(self) -> SampleId:
-        """The hash of what was drawn."""
-        return SampleId(f"s{digest_of(self.model_dump(mode='json', exclude={'body'}), 20)}")
+        """The hash of the items and of how they were drawn."""
+        return SampleId(f"s{digest_of(self.model_dump(mode='json'), 20)}")
 
     @property
     def origin(self) -> str:

@@ -55,10 +55,15 @@ def test_a_sample_comes_back_and_is_stored_once(database: Database) -> None:
         samples.load_sample(database, "s0")
 
 
-def test_an_id_changes_with_what_was_drawn_and_not_with_how_it_is_told() -> None:
-    told = SAMPLE.model_copy(update={"body": {}})
-    assert told.sample_id == SAMPLE.sample_id
-    for change in ({"seed": 4}, {"scale": "graded"}, {"items": ITEMS[:2]}):
+def test_an_id_changes_with_the_items_and_with_how_they_were_drawn() -> None:
+    assert SAMPLE.model_copy().sample_id == SAMPLE.sample_id
+    changes = (
+        {"seed": 4},
+        {"scale": "graded"},
+        {"items": ITEMS[:2]},
+        {"body": {"drawn": "queries"}},
+    )
+    for change in changes:
         assert SAMPLE.model_copy(update=change).sample_id != SAMPLE.sample_id
 
 

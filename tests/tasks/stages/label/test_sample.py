@@ -46,6 +46,13 @@ def test_pairs_are_drawn_alone_and_queries_with_all_their_judged_pairs(database:
     assert list(Counter(item.query_id for item in sample.items).values()) == [2, 2]
 
 
+def test_the_same_items_drawn_in_another_way_are_another_sample(database: Database) -> None:
+    pairs = sample_candidates(database, "c", "pairs", 6, 0)
+    queries = sample_candidates(database, "c", "queries", 3, 0)
+    assert pairs.items == queries.items
+    assert pairs.sample_id != queries.sample_id
+
+
 def test_a_sample_follows_from_its_seed_and_each_pair_is_as_likely(database: Database) -> None:
     assert sample_candidates(database, "c", "pairs", 2, 0) == sample_candidates(
         database, "c", "pairs", 2, 0
