@@ -57,12 +57,12 @@ def test_a_sample_comes_back_and_is_stored_once(database: Database) -> None:
 
 def test_an_id_changes_with_the_items_and_with_how_they_were_drawn() -> None:
     assert SAMPLE.model_copy().sample_id == SAMPLE.sample_id
-    changes = (
+    changes: list[dict[str, object]] = [
         {"seed": 4},
         {"scale": "graded"},
         {"items": ITEMS[:2]},
         {"body": {"drawn": "queries"}},
-    )
+    ]
     for change in changes:
         assert SAMPLE.model_copy(update=change).sample_id != SAMPLE.sample_id
 
