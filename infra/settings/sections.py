@@ -28,26 +28,16 @@ class SearchSettings(Section):
         "divided by the encoder's largest absolute one for the query (CoSQA+'s code).",
     )
     top_k: int = Field(20, ge=1, le=1000, description="Candidates for each query.")
-    memory_mb: int = Field(
-        2_048,
-        ge=64,
-        description="Memory of one pass over the codes' vectors, in MB, for queries and results; "
-        "more queries than fit take several passes.",
-    )
     index: Literal["exact", "ivf"] = Field(
         "exact",
         description="exact compares each query with every code; ivf is an approximate index of "
-        "FAISS, built in memory (2 bytes a dimension), whose recall is measured first.",
+        "FAISS, built in memory (2 bytes a dimension), whose recall is measured and logged.",
     )
-    ivf_lists: int = Field(
-        0, ge=0, description="Lists of ivf; 0 means twice the square root of the number of codes."
-    )
-    ivf_probes: int = Field(64, ge=1, description="Lists of ivf that are read for each query.")
-    min_recall: float = Field(
-        0.95,
-        ge=0,
-        le=1,
-        description="Share of the exact candidates that an approximate index must find.",
+    ivf_probes: int = Field(
+        64,
+        ge=1,
+        description="Lists of ivf that are read for each query, of twice the square root of the "
+        "number of codes.",
     )
 
     @model_validator(mode="after")

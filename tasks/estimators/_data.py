@@ -1,7 +1,7 @@
 """Input and output of estimators: vectors of pairs, ranks, neighbours, measures, estimates."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
@@ -14,6 +14,7 @@ from tasks.encoders import Similarity
 from tasks.search.exact import CODES, QUERIES, search
 from tasks.search.scores import (
     ROUNDING,
+    Block,
     Rows,
     cosines,
     in_memory,
@@ -171,8 +172,23 @@ def nearest(
         k: At least 1.
         similarity: How near an item is.
     """
-    hits = search({"": queries}, in_memory({"": items}), k, cosine=similarity == "cosine")
+    if similarity == "product":
+        hits = search({"": queries}, in_memory({"": items}), k)
+    else:
+
+        def units(wanted: npt.NDArray[np.int32] | None = None) -> Iterator[Block]:
+            rows = np.arange(len(items), dtype=np.int32) if wanted is None else wanted
+            for start in range(0, len(rows), CODES):
+                some = rows[start : start + CODES]
+                yield some, {"": _unit(items[some])}
+
+        hits = search({"": _unit(queries)}, units, k)
     return Neighbours(hits.positions.astype(np.int64), hits.similarities)
+
+
+def _unit(rows: Floats) -> Values:
+    """Return (n, d) rows of unit length in double precision."""
+    return rows / np.sqrt(inner_products(rows, rows))[:, None]
 
 
 def measure_named(name: str) -> Measure:

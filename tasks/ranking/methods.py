@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-
 from infra.errors import UnknownNameError
 from infra.identity import mark
 from infra.records import Code, Query
@@ -18,7 +16,7 @@ from tasks.benchmarks.runs import Rankings
 from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import retrievers
-from tasks.search.exact import queries_at_once, search
+from tasks.search.exact import search
 from tasks.search.scores import Block, Codes, Positions, Singles
 
 _FUSED = "+"
@@ -91,7 +89,6 @@ class Ranker:
         queries: The benchmark's queries.
         codes: The codes that are ranked.
         vectors: The vectors of both.
-        memory_mb: Memory of a search by an encoder (`SearchSettings.memory_mb`).
     """
 
     def __init__(
@@ -99,12 +96,10 @@ class Ranker:
         queries: Sequence[Query],
         codes: Sequence[Code],
         vectors: VectorSource,
-        memory_mb: int = 2_048,
     ) -> None:
         self._queries = queries
         self._codes = codes
         self._vectors = vectors
-        self._memory_mb = memory_mb
 
     def rank(self, method: str, depth: int) -> Rankings:
         """Return the ``depth`` best codes of each query.
@@ -123,7 +118,7 @@ class Ranker:
         codes = sorted(code.code_id for code in self._codes)
         vectors = {name: self._vectors.queries(name, queries)}
         blocks = partial(self._vectors.code_blocks, [name])
-        return rank_vectors(vectors, blocks, queries, codes, depth, self._memory_mb)
+        return rank_vectors(vectors, blocks, queries, codes, depth)
 
 
 def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
@@ -145,7 +140,6 @@ def rank_vectors(
     query_ids: Sequence[str],
     code_ids: Sequence[str],
     depth: int,
-    memory_mb: int = 2_048,
 ) -> Rankings:
     """Return the ``depth`` codes with the highest mean similarity for each query, found exactly.
 
@@ -155,15 +149,6 @@ def rank_vectors(
         query_ids: (n,) in the order of the vectors.
         code_ids: Ids in ascending order, to which the codes' positions refer.
         depth: Length of the rankings.
-        memory_mb: Memory of one pass over the codes; more queries than fit take several.
     """
-    deepest = min(depth, len(code_ids))
-    positions = np.empty((len(query_ids), deepest), np.int32)
-    scores = np.empty((len(query_ids), deepest))
-    dimensions = sum(rows.shape[1] for rows in query_vectors.values())
-    step = queries_at_once(dimensions, len(query_vectors), depth, memory_mb)
-    for start in range(0, len(query_ids), step):
-        here = slice(start, start + step)
-        hits = search({name: rows[here] for name, rows in query_vectors.items()}, codes, depth)
-        positions[here], scores[here] = hits.positions, hits.similarities
-    return Rankings(query_ids, code_ids, positions, scores)
+    hits = search(query_vectors, codes, depth)
+    return Rankings(query_ids, code_ids, hits.positions, hits.similarities)

@@ -26,10 +26,8 @@ Exact = Callable[[Floats, Floats], Doubles]
 # Twice the rounding error of a float32 inner product of unit vectors with some thousand dimensions.
 # That of other vectors is this times the product of their lengths.
 ROUNDING = 1e-5
-OFF_UNIT = 1e-2  # how far from 1 the lengths of unit vectors may lie
 _THREADS = min(8, os.cpu_count() or 1)
 _SCORED = 64  # pairs at once: their vectors stay in a core's cache
-_MOST = 0.25  # share of the codes from which on all are read
 
 
 class Codes(Protocol):
@@ -119,11 +117,7 @@ def scores_of_pairs(
 
 
 def score_pairs(
-    queries: Mapping[str, Floats],
-    codes: Codes,
-    rows: Rows,
-    positions: Positions,
-    exact: Exact = inner_products,
+    queries: Mapping[str, Floats], codes: Codes, rows: Rows, positions: Positions
 ) -> Doubles:
     """Return (pairs, encoders) scores, by one pass over the codes that are in a pair.
 
@@ -132,7 +126,6 @@ def score_pairs(
         codes: The vectors of the codes by the same encoders.
         rows: (pairs,) the queries.
         positions: (pairs,) the codes.
-        exact: Scores two rows.
     """
     found = np.empty((len(rows), len(queries)))
     if not len(rows):
@@ -140,22 +133,13 @@ def score_pairs(
     order = np.argsort(positions, kind="stable")
     ordered = positions[order]
     wanted = ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
-    most = len(wanted) > _MOST * int(wanted[-1])  # to choose rows would copy nearly all
-    for here, vectors in codes(None if most else wanted):
+    for here, vectors in codes(wanted):
         pairs = slice(*np.searchsorted(ordered, [here[0], here[-1] + 1]))
         code_rows = np.minimum(np.searchsorted(here, ordered[pairs]), len(here) - 1)
         is_here = here[code_rows] == ordered[pairs]
         chosen = order[pairs][is_here]
         for column, (name, left) in enumerate(queries.items()):
             found[chosen, column] = scores_of_pairs(
-                left, vectors[name], rows[chosen], code_rows[is_here], exact
+                left, vectors[name], rows[chosen], code_rows[is_here]
             )
-    return found
-
-
-def places(grouped: Rows) -> Rows:
-    """Return the place, from 0, of each element among the equal ones around it."""
-    starts = np.flatnonzero(np.diff(grouped, prepend=-1))
-    sizes = np.diff(np.append(starts, len(grouped)))
-    found: Rows = np.arange(len(grouped)) - np.repeat(starts, sizes)
     return found

@@ -2,38 +2,34 @@
 
 The similarity is the cosine (of some encoders the inner product), or with the fusion ``scaled``
 that divided by the encoder's largest absolute one for the query, as the code of CoSQA+'s authors
-does. All codes are compared
-unless the settings ask for an approximate index, which is measured against that first.
+does. All codes are compared unless the settings ask for an approximate index, whose recall is
+measured first and logged.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 from prefect.logging import get_run_logger
 
-from infra.batches import batched
 from infra.collected import StoredCollection
 from infra.identity import digest
 from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus, vectors
-from tasks.encoders import Vectors, encoders
+from tasks.encoders import encoders
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
 from tasks.runtime.run_logger import run_logger
-from tasks.search.exact import Hits, inverse_peaks, queries_at_once
+from tasks.search.exact import Hits, inverse_peaks
 from tasks.search.exact import search as search_exactly
 from tasks.search.scores import Block, Codes, Positions
 from tasks.stages.vectors import open_codes, stored_vectors
 
 _MEASURED_QUERIES = 200  # that are searched exactly too, to measure what an index finds
-
-# Encoder → (n, d) vectors of queries → the best codes of each.
-Find = Callable[[Mapping[str, Vectors]], Hits]
 
 
 def search_of(
@@ -57,7 +53,7 @@ def search_identity(database: Database, collection: str, search: SearchSettings)
     codes = corpus.code_ids(database, collection)
     keys = sorted({encoders.get(name).spec.key for name in search.encoders})
     fusion = [] if search.fusion == "mean" else [search.fusion]
-    index = ["ivf", str(search.ivf_lists), str(search.ivf_probes)] if search.index == "ivf" else []
+    index = ["ivf", str(search.ivf_probes)] if search.index == "ivf" else []
     return SearchId(
         digest("search", digest(*codes), digest(*keys), str(search.top_k), *fusion, *index)
     )
@@ -90,20 +86,20 @@ def find_candidates(
 
     Raises:
         StoreError: An encoder has not embedded the collection.
-        EncoderError: A stored vector is not finite.
-        SettingsError: An approximate index finds too few of the exact candidates.
+        SettingsError: An approximate index finds too few candidates for a query.
     """
     queries = _unsearched_queries(database, search)
     candidates.record_search(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
     )
     if queries and collection.codes:
-        groups = _groups(database, search, queries, settings)
-        passes = _passes(len(groups), settings)
-        with progress(
-            artifact_key("candidates", collection.name), "codes searched", passes * collection.codes
-        ) as bar:
-            _search(database, search, groups, settings, bar)
+        # An index is built in one pass and measured in another; scaling needs one for each encoder.
+        passes = 2 if settings.index == "ivf" else 1
+        if settings.fusion == "scaled":
+            passes += len(settings.encoders)
+        key = artifact_key("candidates", collection.name)
+        with progress(key, "codes searched", passes * collection.codes) as bar:
+            _search(database, search, queries, settings, bar)
     get_run_logger().info(
         "%s: %s searched for %s", collection.name, counted(collection.codes, "codes"),
         counted(len(queries), "queries"),
@@ -111,84 +107,39 @@ def find_candidates(
     return search
 
 
-def _groups(
-    database: Database,
-    search: SearchReference,
-    queries: Sequence[QueryId],
-    settings: SearchSettings,
-) -> list[Sequence[QueryId]]:
-    """Return the queries in groups, for each of which one pass over the codes fits in memory."""
-    dimensions = sum(
-        stored_vectors(database, search.collection, name, "query").load(queries[:1]).shape[1]
-        for name in settings.encoders
-    )
-    step = queries_at_once(dimensions, len(settings.encoders), settings.top_k, settings.memory_mb)
-    return batched(queries, step)
-
-
-def _passes(groups: int, settings: SearchSettings) -> int:
-    """Return how many passes over the codes a search takes."""
-    if settings.index != "exact":
-        return 2  # to build the index, and to measure it
-    return groups if settings.fusion == "mean" else 2 * groups
-
-
 def _search(
     database: Database,
     search: SearchReference,
-    groups: Sequence[Sequence[QueryId]],
+    query_ids: Sequence[QueryId],
     settings: SearchSettings,
     bar: Progress,
 ) -> None:
-    """Store the candidates of queries, a group at a time; what is stored stays if it ends early."""
+    """Store the candidates of queries."""
     collection, names = search.collection, settings.encoders
     code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
     stored = {name: stored_vectors(database, collection, name, "query") for name in names}
     codes = _counted(open_codes(database, collection, names), bar)
-    find = _exact(codes, settings)
-    if settings.index != "exact":
+    queries = {name: rows.load(query_ids) for name, rows in stored.items()}
+    if settings.index == "ivf":
+        # FAISS takes a second to import, and an exact search does not need it.
+        from tasks.search.approximate import ApproximateSearch  # noqa: PLC0415
+
+        index = ApproximateSearch(codes, len(code_ids), names, settings.ivf_probes)
         # Of all queries, not of those that are left: a few say little about an index.
-        queries = vectors.member_ids(database, [collection], "query").to_pylist()
-        sample = queries[:: -(-len(queries) // _MEASURED_QUERIES)]
-        measured = {name: rows.load(sample) for name, rows in stored.items()}
-        find = _approximate(codes, len(code_ids), measured, settings)
-    for group in groups:
-        hits = find({name: rows.load(group) for name, rows in stored.items()})
-        rows = _columns(pa.array(group, pa.string()), code_ids, names, hits)
-        candidates.add_candidate_columns(database, search.search_id, rows)
-
-
-def _exact(codes: Codes, settings: SearchSettings) -> Find:
-    """Return the exact search."""
-
-    def find(vectors: Mapping[str, Vectors]) -> Hits:
-        weights = inverse_peaks(vectors, codes) if settings.fusion == "scaled" else None
-        return search_exactly(vectors, codes, settings.top_k, weights)
-
-    return find
-
-
-def _approximate(
-    codes: Codes, number: int, sample: Mapping[str, Vectors], settings: SearchSettings
-) -> Find:
-    """Return the search by an index, after its recall was measured.
-
-    Raises:
-        SettingsError: The recall is below ``min_recall``.
-    """
-    # FAISS takes a second to import, and an exact search does not need it.
-    from tasks.search.approximate import ApproximateSearch, check_recall  # noqa: PLC0415
-
-    index = ApproximateSearch(
-        codes, number, settings.encoders, lists=settings.ivf_lists, probes=settings.ivf_probes
-    )
-    recall = index.recall(sample, settings.top_k)
-    run_logger(__name__).info(
-        "the index ivf finds %.2f %% of the exact top %s of %s queries",
-        100 * recall, settings.top_k, f"{len(next(iter(sample.values()))):,}",
-    )  # fmt: skip
-    check_recall(recall, settings.min_recall, settings.ivf_probes, settings.top_k)
-    return lambda vectors: index.search(vectors, settings.top_k)
+        every = vectors.member_ids(database, [collection], "query").to_pylist()
+        sample = every[:: -(-len(every) // _MEASURED_QUERIES)]
+        recall = index.recall({name: rows.load(sample) for name, rows in stored.items()},
+                              settings.top_k)  # fmt: skip
+        run_logger(__name__).info(
+            "the index ivf finds %.2f %% of the exact top %s of %s queries",
+            100 * recall, settings.top_k, f"{len(sample):,}",
+        )  # fmt: skip
+        hits = index.search(queries, settings.top_k)
+    else:
+        weights = inverse_peaks(queries, codes) if settings.fusion == "scaled" else None
+        hits = search_exactly(queries, codes, settings.top_k, weights)
+    rows = _columns(pa.array(query_ids, pa.string()), code_ids, names, hits)
+    candidates.add_candidate_columns(database, search.search_id, rows)
 
 
 def _counted(codes: Codes, bar: Progress) -> Codes:
@@ -207,13 +158,13 @@ def _columns(query_ids: pa.Array, code_ids: pa.Array, names: Sequence[str], hits
     """Return what `candidates.add_candidate_columns` takes."""
     queries, k = hits.positions.shape
     rows = np.repeat(np.arange(queries, dtype=np.int32), k)
-    cosines = [pa.array(hits.cosines[:, :, number].ravel()) for number in range(len(names))]
+    scores = [pa.array(hits.scores[:, :, number].ravel()) for number in range(len(names))]
     return pa.table(
         {
             "query_id": pa.DictionaryArray.from_arrays(rows, query_ids),
             "code_id": pa.DictionaryArray.from_arrays(hits.positions.ravel(), code_ids),
             "rank": np.tile(np.arange(1, k + 1, dtype=np.int32), queries),
             "similarity": hits.similarities.ravel(),
-            "by_encoder": pa.StructArray.from_arrays(cosines, list(names)),
+            "by_encoder": pa.StructArray.from_arrays(scores, list(names)),
         }
     )

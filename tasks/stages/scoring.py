@@ -234,7 +234,7 @@ def _rank(
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
     started = time.monotonic()
-    ranker = Ranker(content.queries, content.codes, vectors, settings.search.memory_mb)
+    ranker = Ranker(content.queries, content.codes, vectors)
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)
     with space_on(folder, OTHER_OUTPUT):

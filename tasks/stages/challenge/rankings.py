@@ -157,4 +157,4 @@ def _by_vectors(
     vectors = {name: texts.load(name, "query", [query.text for query in asked])}
     ids = [query.query_id for query in asked]
     blocks = partial(joint_blocks, {name: opened})
-    return rank_vectors(vectors, blocks, ids, codes, search.depth, settings.search.memory_mb)
+    return rank_vectors(vectors, blocks, ids, codes, search.depth)

@@ -5,20 +5,17 @@ from collections.abc import Mapping, Sequence
 from prefect import State
 from prefect.logging import get_run_logger
 
-from infra.batches import batched
 from infra.errors import StoreError
 from infra.identity import digest
 from infra.ids import CodeId, QueryId
 from infra.records import Record
 from infra.settings import SearchSettings
 from infra.store import Database, corpus, figures
-from infra.store.vectors import StoredVectors
-from tasks.encoders import Vectors
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
-from tasks.search.exact import queries_at_once, search_apart
+from tasks.search.exact import search as search_exactly
 from tasks.stages.vectors import open_codes, stored_vectors
 
 
@@ -62,50 +59,41 @@ def find_overlaps(database: Database, source: CollectedSource, search: SearchSet
         StoreError: Vectors are missing, or a query has no candidates.
     """
     queries = [query.query_id for query in corpus.load_queries(database, source.main.name)]
-    sums = dict.fromkeys(search.encoders, 0.0)
-    stored = {
-        name: stored_vectors(database, source.main.name, name, "query") for name in search.encoders
-    }
-    with progress(
-        artifact_key("overlap", source.main.name), "queries searched", len(queries)
-    ) as bar:
-        for batch in batched(queries, _batch_size(stored, queries, search)):
-            together = figures.candidates_of(database, source.search.search_id, batch)
-            if len(together) < len(batch):
-                raise StoreError("some queries have no candidates yet; run `cosqa collect` first")
-            vectors = {name: rows.load(batch) for name, rows in stored.items()}
-            shares = _shares(database, source.main.name, vectors, batch, together)
-            sums = {name: sums[name] + shares[name] for name in sums}
-            bar.advance(len(batch))
-    means = {encoder: total / max(len(queries), 1) for encoder, total in sums.items()}
-    return Overlaps(by_encoder=means, queries=len(queries))
+    collection = source.main.name
+    together = figures.candidates_of(database, source.search.search_id, queries)
+    if len(together) < len(queries):
+        raise StoreError("some queries have no candidates yet; run `cosqa collect` first")
+    shares = {}
+    key = artifact_key("overlap", collection)
+    with progress(key, "encoders compared", len(search.encoders)) as bar:
+        for name in search.encoders:
+            shares[name] = overlap(database, collection, name, together)
+            bar.advance(1)
+    return Overlaps(by_encoder=shares, queries=len(queries))
 
 
-def _batch_size(
-    stored: Mapping[str, StoredVectors], queries: Sequence[QueryId], search: SearchSettings
-) -> int:
-    """Return how many queries are searched at once, by each encoder apart."""
-    if not queries:
-        return 1
-    dimensions = sum(rows.load(queries[:1]).shape[1] for rows in stored.values())
-    return queries_at_once(dimensions, 1, len(stored) * search.top_k, search.memory_mb)
-
-
-def _shares(
+def overlap(
     database: Database,
     collection: str,
-    vectors: Mapping[str, Vectors],
-    queries: Sequence[QueryId],
+    encoder: str,
     together: Mapping[QueryId, Sequence[CodeId]],
-) -> dict[str, float]:
-    """Return encoder → the sum over queries of the share of ``together`` that it finds alone."""
+) -> float:
+    """Return the mean share of each query's candidates that an encoder finds alone.
+
+    Args:
+        database: The store.
+        collection: The collection that was searched.
+        encoder: The encoder, which has embedded it.
+        together: Query → its candidates, found by several encoders.
+    """
+    if not together:
+        return 0.0
     ids = corpus.code_ids(database, collection)
-    codes = open_codes(database, collection, list(vectors))
-    depth = max(map(len, together.values()))
-    sums = {}
-    for name, hits in search_apart(vectors, codes, depth).items():
-        sums[name] = 0.0
-        for query, positions in zip(queries, hits.positions.tolist(), strict=True):
-            alone = {ids[position] for position in positions[: len(together[query])]}
-            sums[name] += len(alone.intersection(together[query])) / len(together[query])
-    return sums
+    vectors = stored_vectors(database, collection, encoder, "query").load(list(together))
+    codes = open_codes(database, collection, [encoder])
+    hits = search_exactly({encoder: vectors}, codes, max(map(len, together.values())))
+    found = 0.0
+    for ours, positions in zip(together.values(), hits.positions.tolist(), strict=True):
+        alone = {ids[position] for position in positions[: len(ours)]}
+        found += len(alone.intersection(ours)) / len(ours)
+    return found / len(together)

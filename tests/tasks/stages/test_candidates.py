@@ -7,17 +7,13 @@ import numpy as np
 import pytest
 from prefect.logging import disable_run_logger
 
-from infra.batches import batched
 from infra.collected import Collected
-from infra.errors import SettingsError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, candidates, corpus, open_database
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import SearchReference
 from tasks.stages.candidates import (
-    _groups,
-    _passes,
     _search,
     _unsearched_queries,
     find_candidates,
@@ -61,26 +57,10 @@ def reference(database: Database, settings: SearchSettings) -> SearchReference:
     return SearchReference(search_id=search_id, collection="c", queries=30, candidates=150)
 
 
-def test_an_interrupted_search_goes_on_behind_the_last_group(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_best_codes_of_each_query_are_stored_with_their_scores(database: Database) -> None:
     search = reference(database, SEARCH)
-    add = candidates.add_candidate_columns
-
-    def until_the_third(*arguments: object) -> None:
-        if len(_unsearched_queries(database, search)) <= 16:
-            raise KeyboardInterrupt
-        add(*arguments)  # type: ignore[arg-type]
-
-    bar = Progress("codes searched", 4 * 90, None)
-    monkeypatch.setattr(candidates, "add_candidate_columns", until_the_third)
-    with pytest.raises(KeyboardInterrupt):
-        _search(database, search, batched(QUERIES, 7), SEARCH, bar)
-    monkeypatch.undo()
-    left = _unsearched_queries(database, search)
-    assert left == QUERIES[14:]
-    (group,) = _groups(database, search, left, SEARCH)
-    _search(database, search, [group], SEARCH, bar)
+    bar = Progress("codes searched", 90, None)
+    _search(database, search, QUERIES, SEARCH, bar)
     assert bar.done == bar.total
     stored = load_candidates(database, search.search_id, "c")
     assert not _unsearched_queries(database, search)
@@ -96,29 +76,13 @@ def test_an_interrupted_search_goes_on_behind_the_last_group(
             assert [item.by_encoder[name] for item in mine] == each[name].tolist()
 
 
-def test_an_index_is_measured_first_and_stores_nothing_below_the_least_recall(
-    database: Database,
+def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(
+    database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
     bar = Progress("codes searched", 2 * 90, None)
-    poor = SEARCH.model_copy(update={"index": "ivf", "ivf_lists": 2, "ivf_probes": 1})
+    poor = SEARCH.model_copy(update={"index": "ivf", "ivf_probes": 1})
     search = reference(database, poor)
-    groups = _groups(database, search, QUERIES, poor)
-    with pytest.raises(SettingsError, match=r"search.ivf_probes \(1\)"):
-        _search(database, search, groups, poor, bar)
-    assert _unsearched_queries(database, search) == QUERIES
-    enough = poor.model_copy(update={"min_recall": 0.2})
-    _search(database, search, groups, enough, bar)
-    assert not _unsearched_queries(database, search)
-    assert _passes(9, enough) == 2
-
-
-def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(database: Database) -> None:
-    bar = Progress("codes searched", 2 * 90, None)
-    poor = SEARCH.model_copy(
-        update={"index": "ivf", "ivf_lists": 2, "ivf_probes": 1, "min_recall": 0.2}
-    )
-    search = reference(database, poor)
-    _search(database, search, [QUERIES], poor, bar)
+    _search(database, search, QUERIES, poor, bar)
     found = {query: set[str]() for query in QUERIES}
     for item in load_candidates(database, search.search_id, "c"):
         found[item.query_id].add(item.code_id)
@@ -126,13 +90,13 @@ def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(database: Da
     shares = {
         query: len(found[query] & {CODES[code] for code in best}) / 5 for query, best in exact
     }
-    recall = sum(shares.values()) / len(shares)
     worst = min(QUERIES, key=lambda query: shares[query])
-    assert shares[worst] < recall
     with database.transaction() as tx:
         tx.execute("DELETE FROM candidates WHERE query_id = ?", [worst])
-    asked = poor.model_copy(update={"min_recall": recall - 1e-9})
-    _search(database, search, [[worst]], asked, bar)
+    with caplog.at_level("INFO"):
+        _search(database, search, [worst], poor, bar)
+    recall = 100 * sum(shares.values()) / len(shares)
+    assert f"finds {recall:.2f} % of the exact top 5 of 30 queries" in caplog.text
     assert not _unsearched_queries(database, search)
 
 
@@ -140,7 +104,7 @@ def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
     database: Database,
 ) -> None:
     exact = search_identity(database, "c", SEARCH)
-    same = {"memory_mb": 64, "ivf_probes": 3, "min_recall": 0.1}
+    same = {"ivf_probes": 3}
     assert search_identity(database, "c", SEARCH.model_copy(update=same)) == exact
     others: list[dict[str, object]] = [
         {"index": "ivf"}, {"index": "ivf", "ivf_probes": 3}, {"fusion": "scaled"},
@@ -161,7 +125,7 @@ def test_every_query_gets_candidates(
 ) -> None:
     bar = nullcontext(Progress("codes searched", 90, None))
     monkeypatch.setattr("tasks.stages.candidates.progress", lambda *_: bar)
-    settings = SEARCH.model_copy(update={"index": index, "min_recall": 0.1})
+    settings = SEARCH.model_copy(update={"index": index})
     (collection,) = corpus.collections_of(database, "print")
     with disable_run_logger():
         find_candidates.fn(database, collection, reference(database, settings), settings)

@@ -19,7 +19,7 @@ from tasks.search.exact import search
 from tasks.search.scores import in_memory
 from tasks.stages.candidates import _columns
 from tasks.stages.embed import encoder_key
-from tasks.stages.study.overlap import _shares
+from tasks.stages.study.overlap import overlap
 from tests.fakes.vectors import add_file
 
 SEARCH = SearchId("s")
@@ -76,6 +76,5 @@ def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alo
     assert {names[code] for code in together[ids[0]]} == {1, 2}
     assert {names[code] for code in together[ids[1]]} == {0, 3}
     # Alone, minilm finds {0, 1} and {2, 3}: half of each; codebert-base {1, 2} and {0, 3}: all.
-    ours = {encoder: unit(queries) for encoder, (queries, _) in ANGLES.items()}
-    shares = _shares(database, "c", ours, ids, together)
-    assert shares == pytest.approx({"minilm": 1.0, "codebert-base": 2.0})
+    shares = {name: overlap(database, "c", name, together) for name in ANGLES}
+    assert shares == pytest.approx({"minilm": 0.5, "codebert-base": 1.0})
