@@ -1,7 +1,7 @@
 """The client of embedding APIs: batched, cached, retried, within limits and budget.
 
-Each vector is kept under the hash of model and text before it is used, so that none is paid for
-twice, whatever ends a run and however texts are batched afterwards.
+Each vector is cached under the hash of model and text before it is used, so that none is paid for
+twice.
 """
 
 import asyncio
@@ -57,8 +57,8 @@ class EmbeddingModel:
     Args:
         settings: Which model and how.
         limits: What a request may hold.
-        ledger: Where vectors are kept, and looked up before anything is paid for; has the pace and
-            the budget that all workers share.
+        ledger: Cache of vectors, which are looked up before anything is paid for; has the limits
+            and the budget that all workers share.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class EmbeddingModel:
 
         Raises:
             ModelUnavailableError: No answer came after all retries.
-            TextsDeclinedError: The API won't embed some of the texts; all others are kept.
+            TextsDeclinedError: The API won't embed some of the texts; all others are cached.
             ModelRefusedError: The API would answer no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
         """
         key_of = {text: self._cache_key(text) for text in texts}
-        found = await self._kept(key_of)
+        found = await self._cached(key_of)
         missing = [text for text in key_of if text not in found]
         batches, failures = self._batches(missing), list[Exception]()
         declined: dict[str, RequestError] = {}
@@ -134,9 +134,9 @@ class EmbeddingModel:
     async def _embed_once(
         self, texts: Sequence[str], key_of: Mapping[str, str], declined: dict[str, RequestError]
     ) -> dict[str, Vectors]:
-        """Return text → vector; what others pay for at the same time is not paid for again."""
+        """Return text → vector; vectors that others are paying for are not paid for again."""
         async with self._ledger.asking(key_of[text] for text in texts):
-            found = await self._kept({text: key_of[text] for text in texts})
+            found = await self._cached({text: key_of[text] for text in texts})
             missing = [text for text in texts if text not in found]
             if missing:
                 found.update(await self._embed_all_but(declined, missing, key_of))
@@ -173,7 +173,7 @@ class EmbeddingModel:
         return await with_retries(self._settings, self._request, texts, key_of)
 
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
-        """Return text → vector where it is usable, kept before anything else happens to it."""
+        """Return text → vector where it is usable, cached before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
         most_usd = price_of(self._settings.model, *limits)
@@ -188,21 +188,21 @@ class EmbeddingModel:
             reply = believable(self._reply_of(response, time.monotonic() - started), limits)
             places = vectors_of(response, len(texts))
             vectors = {texts[place]: vector for place, vector in places.items()}
-            kept = {
+            cached = {
                 key_of[text]: reply.model_copy(
                     update={"text": base64.b64encode(vector.tobytes()).decode()}
                 )
                 for text, vector in vectors.items()
             }
-            await commit(reply.tokens or limits.total, reply.cost_usd, kept.items())
+            await commit(reply.tokens or limits.total, reply.cost_usd, cached.items())
         self._probe.note_answer()
         return vectors
 
     def _reply_of(self, response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - as in `_send`
-        """Return what an answer tells of its cost: nothing without a count of tokens or a price."""
+        """Return the cost that an answer states: none without a count of tokens or a price."""
         prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
-        told = getattr(response, "_hidden_params", {}).get("response_cost")
-        reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=told, seconds=seconds)
+        cost = getattr(response, "_hidden_params", {}).get("response_cost")
+        reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=cost, seconds=seconds)
         has_price = reply.cost_usd or is_priced(self._settings.model)
         if reply.prompt_tokens is not None and has_price:
             return reply
@@ -252,13 +252,13 @@ class EmbeddingModel:
             ["embedding", self._settings.model, limits.dimension, limits.max_tokens, text]
         )
 
-    async def _kept(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
-        """Return text → vector for those that are kept, given each text's key."""
+    async def _cached(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
+        """Return text → vector for those that are cached, given each text's key."""
         replies = {text: await self._ledger.find(key) for text, key in key_of.items()}
         return {
-            text: np.frombuffer(base64.b64decode(kept.text), _NUMBER)
-            for text, kept in replies.items()
-            if kept is not None
+            text: np.frombuffer(base64.b64decode(reply.text), _NUMBER)
+            for text, reply in replies.items()
+            if reply is not None
         }
 
 

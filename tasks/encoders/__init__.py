@@ -52,8 +52,6 @@ _BASES = {"codebert-search": "codebert-base"}  # of such encoders; else roberta-
 class EncoderSpec(Record):
     """What identifies an encoder's vectors, and under which terms the model comes.
 
-    An encoder whose vectors depend on more adds it in a subclass, and so to the key.
-
     Attributes:
         name: The name in the registry.
         model: Where the checkpoint comes from: a hub's id or a package.
@@ -74,16 +72,13 @@ class EncoderSpec(Record):
     similarity: Similarity = "cosine"
 
     is_api: ClassVar[bool] = False
-    # Fields that are no part of the key at their defaults.
-    later_fields: ClassVar[frozenset[str]] = frozenset({"similarity"})
     unkeyed: ClassVar[frozenset[str]] = frozenset({"licence", "source"})
 
     @property
     def key(self) -> str:
         """Identity of the vectors: another specification gives other vectors."""
-        fields = type(self).model_fields
-        unset = {name for name in self.later_fields if getattr(self, name) == fields[name].default}
-        return mark(self.model_dump_json(exclude={*self.unkeyed, *unset}))
+        # Without defaults, so that a later field changes no key of what is stored.
+        return mark(self.model_dump_json(exclude=set(self.unkeyed), exclude_defaults=True))
 
 
 class Encoder(Protocol):
@@ -206,11 +201,6 @@ class EncoderRegistry(Registry[EncoderClass]):
         if pinned is None or (pinned.spec.model, pinned.spec.revision) != (model, revision):
             return None
         return Path(self._entries[name].spec.source)
-
-    def published_as(self, model: str, revision: str) -> str:
-        """Return the name that the table has for a model's revision, "" where it has none."""
-        stated = {"model": model, "revision": revision}
-        return next((name for name, row in _table().items() if stated.items() <= row.items()), "")
 
     def registered(self) -> list[str]:
         """Return the names in the table and those of files, without those of references."""

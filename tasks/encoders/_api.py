@@ -1,16 +1,12 @@
-"""Encoders behind an embedding API, by litellm's name."""
+"""Encoders behind an embedding API, by litellm's name; `tasks.runtime.api_embedder` asks them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-
 from infra.errors import EncoderError, SettingsError
-from tasks.encoders import Encoder, EncoderClass, EncoderSpec, Kind, Vectors
-
-Ask = Callable[[Sequence[str]], Vectors]
+from tasks.encoders import Encoder, EncoderClass, EncoderSpec
 
 _OPTIONS = ("dimension", "max_length", "licence")
 _DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-ada-002": 1536}
@@ -30,47 +26,6 @@ class ApiSpec(EncoderSpec):
     max_length: int
     shortened: bool = False
 
-    later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields | {"shortened"}
-
-
-class ApiEncoder:
-    """Embeds texts by an API; who sends the requests is given to it.
-
-    Args:
-        checkpoint: Of no use: an API has none.
-        spec: Its specification.
-        ask: Sends texts and returns (n, dimension) vectors in their order.
-    """
-
-    def __init__(self, checkpoint: Path | None, spec: ApiSpec, ask: Ask | None = None) -> None:
-        if checkpoint is not None:
-            raise EncoderError(f"encoder {spec.name!r} is an API and has no checkpoint")
-        self.spec = spec
-        self._ask = ask
-
-    def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:  # noqa: ARG002 - APIs treat both alike
-        """Return (n, dimension) vectors of unit length, in the order of ``texts``.
-
-        Raises:
-            EncoderError: A vector has another length than stated, or is zero or not finite.
-            LanguageModelError: The API gave no answer, or the budget is spent.
-        """
-        if not texts:
-            return np.empty((0, self.spec.dimension), np.float32)
-        if self._ask is None:
-            raise EncoderError(f"encoder {self.spec.name!r} is an API, but nobody is to ask it")
-        vectors = np.asarray(self._ask(texts), np.float32)
-        if self.spec.dimension and vectors.shape[1] != self.spec.dimension:
-            raise EncoderError(
-                f"{self.spec.model} gave vectors of {vectors.shape[1]} dimensions instead of "
-                f"{self.spec.dimension}"
-            )
-        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-        if not np.all(np.isfinite(lengths) & (lengths > 0)):
-            raise EncoderError(f"{self.spec.model} gave a vector that is zero or not finite")
-        unit: Vectors = (vectors / lengths).astype(np.float32)
-        return unit
-
 
 @dataclass(frozen=True)
 class ApiReference:
@@ -84,9 +39,13 @@ class ApiReference:
     spec: ApiSpec
     about: str = ""
 
-    def __call__(self, checkpoint: Path | None = None, ask: Ask | None = None) -> Encoder:
-        """Return the encoder."""
-        return ApiEncoder(checkpoint, self.spec, ask)
+    def __call__(self, checkpoint: Path | None = None) -> Encoder:  # noqa: ARG002 - as of others
+        """Refuse to load it.
+
+        Raises:
+            EncoderError: Always.
+        """
+        raise EncoderError(f"encoder {self.spec.name!r} is an API: it has no checkpoint to load")
 
 
 def api_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderClass:
@@ -100,17 +59,13 @@ def api_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
     Raises:
         SettingsError: An option is unknown or has a bad value.
     """
-    unknown = sorted(set(options) - set(_OPTIONS))
-    if unknown:
-        raise SettingsError(
-            f"encoder {name}: no option {unknown[0]!r}; there are {', '.join(_OPTIONS)}"
-        )
-    numbers = {key: value for key, value in options.items() if key != "licence"}
-    wrong = next(
-        (key for key, value in numbers.items() if not value.isdigit() or not int(value)), ""
-    )
-    if wrong:
-        raise SettingsError(f"encoder {name}: {wrong} = {options[wrong]!r} is no whole number")
+    for key, value in options.items():
+        if key not in _OPTIONS:
+            raise SettingsError(
+                f"encoder {name}: no option {key!r}; there are {', '.join(_OPTIONS)}"
+            )
+        if key != "licence" and not (value.isdecimal() and int(value)):
+            raise SettingsError(f"encoder {name}: {key} = {value!r} is no whole number")
     spec = ApiSpec(
         name=name,
         model=target,
@@ -121,4 +76,4 @@ def api_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
         max_length=int(options.get("max_length", _MAX_LENGTH)),
         shortened="dimension" in options,
     )
-    return ApiReference(spec=spec)
+    return ApiReference(spec)

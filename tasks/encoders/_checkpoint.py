@@ -28,8 +28,7 @@ from tasks.encoders._weights import CODEXGLUE
 
 OPTIONS = (
     "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
-    "code_prefix", "white_space", "similarity", "lower_case", "query_adapter", "code_adapter",
-    "precision", "licence",
+    "code_prefix", "white_space", "similarity", "precision", "licence",
 )  # fmt: skip
 TRAINED = "encoder.json"  # by which a folder that `cosqa train` has written says how it is read
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
@@ -115,10 +114,7 @@ def described(
             f"encoder {identity['name']}: no option {unknown[0]!r}; there are {', '.join(OPTIONS)}"
         )
     given = {key: value for key, value in options.items() if key not in ("like", "licence")}
-    known = _known(folder, options, identity["name"])
-    if "dimension" in given:
-        known["truncated"] = True
-    fields: dict[str, Any] = {**known, **given, **identity}
+    fields: dict[str, Any] = {**_known(folder, options, identity["name"]), **given, **identity}
     try:
         return TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
     except ValidationError as error:
@@ -167,16 +163,13 @@ def content_digest(folder: Path) -> str:
     )
     parts = []
     for file in files:
-        state = file.stat()
-        parts += [
-            file.relative_to(folder).as_posix(),
-            _file_digest(file, state.st_size, state.st_mtime_ns),
-        ]
+        changed_ns = file.stat().st_mtime_ns
+        parts += [file.relative_to(folder).as_posix(), _file_digest(file, changed_ns)]
     return digest("checkpoint", *parts)
 
 
 @cache
-def _file_digest(file: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001 - part of the cache's key
+def _file_digest(file: Path, changed_ns: int) -> str:  # noqa: ARG001 - part of the cache's key
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

@@ -6,7 +6,7 @@ time as torch has threads, each on one of them. It is imported where it is used.
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,13 +55,13 @@ class CompiledModule:
         found: Vectors = self._compiled([features[name] for name in INPUTS])[0]
         return found
 
-    def compute(self, batches: Iterable[tuple[Sequence[int], Features]], into: Vectors) -> None:
-        """Write the vectors of all batches into the rows that each of them names."""
-        try:
-            for rows, features in batches:
-                self._queue.start_async([features[name] for name in INPUTS], (rows, into))
-        finally:
-            self._queue.wait_all()
+    def start(self, features: Features, rows: Sequence[int], into: Vectors) -> None:
+        """Compute a batch, whose vectors are written into these rows; wait while all are busy."""
+        self._queue.start_async([features[name] for name in INPUTS], (rows, into))
+
+    def wait(self) -> None:
+        """Return when all batches are computed."""
+        self._queue.wait_all()
 
 
 def _write(request: Any, place: tuple[Sequence[int], Vectors]) -> None:  # noqa: ANN401 - OpenVINO's

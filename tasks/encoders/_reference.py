@@ -2,8 +2,7 @@
 
 - ``checkpoint:codebert=/models/codebert?like=codebert-search``: a folder, with the specification of
   a registered encoder; ``checkpoint:FOLDER`` alone for a folder of sentence-transformers.
-- ``hub:intfloat/e5-small-v2@COMMIT``: a model of the Hugging Face hub. Without a commit the one
-  that the hub's cache knows is taken, else the newest; it is part of the vectors' key.
+- ``hub:intfloat/e5-small-v2@COMMIT``: a model of the Hugging Face hub.
 - ``api:openai/text-embedding-3-small``: an embedding API, by litellm's name.
 
 Without NAME the last part of TARGET is the name. Values may be percent-encoded.
@@ -38,23 +37,20 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
 
     Args:
         name: The encoder's name.
-        target: ``ORG/MODEL``, with ``@REVISION`` for a commit, a tag or a branch.
+        target: ``ORG/MODEL@COMMIT``.
         options: As of a checkpoint.
 
     Raises:
-        SettingsError: An option is unknown or has a bad value, or one is missing.
+        SettingsError: There is no commit, an option is unknown or has a bad value, or one is
+            missing.
         EncoderError: The hub cannot be reached and its cache lacks the files.
     """
-    model, _, revision = target.partition("@")
-    try:
-        commit = _commit_of(model, revision or "main")
-        # One like another is described by that.
-        folder = Path() if "like" in options else _description(model, commit)
-    except (OSError, ValueError, httpx.HTTPError) as error:  # of cache, id, hub, connection
-        raise EncoderError(
-            f"encoder {name!r}: {model} at {revision or 'main'} is neither in the hub's cache "
-            f"(HF_HOME says where it is) nor to be had from the hub: {str(error)[:300]}"
-        ) from error
+    model, _, commit = target.partition("@")
+    if not _COMMIT.fullmatch(commit):
+        raise SettingsError(
+            f"encoder {name}: hub:{target} names no commit: write hub:ORG/MODEL@COMMIT, of which "
+            f"https://huggingface.co/{model}/commits has the 40 digits"
+        )
     if folder_given := encoders.stand_in(options.get("like", ""), model, commit):
         return checkpoint_encoder(name, str(folder_given), options)
     identity = {
@@ -64,37 +60,26 @@ def hub_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
         "licence": options.get("licence", "unknown"),
         "source": f"https://huggingface.co/{model}",
     }
+    # An encoder that is like another is described by that.
+    folder = Path() if "like" in options else _description(name, model, commit)
     return SpecifiedEncoder(described(folder, identity, options))
 
 
-def _description(model: str, commit: str) -> Path:
+def _description(name: str, model: str, commit: str) -> Path:
     """Return the folder with a model's configuration, from the hub or, without it, its cache."""
     from huggingface_hub import snapshot_download  # noqa: PLC0415 - only where it is used
 
     fetch = partial(snapshot_download, model, revision=commit, allow_patterns=_DESCRIPTION)
     try:
-        return Path(fetch())
-    except (OSError, httpx.HTTPError):
-        return Path(fetch(local_files_only=True))
-
-
-def _commit_of(model: str, revision: str) -> str:
-    """Return the commit of a revision: that in the hub's cache, so that it stays; else the hub's.
-
-    Raises:
-        OSError: The hub cannot be reached, or has no such model or revision.
-    """
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache  # noqa: PLC0415
-
-    if _COMMIT.fullmatch(revision):
-        return revision
-    known = try_to_load_from_cache(model, "config.json", revision=revision)
-    file = (
-        known
-        if isinstance(known, str)
-        else hf_hub_download(model, "config.json", revision=revision)
-    )
-    return Path(file).parent.name
+        try:
+            return Path(fetch())
+        except (OSError, httpx.HTTPError):
+            return Path(fetch(local_files_only=True))
+    except (OSError, ValueError, httpx.HTTPError) as error:  # of cache, id, hub, connection
+        raise EncoderError(
+            f"encoder {name!r}: {model} at {commit} is neither in the hub's cache (HF_HOME says "
+            f"where it is) nor to be had from the hub: {str(error)[:300]}"
+        ) from error
 
 
 def published(fields: Mapping[str, Any]) -> EncoderClass:
@@ -120,42 +105,26 @@ def referenced_encoder(reference: str) -> EncoderClass:
     Raises:
         UnknownNameError: The reference has an unknown scheme or no target.
         SettingsError: Its name is taken or unusable, or an option is unknown or has a bad value.
-        EncoderError: What it names cannot be read.
+        EncoderError: The files it names cannot be read.
     """
     scheme, _, rest = reference.partition(":")
     place, _, query = rest.partition("?")
     name, equals, target = place.partition("=")
-    target = target if equals else place
+    if not equals:
+        target = place
+        name = re.split(r"[/\\]", target.partition("@")[0].rstrip("/\\"))[-1]
     if scheme not in SCHEMES or not target:
         known = [*encoders.names(), *(f"{scheme}:…" for scheme in SCHEMES)]
         raise UnknownNameError(f"{unknown_name('encoder', reference, known)}; write {SYNTAX}")
-    name = name if equals else _last_part(target)
-    _check_name(name, reference)
-    options = _options(query, reference)
-    return SCHEMES[scheme](name, target, options)
-
-
-def _last_part(target: str) -> str:
-    return re.split(r"[/\\]", target.partition("@")[0].rstrip("/\\"))[-1]
-
-
-def _check_name(name: str, reference: str) -> None:
-    """Refuse a name that cannot be that of a file and a column, or is a registered encoder's."""
-    scheme, _, rest = reference.partition(":")
-    place, mark, options = rest.partition("?")
-    target = place.rpartition("=")[2] if place.startswith(f"{name}=") else place
-    example = f"{scheme}:my-encoder={target}{mark}{options}"
+    problem = ""
     if not _NAME.fullmatch(name):
-        raise SettingsError(
-            f"encoder {reference}: {name!r} is no name for files and columns (letters, digits, "
-            f". _ -); give one in front: {example}"
-        )
-    modules = {known for known in encoders.registered() if known.lower() == name.lower()}
-    if modules:
-        raise SettingsError(
-            f"encoder {reference}: the name {name!r} is that of a registered encoder; give another "
-            f"in front: {example}"
-        )
+        problem = f"{name!r} is no name for files and columns (letters, digits, . _ -)"
+    elif name.lower() in map(str.lower, encoders.registered()):
+        problem = f"the name {name!r} is that of a registered encoder"
+    if problem:
+        example = f"{scheme}:my-encoder={target}" + (f"?{query}" if query else "")
+        raise SettingsError(f"encoder {reference}: {problem}; give one in front: {example}")
+    return SCHEMES[scheme](name, target, _options(query, reference))
 
 
 def _options(query: str, reference: str) -> dict[str, str]:

@@ -5,7 +5,8 @@ transformer's limits, the pooling and the prompts are in files of their own.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,8 @@ LONGEST = 512  # tokens, where no file says
 _NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _QUERY_PROMPTS = ("query", "search_query")
 _CODE_PROMPTS = ("code", "document", "passage", "corpus", "search_document")
-_LIMITS = (
-    "sentence_bert_config.json",
-    "sentence_roberta_config.json",
-    "sentence_xlnet_config.json",
-)
-_OFFSET = (
-    "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet",
-    "longformer", "data2vec-text", "ibert", "xmod",
-)  # fmt: skip
+_LIMITS = "sentence_bert_config.json"
+_OFFSET = re.compile("roberta|camembert|mpnet|longformer|data2vec-text|ibert|xmod")
 
 
 def read_modules(folder: Path) -> dict[str, Any]:
@@ -45,7 +39,13 @@ def read_modules(folder: Path) -> dict[str, Any]:
     Raises:
         EncoderError: A file cannot be read, or describes a model that cannot be computed here.
     """
-    modules = [(str(one["type"]).rpartition(".")[2], str(one["path"])) for one in _modules(folder)]
+    try:
+        modules = [
+            (str(one["type"]).rpartition(".")[2], str(one["path"]))
+            for one in read(folder / MODULES, list)
+        ]
+    except (KeyError, TypeError):
+        raise EncoderError(f"{folder / MODULES}: a module has no type and path") from None
     steps = [step for step, _ in modules]
     for _, path in modules:
         if leads_outside(folder / path, folder):
@@ -62,7 +62,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
             f"{folder / MODULES}: the transformer is in the subfolder {transformer}; save the "
             "model again with sentence-transformers 5 or later, which puts it into the folder"
         )
-    limits = next(filter(None, (_read_if_there(folder / name) for name in _LIMITS)), {})
+    limits = _read_if_there(folder / _LIMITS)
     mode, width = _pooling(folder / pooling / "config.json")
     projections = tuple(path for step, path in modules if step == "Dense")
     if projections:
@@ -98,23 +98,20 @@ def _pooling(file: Path) -> tuple[str, int]:
 
 
 def max_length(folder: Path, limits: Mapping[str, Any]) -> int:
-    """Return the number of tokens: as stated, else what tokenizer and positions allow, else 512.
+    """Return the least number of tokens that limits, tokenizer and positions state, else 512.
 
     Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
     sentence-transformers state all positions: more tokens than it takes.
     """
     config = read(folder / "config.json")
-    stated, positions = limits.get("max_seq_length"), config.get("max_position_embeddings")
-    if config.get("model_type") not in _OFFSET:
-        if isinstance(stated, int):
-            return stated
-    elif isinstance(positions, int):
+    tokenizer = _read_if_there(folder / "tokenizer_config.json")
+    positions = config.get("max_position_embeddings")
+    if isinstance(positions, int) and _OFFSET.search(str(config.get("model_type"))):
         padding = config.get("pad_token_id")
         positions -= (padding if isinstance(padding, int) else 1) + 1
-    if not isinstance(stated, int):
-        stated = _read_if_there(folder / "tokenizer_config.json").get("model_max_length")
-    allowed = (number for number in (stated, positions) if isinstance(number, int))
-    return min((number for number in allowed if number < _NO_LIMIT), default=LONGEST)
+    stated = limits.get("max_seq_length"), tokenizer.get("model_max_length"), positions
+    numbers = (number for number in stated if isinstance(number, int) and number < _NO_LIMIT)
+    return min(numbers, default=LONGEST)
 
 
 def stated_similarity(folder: Path, *, is_unit: bool = False) -> str:
@@ -134,43 +131,27 @@ def _prefixes(folder: Path) -> dict[str, str]:
     config = _read_if_there(folder / _CONFIG)
     prompts: Mapping[str, str] = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
+    named = {"query_prefix": _QUERY_PROMPTS, "code_prefix": _CODE_PROMPTS}
     return {
-        "query_prefix": _first(prompts, _QUERY_PROMPTS, default),
-        "code_prefix": _first(prompts, _CODE_PROMPTS, default),
+        field: next((prompts[name] for name in names if prompts.get(name)), default)
+        for field, names in named.items()
     }
 
 
-def _first(prompts: Mapping[str, str], names: Sequence[str], default: str) -> str:
-    return next((prompts[name] for name in names if prompts.get(name)), default)
-
-
-def _modules(folder: Path) -> list[dict[str, Any]]:
-    modules = _parsed(folder / MODULES)
-    if not isinstance(modules, list) or not all(
-        isinstance(one, dict) and {"type", "path"} <= one.keys() for one in modules
-    ):
-        raise EncoderError(f"{folder / MODULES} holds no list of modules with type and path")
-    return modules
-
-
-def read(file: Path) -> dict[str, Any]:
-    """Return the JSON object in a file.
+def read(file: Path, kind: type = dict) -> Any:  # noqa: ANN401 - JSON
+    """Return the JSON object, or list, in a file.
 
     Raises:
-        EncoderError: The file cannot be read, or holds something else.
+        EncoderError: The file cannot be read, or its content is of another kind.
     """
-    content = _parsed(file)
-    if not isinstance(content, dict):
-        raise EncoderError(f"{file} holds no JSON object")
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, kind):
+        raise EncoderError(f"{file} contains no JSON {'object' if kind is dict else 'list'}")
     return content
 
 
 def _read_if_there(file: Path) -> dict[str, Any]:
     return read(file) if file.is_file() else {}
-
-
-def _parsed(file: Path) -> Any:  # noqa: ANN401 - JSON
-    try:
-        return json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise EncoderError(f"{file} cannot be read: {error}") from None

@@ -1,8 +1,6 @@
 """From texts to token ids, and from token ids to batches of similar length."""
 
-import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +13,7 @@ if TYPE_CHECKING:
 
 TokenIds = list[int]
 
-_TEXTS_AT_ONCE = 1024  # tokenised ahead; enough that its batches hold texts of one length
-_CHARACTERS_A_TOKEN = 16  # of code a token has 3 to 4; what is longer is cut first
-_END_OF_WORD = re.compile(r"(?<=\S)\s")
+_TEXTS_AT_ONCE = 1024  # tokenised; enough that its batches hold texts of one length
 
 
 class TextTokenizer:
@@ -43,8 +39,6 @@ class TextTokenizer:
     ) -> Iterator[tuple[list[int], list[TokenIds]]]:
         """Yield (rows, their token ids) in batches of similar length, the longest first.
 
-        The next texts are tokenised while a batch is being computed.
-
         Args:
             texts: All the texts.
             kind: Whether they are queries or codes.
@@ -52,24 +46,15 @@ class TextTokenizer:
             most_tokens: Tokens in a batch, padding included; a longer text is a batch of its own.
         """
         order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
-        chunks = list(batched(order, _TEXTS_AT_ONCE))
-        with ThreadPoolExecutor(1) as ahead:
-            coming = [
-                ahead.submit(self.tokenise, [texts[row] for row in chunk], kind)
-                for chunk in chunks[:1]
-            ]
-            for number, chunk in enumerate(chunks):
-                token_ids = coming.pop().result()
-                for after in chunks[number + 1 : number + 2]:
-                    following = [texts[row] for row in after]
-                    coming.append(ahead.submit(self.tokenise, following, kind))
-                for batch in cut_by_tokens(list(map(len, token_ids)), most_texts, most_tokens):
-                    yield [chunk[one] for one in batch], [token_ids[one] for one in batch]
+        for chunk in batched(order, _TEXTS_AT_ONCE):
+            token_ids = self.tokenise([texts[row] for row in chunk], kind)
+            for batch in cut_by_tokens(list(map(len, token_ids)), most_texts, most_tokens):
+                yield [chunk[one] for one in batch], [token_ids[one] for one in batch]
 
     def tokenise(self, texts: Sequence[str], kind: Kind) -> list[TokenIds]:
         """Return each text's token ids, special ones included, at most the stated number."""
         length = self._spec.length_of(kind)
-        prepared = [self._cut(self._spec.text_of(text, kind), length) for text in texts]
+        prepared = [self._spec.text_of(text, kind) for text in texts]
         if self._spec.special_tokens == "tokenizer":
             own = self._ids(prepared, truncation=True, max_length=length)
             # A text without any token would have no mean.
@@ -93,32 +78,12 @@ class TextTokenizer:
         ids: list[TokenIds] = encoded["input_ids"]
         return ids
 
-    def _cut(self, text: str, length: int) -> str:
-        """Return the beginning of a long text, with the same first ``length`` tokens.
-
-        Tokenizers split at white space before all else, so a cut behind a word changes no token
-        before it. Where the beginning has too few tokens, four times as much is tried.
-        """
-        end = length * _CHARACTERS_A_TOKEN
-        while end < len(text):
-            end = _end_of_word(text, end)
-            if len(self._ids([text[:end]], add_special_tokens=False, verbose=False)[0]) > length:
-                return text[:end]
-            end *= 4
-        return text
-
     def _special(self, tokens: Sequence[str]) -> TokenIds:
         vocabulary = self._tokenizer.get_vocab()
         missing = [token for token in tokens if token not in vocabulary]
         if missing:
             raise EncoderError(f"the tokenizer of {self._spec.name!r} has no token {missing[0]!r}")
         return [vocabulary[token] for token in tokens]
-
-
-def _end_of_word(text: str, start: int) -> int:
-    """Return the first place at or after ``start`` where a word ends and white space begins."""
-    found = _END_OF_WORD.search(text, start)
-    return found.start() if found else len(text)
 
 
 def cut_by_tokens(lengths: Sequence[int], most_texts: int, most_tokens: int) -> Iterator[list[int]]:

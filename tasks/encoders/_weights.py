@@ -6,10 +6,9 @@ stranger's configuration may claim any size: a model is made only if its files h
 """
 
 import json
-import logging
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -33,21 +32,20 @@ def check_counts(source: dict[str, Any]) -> None:
     Raises:
         EncoderError: More than any model has.
     """
-    counts = list(_counts(json.loads(_file(source, "config.json").read_text("utf-8"))))
-    if max(counts, default=1) > _MOST_OF_ONE or prod(counts) > _MOST_MODULES:
+    counts = [1]
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        for key, value in pairs:
+            if _COUNTS.search(key):
+                numbers = value if isinstance(value, list) else [value]
+                counts.extend(one for one in numbers if isinstance(one, int) and one > 1)
+
+    json.loads(_file(source, "config.json").read_text("utf-8"), object_pairs_hook=note)
+    if max(counts) > _MOST_OF_ONE or prod(counts) > _MOST_MODULES:
         raise EncoderError(
             f"{source['pretrained_model_name_or_path']}: config.json claims {max(counts):,} layers "
             "or other parts of one kind: no such model is loaded"
         )
-
-
-def _counts(config: object) -> Iterator[int]:
-    """Yield the numbers of parts in a configuration and those below it."""
-    for key, value in config.items() if isinstance(config, Mapping) else ():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, int) and one > 1 and _COUNTS.search(key):
-                yield one
-            yield from _counts(one)
 
 
 def _check_size(factory: Any, config: Any, source: dict[str, Any]) -> None:  # noqa: ANN401
@@ -167,25 +165,21 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
     """
     from transformers.utils import logging as messages  # noqa: PLC0415
 
-    origin = {"revision": source["revision"]} if "revision" in source else {}
-    verbosity = messages.get_verbosity()
-    # The second one is reported to lack the first one's weights.
-    messages.set_verbosity(logging.ERROR)
-    try:
-        for adapter in adapters:
-            _check_adapter(source, adapter)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that the model has another adapter
-                loading = model.load_adapter(
-                    source["pretrained_model_name_or_path"],
-                    adapter_name=adapter,
-                    adapter_kwargs={"subfolder": adapter, **origin},
-                )
-            own = [name for name in loading.missing_keys if f".{adapter}" in name]
-            if own or loading.unexpected_keys:
-                raise EncoderError(f"the adapter {adapter} is of another model than the checkpoint")
-    finally:
-        messages.set_verbosity(verbosity)
+    if adapters:
+        # The second one is reported to lack the first one's weights.
+        messages.set_verbosity_error()  # type: ignore[no-untyped-call]
+    for adapter in adapters:
+        _check_adapter(source, adapter)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that the model has another adapter
+            loading = model.load_adapter(
+                source["pretrained_model_name_or_path"],
+                adapter_name=adapter,
+                adapter_kwargs={"subfolder": adapter, "revision": source.get("revision")},
+            )
+        own = [name for name in loading.missing_keys if f".{adapter}" in name]
+        if own or loading.unexpected_keys:
+            raise EncoderError(f"the adapter {adapter} is of another model than the checkpoint")
 
 
 def _check_adapter(source: dict[str, Any], adapter: str) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
@@ -18,23 +20,22 @@ def embed_batches_by_api(
     settings: EncoderSettings,
     store: StoreSettings,
 ) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the batch, its vectors), one batch after the other.
+    """Yield (number of the batch, its unit vectors), one batch after the other.
 
-    Batches with texts that the API won't embed are left out, and these texts told at the end.
+    Batches with texts that the API won't embed are left out, and an error names these at the end.
 
     Args:
         encoder: Name of an encoder behind an API.
         batches: The texts of each batch, and whether they are queries or codes.
         settings: The API's key, limits and budget.
-        store: Where paid vectors are kept and what is spent is counted.
+        store: Where paid vectors and the sum of costs are stored.
 
     Raises:
-        EncoderError: The API gave unusable vectors.
-        TextsDeclinedError: It won't embed some texts; all others have been embedded and kept.
+        EncoderError: The encoder is no API.
+        TextsDeclinedError: It won't embed some texts; all others have been embedded and stored.
         LanguageModelError: It gave no answer, or the budget is spent.
     """
-    factory = encoders.get(encoder)
-    spec = factory.spec
+    spec = encoders.get(encoder).spec
     if not isinstance(spec, ApiSpec):
         raise EncoderError(f"encoder {encoder!r} is no API")
     limits = EmbeddingLimits(
@@ -44,19 +45,20 @@ def embed_batches_by_api(
         concurrency=settings.actors or _CONCURRENCY,
     )
     model = embedding_model(settings.of_api(spec.model), store, limits)
+    declined: list[TextsDeclinedError] = []
     with asyncio.Runner() as runner:
-        by_api = factory(ask=lambda texts: runner.run(model.embed(texts)))  # type: ignore[call-arg]
         try:
-            declined: list[TextsDeclinedError] = []
-            for number, (kind, texts) in enumerate(batches):
+            for number, (_, texts) in enumerate(batches):
                 try:
-                    vectors = by_api.encode(texts, kind, batch_size=len(texts))
+                    vectors = runner.run(model.embed(texts)).astype(np.float64)
                 except TextsDeclinedError as error:
                     declined.append(error)
                 else:
-                    yield number, vectors
-            if declined:
-                texts = [text for error in declined for text in error.texts]
-                raise TextsDeclinedError(str(declined[0]), texts)
+                    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+                    yield number, vectors.astype(np.float32)
         finally:
             runner.run(model.close())
+    if declined:
+        raise TextsDeclinedError(
+            str(declined[0]), [text for error in declined for text in error.texts]
+        )

@@ -16,14 +16,13 @@ from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
 from tasks.runtime.progress import raise_if_stopped
 from tasks.runtime.run_logger import run_logger
 
-_POLL_S = 1.0  # between looks whether the run was stopped
+_POLL_S = 1.0  # between checks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
 _MOST_DEATHS = 3  # of one actor; Ray starts it again and sends it its batches again
 _MOST_ON_A_NODE = 8  # where no number of actors is set
 _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
 
 Batch = tuple[Kind, Sequence[str]]
-_Calls = dict[Any, tuple[int, int | None]]
 
 
 class Embedder:
@@ -107,50 +106,55 @@ def embed_batches(
     """Yield (number of the batch, its vectors) as actors finish them, in no fixed order.
 
     An actor gets its next batch before the vectors of the last one are yielded, and has at most two
-    at once, so that memory stays bounded. Those that find no room yet are waited for while others
-    work, so that Ray asks for nodes where it can. One that dies is started again by Ray, wherever
-    there is room, with the batches that it had.
+    at once, so that memory stays bounded. One that Ray has not placed yet gets none, and may be
+    placed on a node that joins. Ray restarts one that dies, with the batches that it had.
 
     Args:
         encoder: Name of an encoder.
         batches: The texts of each batch, and whether they are queries or codes.
         texts: Number of all texts.
         settings: Number of actors and size of batches.
-        ray_settings: How long none may find room before that is said.
+        ray_settings: How long none may be placed before a warning is logged.
 
     Raises:
         EncoderError: The encoder cannot be loaded, or failed.
         EncoderUnavailableError: An actor keeps dying, or none will ever find room.
     """
-    waiting = enumerate(batches)
-    if (first := next(waiting, None)) is None:
+    numbered = enumerate(batches)
+    if (first := next(numbered, None)) is None:
         return
-    left = chain([first], waiting)
+    left = chain([first], numbered)
     workers = workers_for(live_nodes(), texts, settings)
     actors = _started(encoder, workers, settings.batch_size)
-    # Number of the actor and of the batch; the first call of each is answered once it is placed.
-    calls: _Calls = {actor.__ray_ready__.remote(): (of, None) for of, actor in actors.items()}
+    # Actor and number of the batch; the first call of each is answered once it is placed.
+    calls: dict[Any, tuple[Any, int | None]] = {
+        actor.__ray_ready__.remote(): (actor, None) for actor in actors
+    }
+    is_left = True
     silent_s = 0.0
     try:
-        while calls:
+        while is_left or any(number is not None for _, number in calls.values()):
             ready = ended(list(calls))
             silent_s = 0.0 if ready else silent_s + _POLL_S
             if silent_s >= ray_settings.placement_timeout_s:
-                _tell_of_room(encoder, workers, ray_settings)
+                _report_room(encoder, workers, ray_settings)
                 silent_s = 0.0
             for reference in ready:
                 actor, number = calls.pop(reference)
                 with _explained(encoder):
                     vectors = ray.get(reference)
-                _send(actor, left, actors, calls)
+                following = list(islice(left, _IN_FLIGHT if number is None else 1))
+                is_left = bool(following)
+                for next_number, (kind, some) in following:
+                    calls[actor.embed.remote(some, kind)] = actor, next_number
                 if number is not None:
                     yield number, vectors
     finally:
-        for handle in actors.values():
-            ray.kill(handle)
+        for actor in actors:
+            ray.kill(actor)
 
 
-def _started(encoder: str, workers: Workers, batch_size: int) -> dict[int, Any]:
+def _started(encoder: str, workers: Workers, batch_size: int) -> list[Any]:
     # Another process knows the registered names, but not those that stand for references.
     known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
     remote: Any = ray.remote(Embedder)
@@ -163,29 +167,11 @@ def _started(encoder: str, workers: Workers, batch_size: int) -> dict[int, Any]:
         max_task_retries=_MOST_DEATHS,
     ).remote
     arguments = known, workers.cores, batch_size, workers.gpus
-    return {number: start(*arguments) for number in range(workers.number)}
+    return [start(*arguments) for _ in range(workers.number)]
 
 
-def _send(
-    actor: int, left: Iterator[tuple[int, Batch]], actors: dict[int, Any], calls: _Calls
-) -> None:
-    """Give an actor up to two batches; where none is left, end those with nothing to do.
-
-    The room of these may be what another, which Ray starts again, is waiting for.
-    """
-    held = sum(owner == actor for owner, _ in calls.values())
-    for number, (kind, texts) in islice(left, _IN_FLIGHT - held):
-        calls[actors[actor].embed.remote(texts, kind)] = actor, number
-        held += 1
-    if held < _IN_FLIGHT:
-        for unplaced in [call for call, (_, number) in calls.items() if number is None]:
-            del calls[unplaced]
-        for idle in actors.keys() - {owner for owner, _ in calls.values()}:
-            ray.kill(actors.pop(idle))
-
-
-def _tell_of_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
-    """Say what the actors need, of which none has answered.
+def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
+    """Log what the actors need, none of which has answered.
 
     Raises:
         EncoderUnavailableError: No node has so much, nor can any join.
@@ -193,17 +179,17 @@ def _tell_of_room(encoder: str, workers: Workers, settings: RaySettings) -> None
     free = ray.available_resources()  # type: ignore[no-untyped-call]
     nodes = live_nodes()
     needs = f"{workers.gpus:g} GPU" if workers.gpus else f"{workers.cores} cores"
-    said = (
+    needed = (
         f"no worker with encoder {encoder!r} has answered within {settings.placement_timeout_s:g} "
         f"s: each needs {needs} on one node, and {free.get('CPU', 0):g} cores and "
         f"{free.get('GPU', 0):g} GPUs are free on {len(nodes)} nodes in all"
     )
     fits = (n.gpus >= workers.gpus if workers.gpus else n.cores >= workers.cores for n in nodes)
     if settings.address or any(fits):
-        run_logger(__name__).warning("%s; end other work there or start a node", said)
+        run_logger(__name__).warning("%s; end other work there or start a node", needed)
         return
     raise EncoderUnavailableError(
-        f"{said}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
+        f"{needed}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
         "COSQA_RAY__CPUS, COSQA_RAY__GPUS)"
     )
 

@@ -153,8 +153,8 @@ def check_trainable(name: str, found: Any) -> TransformerSpec:  # noqa: ANN401 -
     spec = found.spec
     if not isinstance(spec, TransformerSpec):
         problem = "it is no transformer whose weights are here"
-    elif spec.query_adapter or spec.code_adapter or spec.projections or spec.truncated:
-        problem = "adapters, dense layers after the pooling and cut vectors are not trained"
+    elif spec.query_adapter or spec.code_adapter or spec.projections:
+        problem = "adapters and dense layers after the pooling are not trained"
     else:
         return spec
     raise SettingsError(f"encoder {name} cannot be fine-tuned: {problem}")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tasks.encoders import encoders
 from tasks.encoders._tokens import TextTokenizer, cut_by_tokens
-from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
 
@@ -50,35 +50,6 @@ def encoder(tmp_path: Path) -> TransformerEncoder:
     found = encoders.get("minilm")(make_checkpoint("minilm", tmp_path, 384))
     assert isinstance(found, TransformerEncoder)
     return found
-
-
-@pytest.mark.parametrize("special_tokens", ["stated", "tokenizer"])
-@pytest.mark.parametrize(
-    ("long", "most"),
-    [
-        pytest.param("for item in items:\n    print(item)\n" * 3_000, 10_000, id="code"),
-        pytest.param("x" + " " * 100_000 + "y", None, id="blanks"),
-        pytest.param("def " + "a" * 50_000, None, id="one word"),
-        pytest.param("\n \t" * 30_000, None, id="white space"),
-        pytest.param("größe 名前 " * 10_000, 10_000, id="unicode"),
-    ],
-)
-def test_a_very_long_text_has_the_tokens_of_the_whole_but_is_cut_before(
-    encoder: TransformerEncoder, long: str, most: int | None, special_tokens: str
-) -> None:
-    spec = encoder.spec.model_copy(update={"special_tokens": special_tokens})
-    assert isinstance(spec, TransformerSpec)
-    whole = encoder._tokenizer._tokenizer
-    recorded = Recorded(whole)
-    ids = TextTokenizer(recorded, spec).tokenise([long], "code")[0]
-    if special_tokens == "tokenizer":
-        assert ids == (whole([long], truncation=True, max_length=256)["input_ids"][0] or [0])
-    else:
-        inner = whole([long], add_special_tokens=False)["input_ids"][0][:254]
-        assert ids == [*whole.convert_tokens_to_ids(["[CLS]"]), *inner,
-                       *whole.convert_tokens_to_ids(["[SEP]"])]  # fmt: skip
-    assert most is None or max(recorded.characters) < most
-    assert sum(recorded.characters) < 3 * len(long)
 
 
 def test_equal_texts_are_tokenised_once_and_their_vectors_keep_the_order(

@@ -133,52 +133,31 @@ def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not(
         {"max_length": 128}, {"pooling": "first"}, {"revision": "2"}, {"dimension": 1},
         {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
         {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
-        {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)}, {"truncated": True},
+        {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)},
         {"similarity": "product"}, {"precision": "bfloat16"},
     ]  # fmt: skip
     keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
     assert len(keys) == len(changes) + 1
-    assert {key for changed in changes for key in changed} >= TransformerSpec.later_fields
     assert spec.model_copy(update={"source": "elsewhere", "licence": "MIT"}).key == spec.key
 
 
-def test_the_last_token_and_the_first_numbers_can_be_the_vector(tmp_path: Path) -> None:
+def test_the_last_token_can_be_the_vector(tmp_path: Path) -> None:
     folder = make_checkpoint("minilm", tmp_path, 32)
-    wide = encoders.get("minilm").spec.model_copy(update={"dimension": 32, "pooling": "last"})
-    assert isinstance(wide, TransformerSpec)
-    narrow = wide.model_copy(update={"dimension": 8, "truncated": True})
-    long, short = (
-        TransformerEncoder(folder, spec).encode(TEXTS, "code", 3) for spec in (wide, narrow)
-    )
+    spec = encoders.get("minilm").spec.model_copy(update={"dimension": 32, "pooling": "last"})
+    assert isinstance(spec, TransformerSpec)
+    found = TransformerEncoder(folder, spec).encode(TEXTS, "code", 3)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     ids = tokenizer.convert_tokens_to_ids(["[CLS]", *tokenizer.tokenize(TEXTS[2]), "[SEP]"])
     with torch.inference_mode():
         last = model(torch.tensor([ids])).last_hidden_state[0, -1].numpy()
-    assert np.allclose(long[2], last / np.linalg.norm(last), atol=2e-5)
-    cut = long[:, :8] / np.linalg.norm(long[:, :8], axis=1, keepdims=True)
-    assert np.allclose(short, cut, atol=1e-5)
+    assert np.allclose(found[2], last / np.linalg.norm(last), atol=2e-5)
 
 
 def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*HF_HOME"):
+    with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*config"):
         encoders.get("codebert-base")(tmp_path / "nowhere")
     with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
         encoders.get("codebert-search")()
-
-
-@pytest.mark.parametrize(
-    ("revision", "way_out"),
-    [
-        (encoders.get("unixcoder").spec.revision, "--checkpoint unixcoder=FOLDER"),
-        ("0" * 40, "checkpoint:NAME=FOLDER, with the reference's options"),
-    ],
-)
-def test_an_encoder_by_reference_names_a_way_out_that_can_be_typed(
-    revision: str, way_out: str, tmp_path: Path
-) -> None:
-    reference = f"hub:mine=microsoft/unixcoder-base@{revision}?like=unixcoder"
-    with pytest.raises(EncoderError, match=f"name a folder that has it: {way_out}"):
-        encoders.get(reference)(tmp_path / "nowhere")
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
@@ -210,15 +189,6 @@ def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> Non
     encoder = encoders.get("minilm")(folder)
     assert isinstance(encoder, TransformerEncoder)
     assert encoder._model.dtype == torch.float32
-
-
-def test_a_damaged_model_gives_an_error_and_no_vector(tmp_path: Path) -> None:
-    encoder = encoders.get("minilm")(make_checkpoint("minilm", tmp_path, 384))
-    assert isinstance(encoder, TransformerEncoder)
-    with torch.no_grad():
-        encoder.model.embeddings.word_embeddings.weight.fill_(float("nan"))
-    with pytest.raises(EncoderError, match="2 of 2 texts a vector that is zero or not finite"):
-        encoder.encode(["a", "b", "a"], "code", 0)
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "model.bin"])
