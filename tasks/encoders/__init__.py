@@ -50,7 +50,7 @@ _BASES = {"codebert-search": "codebert-base"}  # of such encoders; else roberta-
 
 
 class EncoderSpec(Record):
-    """What identifies an encoder's vectors, and under which terms the model comes.
+    """The identity of an encoder's vectors, and the terms under which the model comes.
 
     Attributes:
         name: The name in the registry.
@@ -59,7 +59,7 @@ class EncoderSpec(Record):
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
         dimension: Length of a vector; 0 where only the API knows it.
-        similarity: By which a query and a code are compared: ``cosine`` of vectors of unit length,
+        similarity: How a query and a code are compared: ``cosine`` of vectors of unit length,
             or ``product``, the inner product of vectors as the model gives them.
     """
 
@@ -152,8 +152,8 @@ class EncoderRegistry(Registry[EncoderClass]):
             try:
                 return self._of_table_or_file(name)
             except UnknownNameError as error:
-                told = _TWO_CODEBERTS if name == "codebert" else str(error)
-                raise UnknownNameError(f"{told}; or {SYNTAX}") from None
+                problem = _TWO_CODEBERTS if name == "codebert" else str(error)
+                raise UnknownNameError(f"{problem}; or {SYNTAX}") from None
         # Late, since those modules import this one.
         found: EncoderClass = import_module("tasks.encoders._reference").referenced_encoder(name)
         return found
