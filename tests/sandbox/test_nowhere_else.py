@@ -43,7 +43,6 @@ ALLOWED = {
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
     ("flows/runtime/prefect_server.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
-    ("infra/atomic.py", "ctypes.CDLL"): _LIBC,
     ("infra/languages/_syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",
     ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",

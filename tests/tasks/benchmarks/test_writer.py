@@ -185,6 +185,18 @@ def test_traces_of_a_killed_export_are_cleared(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
+def test_an_export_that_a_killed_process_had_put_aside_comes_back(tmp_path: Path) -> None:
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    before = _bytes(tmp_path / "b")
+    (tmp_path / "b").rename(tmp_path / ".b.former")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.benchmarks.writer.write_card", _fail_half_way)
+        with pytest.raises(OSError, match="no space left"):
+            write_benchmark(people_benchmark(), tmp_path / "b")
+    assert _bytes(tmp_path / "b") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
 def test_a_changed_benchmark_replaces_the_older_export(tmp_path: Path) -> None:
     folder = tmp_path / "b"
     write_benchmark(people_benchmark(), folder)
