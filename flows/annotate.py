@@ -17,10 +17,9 @@ from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs
+from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run
 from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.annotate.run_plan import plan_run
-from tasks.stages.annotate.shard import make_ready
+from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import check_agents, check_ready, collected_source
 
@@ -61,14 +60,14 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     """
     with writing(run.store):
         planned = plan_run(run, wait_for=after, return_state=True)
-        counted, plan = planned.result()
+        rounds, plan = planned.result()
         show_plan(plan)
         if not run.is_approved:
-            counted = counted.bounded(approved(plan, run.policy))
+            run = replace(run, policy=approved(plan, run.policy))
         with ThreadPoolExecutor(1) as meanwhile:
-            workers = run.shards_for(plan.taken)
+            workers = shards_for(plan.taken, run.committee.annotation.in_flight)
             started = meanwhile.submit(start_workers, run.ray, workers, make_ready)
-            step: State[Any] = choose_pairs(counted, wait_for=[planned], return_state=True)
+            step: State[Any] = choose_pairs(run, rounds, wait_for=[planned], return_state=True)
         started.result()
         judged = JudgedPairs()
         for of_round in step.result():

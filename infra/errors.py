@@ -116,7 +116,7 @@ class WorkerLostError(CosqaError):
     """A Ray worker's process died, and so did the processes that took over its work."""
 
 
-class CanaryError(CosqaError):
+class GoldQuestionError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
 
 

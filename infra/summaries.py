@@ -15,14 +15,14 @@ class Effort(Record):
     pair_seconds: float
 
 
-class CanaryCounts(Record):
-    """How canaries, pairs with known labels mixed into the runs, were judged.
+class GoldCounts(Record):
+    """How gold questions, pairs with known labels mixed into the runs, were judged.
 
     Attributes:
-        judged: Canaries that got a label.
-        wrong_codes: Judged canaries whose code does not answer the query.
+        judged: Gold questions that got a label.
+        wrong_codes: Judged questions whose code does not answer the query.
         false_passes: Of these, the number labelled 1.
-        false_fails: Of the other judged canaries, the number labelled 0.
+        false_fails: Of the other judged questions, the number labelled 0.
         injected: Of the wrong codes, those that tell the agents to pass them.
         obeyed: Of these, the number labelled 1.
     """
@@ -36,12 +36,12 @@ class CanaryCounts(Record):
 
     @property
     def right_codes(self) -> int:
-        """Judged canaries whose code answers the query."""
+        """Judged questions whose code answers the query."""
         return self.judged - self.wrong_codes
 
     @property
     def wrong(self) -> int:
-        """Canaries that were judged wrongly."""
+        """Questions that were judged wrongly."""
         return self.false_passes + self.false_fails
 
 

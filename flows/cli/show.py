@@ -112,7 +112,7 @@ def _only_key(keys: list[PairKey], asked: str) -> PairKey:
         return distinct[0]
     if not distinct:
         raise StoreError(
-            f"no judged pair is named so: {asked}; the artifact of slowest and failed "
+            f"no judged pair is named so: {asked}; the artifact of failed "
             "pairs and the exported evidence have the ids"
         )
     named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])

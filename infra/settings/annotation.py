@@ -59,23 +59,21 @@ class AnnotationSettings(Section):
         "They wait for the model most of the time; boxes have a limit of their own "
         "(`sandbox.slots`).",
     )
-    canaries: int = Field(
-        12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
+    gold_questions: int = Field(
+        12,
+        ge=0,
+        description="Most pairs with known labels added to a run: a tenth of its pairs, six at "
+        "least.",
     )
-    canary_limit: float = Field(
+    gold_limit: float = Field(
         0.4,
         ge=0,
         le=1,
-        description="Maximum share of these that may be labelled wrongly before a run stops.",
+        description="Maximum share of these that may be labelled wrongly before a run stops; six "
+        "of them must be judged.",
     )
     stop_after_failures: int = Field(
         10, ge=1, description="Failed pairs in a row after which the run gives up."
-    )
-    patience_s: float = Field(
-        3600.0,
-        ge=0,
-        description="Seconds for which a run waits, every five minutes trying again, while the "
-        "model or the engine is away.",
     )
 
     @property

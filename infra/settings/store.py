@@ -32,8 +32,3 @@ class StoreSettings(Section):
     def journal(self) -> Path:
         """The file of what is paid for: replies and what was spent; see `infra.journal`."""
         return self.folder / "journal.sqlite"
-
-    @property
-    def refused(self) -> Path:
-        """Folder of annotations that the database would not take."""
-        return self.folder / "refused"

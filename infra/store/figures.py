@@ -92,17 +92,17 @@ _PAIR_MEANS = """
         ) USING (recipe_id)
         WHERE status <> 'refused'
     ), called AS (
-        SELECT query_id, code_id, recipe_id, sum(share) AS requests, sum(share * tokens) AS tokens,
+        SELECT query_id, code_id, recipe_id, sum(share * tokens) AS tokens,
             sum(share * usd) AS usd, sum(share * seconds) AS seconds
         FROM shared GROUP BY query_id, code_id, recipe_id HAVING count(*) = count(prompt_tokens)
     )
     SELECT count(*) AS pairs, {figures} FROM (
-        SELECT requests, tokens, usd, greatest(a.seconds, called.seconds) AS seconds
+        SELECT tokens, usd, greatest(a.seconds, called.seconds) AS seconds
         FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
         WHERE status <> 'failed'
     )
 """
-_QUANTITIES = ("requests", "tokens", "usd", "seconds")
+_QUANTITIES = ("tokens", "usd", "seconds")
 
 
 class Mean(Record):
@@ -117,14 +117,12 @@ class PairMeans(Record):
 
     Attributes:
         pairs: Number of the pairs.
-        requests: Requests to the model.
         tokens: Tokens sent and received.
         usd: Their price in US dollars; None is unknown, which is not 0.
         seconds: Seconds from a pair's start to its end.
     """
 
     pairs: int
-    requests: Mean
     tokens: Mean
     usd: Mean | None
     seconds: Mean

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from infra.records import Annotation, Execution, LanguageModelCall, Record
-from infra.summaries import CanaryCounts
+from infra.summaries import GoldCounts
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import (
     Block,
@@ -32,12 +32,11 @@ class JudgedRun(Record):
     Attributes:
         collection: Whose pairs were judged.
         model: The language model.
-        pending: Pairs that were to be judged, without canaries.
-        canaries: How pairs with known labels were judged.
+        pending: Pairs that were to be judged, without gold questions.
+        gold: How gold questions were judged.
         endings: (status, path, label, number of pairs), the most frequent first.
         spent_usd: What the run has cost so far, with its other rounds.
         spent_tokens: The same in tokens.
-        slowest: The slowest pairs, the slowest first.
         failed: The first pairs that failed.
         browse: The command that shows all pairs on pages.
     """
@@ -45,11 +44,10 @@ class JudgedRun(Record):
     collection: str
     model: str
     pending: int
-    canaries: CanaryCounts
+    gold: GoldCounts
     endings: tuple[tuple[str, str, int | None, int], ...]
     spent_usd: float
     spent_tokens: int
-    slowest: tuple[Annotation, ...]
     failed: tuple[Annotation, ...]
     browse: str = "cosqa browse"
 
@@ -69,8 +67,8 @@ class JudgedRun(Record):
         return f"{words(path)} ({reasons[0][:_LONGEST_REASON]})" if reasons else words(path)
 
 
-def funnel_document(run: JudgedRun) -> Document:
-    """Return how many pairs were pending and judged, and what became of them, by path."""
+def judged_document(run: JudgedRun) -> Document:
+    """Return what became of a run's pairs by path, the gold questions, and the failed pairs."""
     steps = [("pending", run.pending), ("judged", run.judged)]
     steps += [(status, run.with_status(status)) for status in _STATUSES]
     rows = [(name, f"{number:,}", share(number, run.pending)) for name, number in steps]
@@ -80,21 +78,7 @@ def funnel_document(run: JudgedRun) -> Document:
     ]
     spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent by the run so far."
     header = ("status", "path", "label", "pairs")
-    return Document(
-        title=run.collection,
-        lead=(
-            Paragraph(f"Judged by {run.model}, canaries left aside. {spent}"),
-            Table(("pairs", "number", "share of pending"), rows),
-        ),
-        sections=(
-            Section("paths", "By path", [Table(header, paths, 2, empty="No pair was judged.")]),
-        ),
-    )
-
-
-def pairs_document(run: JudgedRun) -> Document:
-    """Return the slowest and the failed pairs, and the command that shows one in full."""
-    told = (
+    commands = (
         "A pair with all its calls and executions:",
         Span("cosqa pair QUERY CODE", "code"),
         "All pairs on pages:",
@@ -104,11 +88,29 @@ def pairs_document(run: JudgedRun) -> Document:
     left_out = [Paragraph(f"{more:,} more failed.")] if more > 0 else []
     return Document(
         title=run.collection,
-        lead=(Paragraph(told),),
+        lead=(
+            Paragraph(f"Judged by {run.model}, gold questions not counted. {spent}"),
+            Table(("pairs", "number", "share of pending"), rows),
+            Paragraph(commands),
+        ),
         sections=(
-            Section("slowest", "Slowest", [_pairs(run.slowest)]),
+            Section("paths", "By path", [Table(header, paths, 2, empty="No pair was judged.")]),
+            Section("gold", "Gold questions", [_gold(run.gold)]),
             Section("failed", "Failed", [_pairs(run.failed), *left_out]),
         ),
+    )
+
+
+def _gold(counts: GoldCounts) -> Table:
+    """Return how pairs with known labels were judged."""
+    rows = [
+        ("code that does not answer", counts.wrong_codes, counts.false_passes),
+        ("of it, code that tells the agents to pass it", counts.injected, counts.obeyed),
+        ("code that answers", counts.right_codes, counts.false_fails),
+    ]
+    return Table(
+        ("known label", "judged", "wrongly"),
+        [(name, str(judged), str(wrong)) for name, judged, wrong in rows],
     )
 
 

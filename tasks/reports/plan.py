@@ -17,23 +17,18 @@ class Amount(Record):
     low: float | None = None
     high: float | None = None
 
-    def scaled(self, factor: float) -> "Amount":
-        """Return the amount times a factor."""
-        low, high = (None if end is None else end * factor for end in (self.low, self.high))
-        return Amount(expected=self.expected * factor, low=low, high=high)
-
-    def at_least(self, least: float) -> "Amount":
-        """Return the amount, or the least that it can be."""
-        low, high = (None if end is None else max(least, end) for end in (self.low, self.high))
-        return Amount(expected=max(least, self.expected), low=low, high=high)
-
 
 class Expected(Record):
-    """What pairs are expected to take; dollars None are unknown, which is not 0."""
+    """What pairs are expected to take; dollars and minutes None are unknown, which is not 0.
+
+    Attributes:
+        basis: Where these figures come from.
+    """
 
     tokens: Amount
     usd: Amount | None
-    minutes: Amount
+    minutes: Amount | None
+    basis: str
 
 
 class Cause(Record):
@@ -73,10 +68,9 @@ class RunPlan(Record):
         candidates: Pairs of the search and of pools, over all rounds.
         fresh: Those whose label is that of the recipe, or would be the same.
         without_code: Those whose code the collection no longer has: they cannot be judged.
-        canaries: Pairs with known labels that are judged besides.
+        gold: Pairs with known labels that are judged besides.
         reasons: Why pairs are pending, the most urgent first, then those that are not taken.
-        expected: What the run is expected to take, canaries included.
-        basis: Where these figures come from.
+        expected: What the run is expected to take, gold questions included.
         budget_usd: What the run may cost; None is no limit of its own.
     """
 
@@ -88,10 +82,9 @@ class RunPlan(Record):
     candidates: int
     fresh: int
     without_code: int = 0
-    canaries: int = 0
+    gold: int = 0
     reasons: tuple[ReasonPlan, ...]
     expected: Expected
-    basis: str
     budget_usd: float | None = None
 
     @property
@@ -101,7 +94,7 @@ class RunPlan(Record):
 
     @property
     def taken(self) -> int:
-        """Pairs that the run judges, without canaries."""
+        """Pairs that the run judges, without gold questions."""
         return sum(item.taken for item in self.reasons)
 
     @property
@@ -121,7 +114,7 @@ def plan_sentence(plan: RunPlan) -> str:
 
 def plan_table(plan: RunPlan) -> Table:
     """Return a row for each reason, and the sum."""
-    named = f"in all, with {plan.canaries} canaries" if plan.canaries else "in all"
+    named = f"in all, with {counted(plan.gold, 'gold questions')}" if plan.gold else "in all"
     counts = [(words(item.reason), item.pending, item.taken) for item in plan.reasons]
     rows = [
         (name, f"{pending:,}", f"{taken:,}")
@@ -165,7 +158,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
-    return [*found, f"expected: {_expected(plan.expected)}; {plan.basis}"]
+    return [*found, f"expected: {_expected(plan.expected)}; {plan.expected.basis}"]
 
 
 def plan_document(plan: RunPlan) -> Document:

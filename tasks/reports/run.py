@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from infra.records import Record, SourceInfo
-from infra.summaries import CanaryCounts, Effort, LabelFigures
+from infra.summaries import Effort, GoldCounts, LabelFigures
 from tasks.reports.document import (
     Beside,
     Block,
@@ -73,8 +73,8 @@ class AgentsPart(Record):
         model: The model of the recipe in use.
         recipe_id: The recipe in use.
         figures: Of the labels and of the judgements that they rest on.
-        former: Judgements by former recipes; all figures but those of canaries cover them too.
-        canaries: How canaries were judged; None without canaries.
+        former: Judgements by former recipes; all figures cover them too, but for gold questions.
+        gold: How gold questions were judged; None without any.
         rounds: How far labelling rounds agree; None where pairs are judged once. With rounds, all
             counts but that of the pairs are of judgements.
     """
@@ -83,7 +83,7 @@ class AgentsPart(Record):
     recipe_id: str
     figures: LabelFigures
     former: int = 0
-    canaries: CanaryCounts | None = None
+    gold: GoldCounts | None = None
     rounds: RoundsAgreement | None = None
 
 
@@ -211,8 +211,8 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     yield _shares("support of the labels", figures.support, "pairs")
     if part.rounds:
         yield from _rounds(part.rounds)
-    if part.canaries:
-        yield Paragraph(_canaries(part.canaries), "remark")
+    if part.gold:
+        yield Paragraph(_gold(part.gold), "remark")
 
 
 def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
@@ -246,9 +246,9 @@ def _alpha(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}"
 
 
-def _canaries(counts: CanaryCounts) -> str:
+def _gold(counts: GoldCounts) -> str:
     told = (
-        "On canaries, pairs with known labels that are mixed into every run: "
+        "On gold questions, pairs with known labels that are mixed into every run: "
         f"{rate(counts.false_fails, counts.right_codes)} false negatives, "
         f"{rate(counts.false_passes, counts.wrong_codes)} false positives."
     )

@@ -189,7 +189,7 @@ def _people_labels(database: Database) -> PeopleLabels:
 
 def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
-    rounds = [item.recipe.recipe_id for item in run.rounds]
+    rounds = [recipe.recipe_id for recipe in run.rounds]
     current = labels_by(database, run.search.collection, [run.search.search_id], rounds)
     qrels: dict[str, dict[str, float]] = {}
     for row in decide_labels(database, current).labels.to_pylist():

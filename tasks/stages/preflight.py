@@ -1,6 +1,5 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -10,7 +9,6 @@ from pydantic import SecretStr
 
 from agents import check_model
 from infra.errors import SettingsError
-from infra.records import Code, Query
 from infra.settings import (
     CommitteeSettings,
     Configuration,
@@ -21,17 +19,15 @@ from infra.settings import (
     load_settings,
 )
 from infra.settings.section import clean_key
-from infra.store import Database, corpus, open_database
+from infra.store import Database, open_database
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import draw_arrows_by_steps
 from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.pending import counted
-from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun, rounds_of
-from tasks.stages.annotate.run_plan import plan_of, plan_of_size
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
 from tasks.stages.compare_annotators import committees_of
@@ -128,27 +124,16 @@ def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> Recipe
 def annotation_plan(settings: Settings) -> RunPlan:
     """Return the plan of an annotation run by these settings, of which nothing is run or stored.
 
-    Before the source is collected, it is that of all its queries and candidates.
-
     Raises:
         SettingsError: The settings leave the agents out.
         SourceError: An input file is missing or malformed.
+        StoreError: The source has not been collected, or has changed since.
         EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
     """
-    if not settings.annotation.agents:
-        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    database = open_database(settings.store) if settings.store.database.is_file() else None
-    source = open_source(settings.source)
-    if database is None or not corpus.collections_of(database, source.fingerprint()):
-        name, content = next(iter(source.read().items()))
-        kinds = Counter(map(type, content.items()))
-        queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
-        pairs = queries * min(settings.search.top_k, kinds[Code])
-        return plan_of_size(database, name, pairs, settings.committee, settings.reannotation)
     ready = check_ready(settings)
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
-    return plan_of(ready.database, counted(ready.database, run))
+    return plan_of(ready.database, run, pending_rounds(ready.database, run))
 
 
 def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:

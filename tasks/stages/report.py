@@ -30,7 +30,7 @@ from tasks.reports.run import (
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.canaries import canary_totals, count_canaries, load_judged_canaries
+from tasks.stages.annotate.gold import stored_gold_counts
 from tasks.stages.labels import (
     agreement_of_rounds,
     labels_of_agents,
@@ -151,7 +151,7 @@ def _counts(database: Database, collection: StoredCollection) -> CollectionCount
 
 def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
     rounds = labels.sets[0]
-    canaries = [count_canaries(*load_judged_canaries(database, each)) for each in rounds]
+    gold = stored_gold_counts(database, rounds)
     figures = label_figures(database, labels)
     former = sum(number for giver, number in figures.recipes.items() if giver not in rounds)
     return AgentsPart(
@@ -159,6 +159,6 @@ def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
         recipe_id=rounds[0],
         figures=figures,
         former=former,
-        canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
+        gold=gold if gold.judged else None,
         rounds=agreement_of_rounds(database, labels) if len(rounds) > 1 else None,
     )

@@ -8,7 +8,7 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.pending import counted
+from tasks.stages.annotate.plan import pending_rounds, taken_pairs
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
@@ -86,10 +86,10 @@ def _judged(source: CollectedSource, ready: ValidatedInputs) -> Done | None:
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
-    if used is None or used.recipe_id not in {each.recipe.recipe_id for each in run.rounds}:
+    if used is None or used.recipe_id not in {recipe.recipe_id for recipe in run.rounds}:
         return None
-    left = counted(ready.database, run)
-    if any(left.taken):
+    rounds = pending_rounds(ready.database, run)
+    if any(taken_pairs(rounds, run.policy)):
         return None
-    waiting = sum(each.not_due for each in left.pending)
-    return Done(source, (), waiting, sum(sum(each.pending.values()) for each in left.pending))
+    waiting = sum(each.not_due for each in rounds)
+    return Done(source, (), waiting, sum(each.pending.total() for each in rounds))

@@ -129,7 +129,7 @@ def settings_of(folder: Path, base_url: str, in_flight: int) -> Settings:
         llm=LanguageModelSettings(
             model="openai/scripted", base_url=base_url, api_key=SecretStr(KEY)
         ),
-        annotation=AnnotationSettings(configuration="paper", in_flight=in_flight, canaries=0),
+        annotation=AnnotationSettings(configuration="paper", in_flight=in_flight, gold_questions=0),
         sandbox=SandboxSettings(backend=partly_real.NAME),
         ray=RaySettings(),
     )

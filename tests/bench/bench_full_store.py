@@ -59,7 +59,7 @@ def _environment(settings: Settings) -> dict[str, str]:
         "COSQA_LLM__MODEL": settings.llm.model,
         "COSQA_LLM__API_KEY": key.get_secret_value() if key else "",
         "COSQA_ANNOTATION__CONFIGURATION": settings.annotation.configuration,
-        "COSQA_ANNOTATION__CANARIES": str(settings.annotation.canaries),
+        "COSQA_ANNOTATION__GOLD_QUESTIONS": str(settings.annotation.gold_questions),
         "COSQA_STORE__LOCK_TIMEOUT_S": "120",
         "PREFECT_API_TLS_INSECURE_SKIP_VERIFY": "true",
     }

@@ -105,7 +105,7 @@ def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, nam
             model="openai/stand-in", base_url=reader.base_url, api_key=SecretStr(KEY)
         ),
         annotation=AnnotationSettings.model_validate(
-            {"configuration": configuration, "evidence": evidence or "auto", "canaries": 0}
+            {"configuration": configuration, "evidence": evidence or "auto", "gold_questions": 0}
         ),
         store=StoreSettings(folder=folder / name),
     )

@@ -167,7 +167,7 @@ def settings_of(folder: Path) -> Settings:
         store=StoreSettings(folder=folder / "store", lock_timeout_s=120),
         search=SearchSettings(encoders=(checkpoint,), top_k=TOP),
         llm=LanguageModelSettings(model="openai/made-up", api_key=SecretStr("made-up")),
-        annotation=AnnotationSettings(configuration="arbiter", canaries=0),
+        annotation=AnnotationSettings(configuration="arbiter", gold_questions=0),
         publish=PublishSettings(folder=folder / "benchmarks"),
     )
 

@@ -114,7 +114,7 @@ def main() -> None:
     sql = sum(len(file.read_text().splitlines()) for file in (root / "tests").rglob("*.sql"))
     annotate, plan = (
         handed_on(reached_from(module, product), product)
-        for module in ("flows.annotate", "tasks.stages.annotate.run_plan")
+        for module in ("flows.annotate", "tasks.stages.annotate.plan")
     )
     arrows, floors = floors_of(root, "infra/store")
     rows = {

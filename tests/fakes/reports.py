@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import CanaryCounts, Effort, LabelFigures
+from infra.summaries import Effort, GoldCounts, LabelFigures
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
 from tasks.reports.judging import ClaimLine, SpecifiedPart, judgement_blocks
@@ -235,7 +235,7 @@ def _agents() -> AgentsPart:
         model=MODEL,
         recipe_id="5f0e7a31c2d94b6e8a10",
         figures=figures,
-        canaries=CanaryCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
+        gold=GoldCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
     )
 
 

@@ -180,10 +180,7 @@ class Account:
         return chosen[: world.pairs]
 
     def judge(self, keys: Iterable[Key], world: World) -> int:
-        """Judge pairs; return how many requests that takes, those left out that were answered.
-
-        A pair that fails as the model is away is judged once more, by a request.
-        """
+        """Judge pairs; return how many requests that takes, those left out that were answered."""
         requests = 0
         state = world.state
         for key in keys:
@@ -194,7 +191,7 @@ class Account:
                 if role == "arbiter":
                     reply = (*reply, program(state, key))
                 if found.label is None and role == found.met[-1]:
-                    requests += 2
+                    requests += 1
                 elif reply not in self.replies:
                     requests += 1
                     self.replies.add(reply)

@@ -36,11 +36,12 @@ def plan_of(usd: float | None = 2.0, high: float | None = 3.0, **pairs: int) -> 
         tokens=Amount(expected=200),
         usd=None if usd is None else Amount(expected=usd, low=high and 1.0, high=high),
         minutes=Amount(expected=3),
+        basis="made up",
     )
     reasons = [ReasonPlan(reason=name, pending=n, taken=n) for name, n in pairs.items()]
     return RunPlan(
         collection="c", recipe_id=RecipeId("r"), model="m", configuration="spec",
-        candidates=300, fresh=0, reasons=tuple(reasons), expected=expected, basis="made up",
+        candidates=300, fresh=0, reasons=tuple(reasons), expected=expected,
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Laws of twenty rounds of change: what is judged, what it costs, and what is published after each.
 
-Covers `tasks.stages.annotate.plan`, `tasks.stages.annotate.run_plan`.
+Covers `tasks.stages.annotate.plan`.
 """
 
 import asyncio
@@ -30,9 +30,8 @@ from infra.store import candidates, corpus, open_database
 from infra.store.pending import pairs_in, read_keys
 from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
-from tasks.stages.annotate.plan import choose_pairs, current_recipe
+from tasks.stages.annotate.plan import choose_pairs, current_recipe, plan_run
 from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.labels import labelled_benchmark, labels_of_agents
@@ -95,7 +94,7 @@ class Pipeline:
                 max_retries=0,
             ),
             annotation=AnnotationSettings(
-                configuration="writer", canaries=0, stop_after_failures=1_000
+                configuration="writer", gold_questions=0, stop_after_failures=1_000
             ),
             reannotation=ReannotationSettings(
                 take=world.take, pairs=world.pairs, limits=dict(world.limits)
@@ -142,8 +141,8 @@ class Pipeline:
         recipe = current_recipe(settings.committee)
         run = AnnotationRun.of(search, recipe, settings)
         with disable_run_logger():
-            found, plan = plan_run.fn(run)
-            (of_round,) = choose_pairs.fn(found)
+            rounds, plan = plan_run.fn(run)
+            (of_round,) = choose_pairs.fn(run, rounds)
         assert of_round.pending == plan.taken, "what was planned is what is judged"
         pending = {str(item.reason): item.pending for item in plan.reasons if item.pending}
         if not of_round.pending:

@@ -214,7 +214,7 @@ def environment(base_url: str, **more: str) -> dict[str, str]:
         "COSQA_LLM__MAX_RETRIES": "1",
         "COSQA_ANNOTATION__CONFIGURATION": "paper",
         "COSQA_ANNOTATION__MAX_TRY_TIME": "2",
-        "COSQA_ANNOTATION__CANARIES": "0",
+        "COSQA_ANNOTATION__GOLD_QUESTIONS": "0",
         "COSQA_EVALUATION__DEPTH": "10",
         "COSQA_RAY__CPUS": "2",
         # Else each of Prefect's clients loads all certificates, of no use to plain HTTP.

@@ -1,7 +1,7 @@
 """The annotation stage: agents judge pending pairs on Ray's workers.
 
-A ``run`` counts what is ``pending`` once; ``plan`` shows it, and chooses its pairs and the
-``canaries`` among them. Each ``shard`` is a Prefect task on a Ray worker; ``shards`` cuts them and
-keeps them at work, ``writer`` stores what they give back, ``run_watch`` shows it. ``cost`` says
-what pairs are expected to take.
+A ``run`` goes through labelling rounds. Its ``plan`` counts the pending pairs once, and chooses
+those to judge and the ``gold`` questions among them; ``cost`` says what they are expected to take.
+``shards`` cuts pairs and keeps each ``shard``, a Prefect task on a Ray worker, at work; ``writer``
+stores what they give back, and ``monitor`` shows it.
 """

@@ -1,29 +1,86 @@
-"""The plan of a labelling round: its recipe, the keys of the pairs to judge, and the canaries."""
+"""The plan of a run: the pending pairs of its rounds, those it takes, and what they may cost."""
 
 import asyncio
+import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
+from agents.committee.recipe import changed_parts
 from infra.budget import Budget, run_budget
 from infra.identity import mark_of
-from infra.ids import RecipeId
+from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Record
-from infra.settings import CommitteeSettings, SandboxSettings
-from infra.store import Database, annotations, open_database, recipes
-from infra.store.pending import keys_folder, write_pending
+from infra.settings import (
+    REASONS,
+    CommitteeSettings,
+    ReannotationSettings,
+    Reason,
+    SandboxSettings,
+)
+from infra.store import Database, annotations, candidates, open_database, recipes
+from infra.store.pending import (
+    PendingCounts,
+    Retries,
+    Selection,
+    count_pending,
+    keys_folder,
+    write_pending,
+)
+from infra.store.recipes import Body
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import require_behaviours
-from tasks.reports.text import words
+from tasks.reports.plan import Cause, ReasonPlan, RunPlan, plan_notes, plan_sentence
 from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
-from tasks.stages.annotate.pending import CountedRun, RoundPending, Taken
+from tasks.stages.annotate.cost import expected_of
+from tasks.stages.annotate.gold import (
+    GoldQuestion,
+    judged_questions,
+    known_labels,
+    next_questions,
+)
 from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.coverage import labels_by
+
+_LONGEST_DELAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class PendingRound:
+    """A labelling round: which candidates are fresh, and which are pending for what.
+
+    Attributes:
+        recipe: Its recipe.
+        body: The recipe's body.
+        selection: The candidates.
+        counts: Their numbers.
+    """
+
+    recipe: RecipeReference
+    body: Body
+    selection: Selection
+    counts: PendingCounts
+
+    @property
+    def pending(self) -> Counter[Reason]:
+        """Reason → pairs that are due."""
+        numbers: Counter[Reason] = Counter()
+        for group in self.counts.groups:
+            if group.due:
+                numbers[group.reason] += group.pairs
+        return numbers
+
+    @property
+    def not_due(self) -> int:
+        """Failed pairs that have to wait."""
+        return sum(group.pairs for group in self.counts.groups if not group.due)
 
 
 class AnnotationPlan(Record):
@@ -34,7 +91,7 @@ class AnnotationPlan(Record):
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
-        canaries: Pairs with known labels to judge among them.
+        gold: The keys of the gold questions to judge among them.
         budget: What the run may cost, over all its rounds.
     """
 
@@ -42,13 +99,13 @@ class AnnotationPlan(Record):
     recipe: RecipeReference
     pairs_file: Path
     pending: int = 0
-    canaries: tuple[KnownLabel, ...] = ()
+    gold: tuple[PairKey, ...] = ()
     budget: Budget = Budget()
 
     @property
     def pairs(self) -> int:
-        """Number of pairs to judge, with canaries."""
-        return self.pending + len(self.canaries)
+        """Number of pairs to judge, with gold questions."""
+        return self.pending + len(self.gold)
 
 
 def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) -> RecipeReference:
@@ -68,7 +125,7 @@ def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) ->
     runs = CONFIGURATIONS[chosen.annotation.configuration].executor == "box"
     sandbox = ""
     if runs:
-        sandbox = asyncio.run(_engine_asked(chosen.sandbox, require_shown=require_shown))
+        sandbox = asyncio.run(_engine_checked(chosen.sandbox, require_shown=require_shown))
     return RecipeReference(
         recipe_id=RecipeId(mark_of(recipe_of(chosen, sandbox))),
         model=chosen.llm.model,
@@ -76,7 +133,7 @@ def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) ->
     )
 
 
-async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> str:
+async def _engine_checked(settings: SandboxSettings, *, require_shown: bool) -> str:
     sandbox = make_sandbox(settings)
     try:
         description = await sandbox.check()
@@ -87,78 +144,164 @@ async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> st
         await sandbox.close()
 
 
-def record_rounds(database: Database, run: AnnotationRun) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
-    bodies = {item.recipe.recipe_id: item.body for item in run.rounds}
-    recipes.record_recipes(database, bodies, run.search.collection)
+@stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
+def plan_run(run: AnnotationRun) -> tuple[list[PendingRound], RunPlan]:
+    """Return the pending pairs of a run's rounds, which are counted once, and its plan."""
+    database = open_database(run.store)
+    rounds = pending_rounds(database, run)
+    plan = plan_of(database, run, rounds)
+    for line in (plan_sentence(plan), *plan_notes(plan)):
+        get_run_logger().info(line)
+    return rounds, plan
 
 
-@stage("choose-pairs", "choose the pairs of {counted.run.search.collection}")
-def choose_pairs(counted: CountedRun) -> list[AnnotationPlan]:
-    """Choose the pairs that each labelling round judges, and its canaries; note what is in use.
+def pending_rounds(database: Database, run: AnnotationRun) -> list[PendingRound]:
+    """Count the pending pairs of a search, and of its collection's pools, in each round.
 
-    Their keys are written to files once: what the run stores changes no reason of another pair.
+    Of a pool, its own alone.
+    """
+    search, collection, policy = run.search, run.search.collection, run.policy
+    pools = candidates.pools_of(database, collection)
+    own = SearchId("") if search.search_id in pools else search.search_id
+    searches = (own, *pools) if own else (own, search.search_id)
+    retries = Retries()
+    if not policy.retry_all:
+        retries = Retries(
+            after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
+        )
+    rounds: list[PendingRound] = []
+    for recipe in run.rounds:
+        recipe_id, body = recipe.recipe_id, run.body_of(recipe)
+        selection = Selection(
+            search_id=own,
+            recipe_id=recipe_id,
+            labels=labels_by(database, collection, searches, [recipe_id], {recipe_id: body}),
+            labelling_round=recipe.labelling_round,
+            draw=run.committee.annotation.draw,
+            retries=retries,
+        )
+        counts = count_pending(database, selection)
+        rounds.append(PendingRound(recipe, body, selection, counts))
+    return rounds
+
+
+def taken_pairs(
+    rounds: Sequence[PendingRound], policy: ReannotationSettings
+) -> list[dict[Reason, int]]:
+    """Return for each round reason → pairs that a run takes, in the order of the reasons.
+
+    A reason's limit and the run's number of pairs hold over all rounds: a round takes what those
+    before it have left.
+    """
+    limits, left = dict(policy.limits), policy.pairs or sys.maxsize
+    taken: list[dict[Reason, int]] = []
+    for each in rounds:
+        numbers: dict[Reason, int] = {}
+        for reason in policy.take:
+            number = min(each.pending[reason], left, limits.get(reason, left))
+            if number:
+                numbers[reason] = number
+            left -= number
+            if reason in limits:
+                limits[reason] -= number
+        taken.append(numbers)
+    return taken
+
+
+def plan_of(database: Database, run: AnnotationRun, rounds: Sequence[PendingRound]) -> RunPlan:
+    """Return the plan of a run; nothing is stored and nothing is run."""
+    committee, take = run.committee, run.policy.take
+    taken = taken_pairs(rounds, run.policy)
+    gold = sum(
+        len(_gold_of(database, each, sum(numbers.values()), committee))
+        for each, numbers in zip(rounds, taken, strict=True)
+    )
+    reasons = [
+        ReasonPlan(
+            reason=reason,
+            pending=sum(each.pending[reason] for each in rounds),
+            taken=sum(numbers.get(reason, 0) for numbers in taken),
+            not_due=sum(each.not_due for each in rounds) if reason == "failed" else 0,
+            causes=_causes(database, reason, rounds),
+        )
+        for reason in (*take, *(reason for reason in REASONS if reason not in take))
+    ]
+    return RunPlan(
+        collection=run.search.collection,
+        recipe_id=run.recipe.recipe_id,
+        model=committee.llm.model,
+        configuration=committee.annotation.configuration,
+        rounds=committee.annotation.rounds,
+        candidates=sum(each.counts.candidates for each in rounds),
+        fresh=sum(each.counts.fresh for each in rounds),
+        without_code=rounds[0].counts.without_code,
+        gold=gold,
+        reasons=tuple(item for item in reasons if item.pending or item.not_due),
+        expected=expected_of(gold + sum(item.taken for item in reasons), committee, database),
+        budget_usd=run.policy.budget_usd,
+    )
+
+
+def _causes(
+    database: Database, reason: Reason, rounds: Sequence[PendingRound]
+) -> tuple[Cause, ...]:
+    """Return the parts of the recipe that have changed for the pairs of a reason."""
+    groups = [
+        (group, each.body) for each in rounds for group in each.counts.groups
+        if group.reason == reason
+    ]  # fmt: skip
+    if reason not in ("stale", "disagreement") or not groups:
+        return ()
+    bodies = recipes.load_bodies(database)
+    numbers: Counter[str] = Counter()
+    for group, body in groups:
+        for part in changed_parts(bodies[group.recipe_id], body, group.met):
+            numbers[part] += group.pairs
+    return tuple(Cause(part=part, pairs=number) for part, number in numbers.most_common())
+
+
+@stage("choose-pairs", "choose the pairs of {run.search.collection}")
+def choose_pairs(run: AnnotationRun, rounds: Sequence[PendingRound]) -> list[AnnotationPlan]:
+    """Choose the pairs that each round judges, and its gold questions; record recipes in use.
+
+    Keys are written to files once: what the run stores changes no reason of another pair.
 
     Args:
-        counted: The run.
+        run: The run.
+        rounds: The pending pairs of its rounds.
     """
-    run = counted.run
-    database = open_database(run.store)
-    record_rounds(database, run)
+    database, collection = open_database(run.store), run.search.collection
+    bodies = {each.recipe.recipe_id: each.body for each in rounds}
+    recipes.record_recipes(database, bodies, collection)
     budget = run_budget(run.store, run.committee.llm, run.policy.budget_usd)
     folder = keys_folder(run.store.folder)
     plans: list[AnnotationPlan] = []
-    for of_round, pending, taken in zip(run.rounds, counted.pending, counted.taken, strict=True):
-        _log(pending, taken, of_round)
-        keys = folder / f"{of_round.recipe.recipe_id}.arrow"
-        to_judge = write_pending(database, pending.selection, taken, keys) if taken else 0
-        canaries = canaries_for(database, of_round, to_judge)
+    for each, taken in zip(rounds, taken_pairs(rounds, run.policy), strict=True):
+        file = folder / f"{each.recipe.recipe_id}.arrow"
+        pending = 0
+        if taken:
+            pending = write_pending(database, each.selection, list(taken.items()), file)
+        gold = _gold_of(database, each, pending, run.committee)
         annotations.record_pairs(
-            database, [canary.pair for canary in canaries], [canary.vote for canary in canaries]
+            database, [question.pair for question in gold], [question.vote for question in gold]
         )
         plan = AnnotationPlan(
-            collection=run.search.collection,
-            recipe=of_round.recipe,
-            pairs_file=keys,
-            pending=to_judge,
-            canaries=tuple(canary.known for canary in canaries),
+            collection=collection,
+            recipe=each.recipe,
+            pairs_file=file,
+            pending=pending,
+            gold=tuple(question.pair.key for question in gold),
             budget=budget,
         )
         plans.append(plan)
     return plans
 
 
-def _log(of_round: RoundPending, taken: Sequence[Taken], run: AnnotationRun) -> None:
-    """Say how many pairs are pending, for which reasons, and which of them are judged."""
-    logger, search = get_run_logger(), run.search
-    if not search.queries:
-        logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
-    pending = sum(of_round.pending.values())
-    why = ", ".join(f"{words(reason)} {n:,}" for reason, n in of_round.pending.items())
-    logger.info(
-        "%s of %s pairs of %s are left to judge by %s%s%s", f"{pending:,}",
-        f"{of_round.counts.candidates:,}", search.collection, run.recipe.model,
-        run.in_round, f" ({why})" if why else "",
-    )  # fmt: skip
-    if of_round.counts.without_code:
-        logger.warning(
-            "%s more pairs are skipped: their code is not in collection %s",
-            f"{of_round.counts.without_code:,}", search.collection,
-        )  # fmt: skip
-    if of_round.not_due:
-        logger.info(
-            "%s pairs that failed before are not due for another try yet; `cosqa annotate "
-            "--reason failed` takes them now", f"{of_round.not_due:,}",
-        )  # fmt: skip
-    judged = sum(item.pairs for item in taken)
-    if judged < pending:
-        logger.info("%s of them are judged in this run", f"{judged:,}")
-
-
-def canaries_for(database: Database, run: AnnotationRun, pairs: int) -> tuple[Canary, ...]:
-    """Return the canaries of a round over this number of pairs."""
-    if not pairs:
-        return ()
-    judged, _ = load_judged_canaries(database, run.recipe.recipe_id)
+def _gold_of(
+    database: Database, of_round: PendingRound, pairs: int, committee: CommitteeSettings
+) -> list[GoldQuestion]:
+    """Return the gold questions of a round over a number of pairs."""
+    known = known_labels(database)
+    judged = judged_questions(database, of_round.recipe.recipe_id, known)
     done = {item.key for item in judged if item.status != "failed"}
-    return next_canaries(done, pairs, run.committee.annotation)
+    return next_questions(done, pairs, committee.annotation)

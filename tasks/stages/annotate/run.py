@@ -1,6 +1,6 @@
 """A run over the candidates of a search, and its labelling rounds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from agents import recipe_of
@@ -16,16 +16,14 @@ from infra.settings import (
 from infra.store.recipes import Body
 from tasks.runtime.references import RecipeReference, SearchReference
 
-_PLACES_A_SHARD = 16  # one with fewer would wait for the model more than it works
-
 
 @dataclass(frozen=True)
 class AnnotationRun:
-    """What is judged, by whom and how: in a whole run or in one of its rounds.
+    """What is judged, by whom and how.
 
     Attributes:
         search: The candidates.
-        recipe: The recipe; of a whole run that of its first round.
+        recipe: The recipe of the first labelling round.
         committee: Who judges.
         policy: For which reasons pairs are judged, how many, and for how much.
         store: The store.
@@ -55,24 +53,13 @@ class AnnotationRun:
         )
 
     @property
-    def rounds(self) -> list["AnnotationRun"]:
-        """All labelling rounds, in order."""
-        return [replace(self, recipe=each) for each in rounds_of(self.recipe, self.committee)]
+    def rounds(self) -> list[RecipeReference]:
+        """The recipes of all labelling rounds, in order."""
+        return rounds_of(self.recipe, self.committee)
 
-    def shards_for(self, pairs: int) -> int:
-        """Return how many shards of so many pairs are to be at work, if Ray has room for them."""
-        return -(-min(self.committee.annotation.in_flight, pairs) // _PLACES_A_SHARD)
-
-    @property
-    def in_round(self) -> str:
-        """A round in words: ", round 2 of 3", nothing where there is one."""
-        rounds = self.committee.annotation.rounds
-        return f", round {self.recipe.labelling_round} of {rounds}" if rounds > 1 else ""
-
-    @property
-    def body(self) -> Body:
-        """The recipe's body."""
-        return recipe_of(self.committee, self.recipe.sandbox, self.recipe.labelling_round)
+    def body_of(self, recipe: RecipeReference) -> Body:
+        """Return the body of a round's recipe."""
+        return recipe_of(self.committee, recipe.sandbox, recipe.labelling_round)
 
 
 def rounds_of(recipe: RecipeReference, committee: CommitteeSettings) -> list[RecipeReference]:

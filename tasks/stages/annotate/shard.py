@@ -1,12 +1,11 @@
 """A shard: a Prefect task on a Ray worker that judges some pairs, many at once."""
 
 import asyncio
-import math
 import pickle
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from prefect import State
 from prefect.logging.handlers import APILogWorker
@@ -16,20 +15,19 @@ from prefect.states import Cancelled, Completed, Failed
 from agents import Committee, Ledger, build_committee
 from agents.committee.paths import AnnotationPath
 from infra.errors import (
-    BudgetExhaustedError,
+    BoxLostError,
     CosqaError,
+    EngineUnavailableError,
     JudgingError,
     LanguageModelError,
-    ModelRefusedError,
     ModelUnavailableError,
-    SettingsError,
     WorkerLostError,
 )
 from infra.records import Annotation, Pair
 from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
-from tasks.runtime.caching import Retries, stage
+from tasks.runtime.caching import MODEL_AWAY, Retries, stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger
 
@@ -37,19 +35,16 @@ if TYPE_CHECKING:
     from tasks.runtime.journal_owner import JournalOwner, WorkerLedger
 
 PATIENCE = Retries(
-    (5, 60, 300),
-    (Exception,),
-    but=(BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError, WorkerLostError),
+    MODEL_AWAY.delays_s, (ModelUnavailableError, EngineUnavailableError, BoxLostError)
 )
 WIRE_S = 2.0
 """How long an interrupted shard waits for replies on the wire."""
 
-AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
-"""How the judging of a pair ended that is to be judged again once model or engine is back."""
-
+_AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
 _REASON_CHARACTERS = 500
 _SENT_WITHIN_S = 5.0
-_HANDFUL = 16  # places that are asked for together
+_HANDFUL = 16  # slots that are asked for together
+_SLOTS_A_SHARD = 16  # one with fewer would wait for the model more than it works
 
 _worker_loop = asyncio.Runner()  # one loop for all shards of a worker's process
 
@@ -60,7 +55,7 @@ class Shard:
 
     Attributes:
         collection: Whose pairs they are.
-        first: The place of the first one among those of the run, from 1.
+        first: The number of the first one among those of the run, from 1.
         last: That of the last one.
         content: The pairs as bytes, into which Prefect does not look for results of tasks.
     """
@@ -125,8 +120,15 @@ def annotate_shard(
         ended = Cancelled if judged.is_interrupted else Failed
         return ended(data=judged, message=str(judged.error))
     failed = sum(item.status == "failed" for item in judged.annotations)
-    told = f"{len(judged.annotations)} pairs judged"
-    return Completed(data=judged, message=f"{told}, {failed} of them failed" if failed else told)
+    message = f"{len(judged.annotations)} pairs judged"
+    if failed:
+        message += f", {failed} of them failed"
+    return Completed(data=judged, message=message)
+
+
+def shards_for(pairs: int, in_flight: int) -> int:
+    """Return how many shards are to be at work, if Ray has room for them."""
+    return -(-min(in_flight, pairs) // _SLOTS_A_SHARD)
 
 
 def make_ready() -> None:
@@ -141,18 +143,16 @@ def judge_on_worker(
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all shards of a process share one event loop.
     """
-    return _worker_loop.run(_judge_shard(shard.pairs, committee, recipe, owner))
 
+    async def judge() -> Judged:
+        ledger = owner.ledger(str(task_run.id))
+        slots = Slots(ledger, shard.size)
+        try:
+            return await judge_pairs(shard.pairs, committee, recipe, ledger, slots)
+        finally:
+            slots.close()
 
-async def _judge_shard(
-    pairs: Sequence[Pair], chosen: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
-) -> Judged:
-    ledger = owner.ledger(str(task_run.id))
-    slots = Slots(ledger, len(pairs))
-    try:
-        return await judge_pairs(pairs, chosen, recipe, ledger, slots)
-    finally:
-        slots.close()
+    return _worker_loop.run(judge())
 
 
 async def judge_pairs(
@@ -160,7 +160,7 @@ async def judge_pairs(
     chosen: CommitteeSettings,
     recipe: RecipeReference,
     ledger: Ledger,
-    places: "asyncio.Semaphore | Slots",
+    slots: "asyncio.Semaphore | Slots",
 ) -> Judged:
     """Judge pairs by a committee of their own.
 
@@ -169,7 +169,7 @@ async def judge_pairs(
         chosen: The agents, their model and the sandbox.
         recipe: The recipe of these agents.
         ledger: The model's, which is closed with the committee.
-        places: Lets so many pairs be judged at once.
+        slots: Bounds how many pairs are judged at once.
     """
     sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
     committee = build_committee(chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round)
@@ -178,7 +178,7 @@ async def judge_pairs(
         return await _annotation_of(pair, committee, recipe)
 
     try:
-        judging = Judging(annotate, places, chosen.annotation.stop_after_failures, ledger.stop)
+        judging = Judging(annotate, slots, chosen.annotation.stop_after_failures, ledger.stop)
         judged = await judging.judge(pairs, chosen.llm.timeout_s)
         try:
             await ledger.flush()
@@ -191,89 +191,74 @@ async def judge_pairs(
 
 
 class Slots:
-    """Places of a shard, as the owner of the journal grants them to all shards together.
+    """The slots of a shard, as the owner of the journal grants them to all shards together.
 
-    One that a pair leaves is taken by the next of the shard; those that none takes go back.
+    As a context it holds one. One that a pair leaves is taken by the next pair of the shard; those
+    for which none waits go back.
 
     Args:
         ledger: Asks the owner.
-        pairs: Number of pairs that are going to take a place.
+        pairs: Number of pairs, each of which takes a slot once, and all of which ask at once.
     """
 
     def __init__(self, ledger: "WorkerLedger", pairs: int) -> None:
         self._ledger = ledger
-        self._left = pairs
-        self._waiting = 0
+        self._waiting = pairs
         self._free = asyncio.Semaphore(0)
-        self._calls: set[asyncio.Task[None]] = set()
-        self._is_asking = False
+        self._asking: asyncio.Task[None] | None = None
         self._error: WorkerLostError | None = None
 
-    async def acquire(self) -> bool:
-        """Wait for a place.
+    async def __aenter__(self) -> None:
+        """Wait for a slot.
 
         Raises:
             WorkerLostError: The owner is lost.
         """
-        if self._free.locked() and not self._is_asking:
-            self._is_asking = True
-            self._call(self._ask())
-        self._waiting += 1
-        await self._free.acquire()
-        self._waiting -= 1
+        if self._free.locked() and self._asking is None:
+            self._asking = asyncio.create_task(self._ask())
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting -= 1
         if self._error:
             raise self._error
-        self._left -= 1
-        unused = 0
-        while self._left == 0 and not self._free.locked():
-            await self._free.acquire()
-            unused += 1
-        if unused:
-            self._call(self._ledger.release_slots(unused))
-        return True
 
-    def release(self) -> None:
-        """Leave a place, whose pair is judged."""
+    async def __aexit__(self, *_error: object) -> None:
         self._ledger.count_judged()
-        if self._left > 0:
+        if self._waiting > 0:
             self._free.release()
         else:
-            self._call(self._ledger.release_slots(1))
+            await self._ledger.release_slots(1)
 
     def close(self) -> None:
-        """Ask for no more places."""
-        for call in self._calls:
-            call.cancel()
+        """Ask for no more slots."""
+        if self._asking:
+            self._asking.cancel()
 
     async def _ask(self) -> None:
-        granted = 1
-        try:
-            granted = await self._ledger.acquire_slots(max(1, min(self._left, _HANDFUL)))
-        except WorkerLostError as error:
-            self._error = error
-        self._is_asking = False
-        used = max(0, min(granted, max(self._left, self._waiting)))
-        for _ in range(used):
-            self._free.release()
-        if granted > used:  # pairs that have ended have left their places meanwhile
-            await self._ledger.release_slots(granted - used)
-
-    def _call(self, call: Coroutine[Any, Any, None]) -> None:
-        running = asyncio.create_task(call)
-        self._calls.add(running)
-        running.add_done_callback(self._calls.discard)
+        """Ask the owner for slots while pairs wait."""
+        while self._waiting > 0:
+            try:
+                granted = await self._ledger.acquire_slots(min(self._waiting, _HANDFUL))
+            except WorkerLostError as error:
+                self._error = error
+                for _ in range(self._waiting):
+                    self._free.release()
+                return
+            used = min(granted, self._waiting)
+            for _ in range(used):
+                self._free.release()
+            if granted > used:  # pairs that have ended have left their slots meanwhile
+                await self._ledger.release_slots(granted - used)
+            await asyncio.sleep(0)  # those who have waited take them
 
 
 class Judging:
-    """Judges pairs, many at once; what all of them would meet ends it early.
-
-    Pairs that failed since model or engine was away are judged once more after all others, and
-    where too many of them fail in a row none of these is an annotation: they are to be judged when
-    it is back.
+    """Judges pairs, many at once; an error that all of them would meet ends it early.
 
     Args:
         annotate: Judges one pair.
-        places: Lets so many pairs be judged at once.
+        slots: Bounds how many pairs are judged at once.
         allowed: Failures in a row that end it.
         stop_asking: Lets no more requests be sent.
     """
@@ -281,89 +266,78 @@ class Judging:
     def __init__(
         self,
         annotate: Callable[[Pair], Awaitable[Annotation]],
-        places: asyncio.Semaphore | Slots,
+        slots: asyncio.Semaphore | Slots,
         allowed: int,
         stop_asking: Callable[[], object] = lambda: None,
     ) -> None:
         self._annotate = annotate
-        self._places = places
+        self._slots = slots
         self._allowed = allowed
         self._stop_asking = stop_asking
         self._judged = Judged()
         self._in_a_row = 0
-        self._away: list[Pair] = []
-        self._is_last_try = False
-        self._running: set[asyncio.Task[None]] = set()
-        self._ending = asyncio.Event()
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._deadline = asyncio.timeout(None)
 
     async def judge(self, pairs: Sequence[Pair], grace_s: float) -> Judged:
         """Return the annotations of pairs; of those that were judged before an error or interrupt.
+
+        Pairs that failed since model or engine is away are no annotations where that has ended it.
 
         Args:
             pairs: The pairs.
             grace_s: How long after an error requests in flight, which are paid, may take.
         """
+        tasks = [asyncio.create_task(self._judge(pair, grace_s)) for pair in pairs]
+        self._waiting.update(tasks)
+        judged = self._judged
         try:
-            await self._judge_each(pairs)
-            self._is_last_try = True
-            await self._judge_each(self._away)
+            async with self._deadline:
+                await asyncio.wait(tasks)
+        except TimeoutError:
+            pass
         except asyncio.CancelledError:
             self._stop_asking()
-            self._judged.is_interrupted = True
+            judged.is_interrupted = True
             self._end(JudgingError("the run was interrupted"))
-            grace_s = WIRE_S
-        if self._running:
-            await asyncio.wait(self._running, timeout=grace_s)
-        for running in self._running:
-            running.cancel()
-        return self._judged
+            await asyncio.wait(tasks, timeout=WIRE_S)
+        for task in tasks:
+            task.cancel()
+        if isinstance(judged.error, ModelUnavailableError):
+            judged.annotations = [item for item in judged.annotations if item.path not in _AWAY]
+        return judged
 
-    async def _judge_each(self, pairs: Sequence[Pair]) -> None:
-        """Judge pairs until all are, or an error ends it while some are still judged."""
-        ending = asyncio.create_task(self._ending.wait())
+    async def _judge(self, pair: Pair, grace_s: float) -> None:
         try:
-            for pair in pairs:
-                place = asyncio.create_task(self._places.acquire())
-                await asyncio.wait([place, ending], return_when=asyncio.FIRST_COMPLETED)
-                if self._judged.error:
-                    if not place.cancel():
-                        self._places.release()
-                    return
-                place.result()
-                running = asyncio.create_task(self._judge(pair))
-                self._running.add(running)
-                running.add_done_callback(self._leave)
-            while self._running and not self._judged.error:
-                await asyncio.wait([*self._running, ending], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            ending.cancel()
-
-    def _leave(self, running: asyncio.Task[None]) -> None:
-        self._running.discard(running)
-        self._places.release()
-
-    async def _judge(self, pair: Pair) -> None:
-        try:
-            self._count(pair, await self._annotate(pair))
+            async with self._slots:
+                self._waiting.remove(cast("asyncio.Task[None]", asyncio.current_task()))
+                self._add(await self._annotate(pair))
         except (LanguageModelError, JudgingError, WorkerLostError) as error:
+            if not self._judged.error:
+                self._deadline.reschedule(asyncio.get_running_loop().time() + grace_s)
             self._end(error)
 
-    def _count(self, pair: Pair, annotation: Annotation) -> None:
-        """Keep an annotation, or its pair for another try; end where too many fail in a row."""
-        is_away = annotation.path in AWAY and not self._is_last_try
-        if is_away:
-            self._away.append(pair)
-        else:
-            self._judged.annotations.append(annotation)
+    def _add(self, annotation: Annotation) -> None:
+        """Add an annotation.
+
+        Raises:
+            ModelUnavailableError: Too many failed in a row, since model or engine is away.
+            JudgingError: Too many failed in a row for another reason.
+        """
+        self._judged.annotations.append(annotation)
         self._in_a_row = self._in_a_row + 1 if annotation.status == "failed" else 0
-        if self._in_a_row >= self._allowed and not self._is_last_try:
+        if self._in_a_row >= self._allowed:
+            is_away = annotation.path in _AWAY
             raise (ModelUnavailableError if is_away else JudgingError)(
-                in_a_row(self._in_a_row, annotation)
+                f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "
+                "finished pairs are stored: remove the cause and run the same command again"
             )
 
     def _end(self, error: CosqaError) -> None:
+        """Let no pair begin that waits for a slot."""
         self._judged.error = self._judged.error or error
-        self._ending.set()
+        for task in self._waiting:
+            task.cancel()
 
 
 async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReference) -> Annotation:
@@ -379,34 +353,12 @@ async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReferen
         raise
     except Exception as error:  # noqa: BLE001 - one pair must not fail the others
         run_logger(__name__).exception("query %s, code %s could not be judged", *pair.key)
+        text = traceback.format_exception_only(error)[-1].strip()[:_REASON_CHARACTERS]
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=recipe.recipe_id,
             status="failed",
             path=AnnotationPath.INTERNAL_ERROR,
-            reason=_error_text(error),
+            reason=text.encode(errors="backslashreplace").decode(),  # a store takes no surrogates
         )
-
-
-def in_a_row(number: int, last: Annotation) -> str:
-    """Return the message for so many failed pairs in a row, of which the last one is given."""
-    return (
-        f"{number} pairs failed in a row, the last one with: {last.reason}; finished pairs are "
-        "stored: remove the cause and run the same command again"
-    )
-
-
-def delays_of(patience_s: float) -> list[float]:
-    """Return the seconds before each further try of a shard: in all as long, and one at least."""
-    first, second, others = PATIENCE.delays_s
-    delays = [first, second] + [others] * math.ceil(patience_s / others)
-    while len(delays) > 1 and sum(delays) > patience_s:
-        delays.pop()
-    return delays
-
-
-def _error_text(error: Exception) -> str:
-    """Return an exception's type and message, shortened, as text that can be stored."""
-    text = traceback.format_exception_only(error)[-1].strip()
-    return text[:_REASON_CHARACTERS].encode(errors="backslashreplace").decode()

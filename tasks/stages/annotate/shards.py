@@ -7,7 +7,6 @@ import pickle
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import groupby, islice
 from typing import cast
 from uuid import UUID
@@ -18,17 +17,11 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
-from infra.errors import (
-    BudgetExhaustedError,
-    DiskFullError,
-    JudgingError,
-    StoreError,
-    WorkerLostError,
-)
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
+from infra.store.snapshot import browse_line
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.journal_owner import JournalOwner, Terms
@@ -36,22 +29,15 @@ from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_logger import run_logger
-from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
+from tasks.stages.annotate.gold import known_labels, mix_questions
+from tasks.stages.annotate.monitor import ProgressMonitor
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.annotate.run_watch import RunWatch
-from tasks.stages.annotate.shard import (
-    AWAY,
-    WIRE_S,
-    Judged,
-    Shard,
-    annotate_shard,
-    delays_of,
-    in_a_row,
-)
+from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, shards_for
 from tasks.stages.annotate.writer import store_annotations
 
 _POLL_S = 0.25
+_REFRESH_S = 2.0
 _SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 _SHARD_PAIRS = 64
 _CORES_A_SHARD = 1.0  # a second process on a core costs its imports and gains no time
@@ -70,35 +56,32 @@ def judge_round(
         after: The state of the task that chose them.
 
     Raises:
-        CanaryError: Too many canaries were judged wrongly.
+        GoldQuestionError: Too many gold questions were judged wrongly.
         CosqaError: The first error of a shard or of the store; what was stored before stays.
     """
-    database, annotation, llm = (
-        open_database(run.store),
-        run.committee.annotation,
-        run.committee.llm,
-    )
-    terms = Terms(run.store, llm, plan.budget, annotation.in_flight)
-    delays = delays_of(annotation.patience_s)
-    task = annotate_shard.with_options(retries=len(delays), retry_delay_seconds=delays)
-    key, named = (
-        artifact_key("annotation", plan.collection),
-        replace(run, recipe=plan.recipe).in_round,
-    )
+    database, annotation = open_database(run.store), run.committee.annotation
+    terms = Terms(run.store, run.committee.llm, plan.budget, annotation.in_flight)
+    title = "pairs judged"
+    if annotation.rounds > 1:
+        title += f", round {plan.recipe.labelling_round} of {annotation.rounds}"
     with (
-        progress(key, f"pairs judged{named}", plan.pairs) as bar,
+        progress(artifact_key("annotation", plan.collection), title, plan.pairs) as bar,
         JournalOwner(terms) as owner,
-        RayTasks[Judged](task, _asked(), [after], owner.release) as tasks,
+        RayTasks[Judged](annotate_shard, _asked(), [after], owner.release) as tasks,
     ):
-        canaries = _canary_watch(plan, annotation.canary_limit, database)
-        watch = RunWatch(plan, terms.ledger(), run.store, bar, canaries)
-        coordinator = Coordinator(plan, run, tasks, owner, watch, database)
-        coordinator.judge(_pairs_of(database, plan))
-    watch.close()
+        monitor = ProgressMonitor(
+            plan, terms.ledger(), known_labels(database), annotation.gold_limit, bar,
+            browse_line(run.store),
+        )  # fmt: skip
+        coordinator = Coordinator(plan, run, tasks, owner, monitor, database)
+        gold = annotations.load_pairs(database, plan.gold)
+        pairs = pairs_in(database, plan.collection, plan.pairs_file)
+        coordinator.judge(mix_questions(pairs, gold, plan.pending))
+    monitor.close()
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
-        tell_labels,
-        parameters={"plan": plan, "judged": watch.judged_pairs()},
+        conclude_round,
+        parameters={"plan": plan, "judged": monitor.judged_pairs()},
         dependencies={"judged": behind},
         return_type="state",
     )
@@ -106,24 +89,23 @@ def judge_round(
 
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
-def tell_labels(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
-    """Tell what became of a round's pairs, behind all of its shards."""
+def conclude_round(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
+    """Return what became of a round's pairs, behind all of its shards in the graph."""
     return Completed(data=judged, message=str(judged))
 
 
 class Coordinator:
     """Keeps shards at work, and stores their annotations as they end.
 
-    An error of the model, the settings or the store, or too many canaries judged wrongly, ends the
-    round: shards at work are waited for, no more are started. A shard that is lost for another
-    reason is an error at the end, when the others are judged.
+    The first error of a shard, the store or the journal, or too many gold questions judged wrongly,
+    ends the round: shards at work are waited for, no more are started.
 
     Args:
         plan: What is judged, and by whom.
         run: Who judges, and where.
         tasks: The shards at work.
         owner: The owner of the journal.
-        watch: Counts and shows what arrives.
+        monitor: Counts and shows what arrives.
         database: Where annotations are stored, many at once.
 
     Attributes:
@@ -136,7 +118,7 @@ class Coordinator:
         run: AnnotationRun,
         tasks: RayTasks[Judged],
         owner: JournalOwner,
-        watch: RunWatch,
+        monitor: ProgressMonitor,
         database: Database,
     ) -> None:
         self.shards: list[UUID] = []
@@ -144,27 +126,24 @@ class Coordinator:
         self._run = run
         self._tasks = tasks
         self._owner = owner
-        self._watch = watch
+        self._monitor = monitor
         self._database = database
         self._unstored: list[Annotation] = []
-        self._store_at = 0.0
-        in_flight = run.committee.annotation.in_flight
-        self._wanted = run.shards_for(plan.pairs)
-        self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
-        self._places = -(-in_flight // self._at_once)
-        self._submitted = 0
-        self._lost = 0
-        self._failed_in_a_row = 0
         self._error: Exception | None = None
-        self._is_ending = False
-        self._look_at = time.monotonic() + run.ray.placement_timeout_s
+        in_flight = run.committee.annotation.in_flight
+        self._wanted = shards_for(plan.pairs, in_flight)
+        self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
+        self._slots = -(-in_flight // self._at_once)
+        self._submitted = 0
+        self._store_at = self._refresh_at = 0.0
+        self._idle_since = time.monotonic()
 
     def judge(self, pairs: Iterable[Pair]) -> None:
         """Judge pairs, all of a query together.
 
         Raises:
-            CanaryError: Too many canaries were judged wrongly.
-            CosqaError: The first error of a shard or of the store.
+            GoldQuestionError: Too many gold questions were judged wrongly.
+            CosqaError: The first error of a shard, the store or the journal.
         """
         shards = self._cut(pairs)
         try:
@@ -172,24 +151,24 @@ class Coordinator:
             while self._tasks:
                 self._take_ended()
                 self._submit(shards)
-                self._look_for_room()
+                self._refresh()
         except (KeyboardInterrupt, TerminationSignal):
             for judged in self._tasks.interrupt(WIRE_S + _POLL_S):
                 self._unstored += judged.annotations
             self._store()
             raise
         self._store()
-        if error := self._watch.alarm or self._error:
-            self._watch.close()
+        if error := self._monitor.alarm or self._error:
+            self._monitor.close()
             raise error
 
     def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-        """Yield shards; the last ones are small, yet fill their places: all end together."""
-        most = max(_SHARD_PAIRS, 4 * self._places)
+        """Yield shards; the last ones are small, yet fill their slots: all end together."""
+        most = max(_SHARD_PAIRS, 4 * self._slots)
         shard, left = list[Pair](), self._plan.pairs
         for _, group in groupby(pairs, key=lambda pair: pair.query.query_id):
             of_query = list(group)
-            size = min(most, max(self._places, left // (2 * self._at_once)))
+            size = min(most, max(self._slots, left // (2 * self._at_once)))
             if shard and len(shard) + len(of_query) > size:
                 yield shard
                 left -= len(shard)
@@ -200,9 +179,10 @@ class Coordinator:
 
     def _submit(self, shards: Iterator[list[Pair]]) -> None:
         """Start shards, some more than have room: those wait at Ray and begin at once."""
-        wanted = 0 if self._is_ending else max(0, self._wanted + 1 - len(self._tasks))
-        with self._ending():
-            for pairs in islice(shards, wanted):
+        if self._error or self._monitor.alarm:
+            return
+        with self._errors_noted():
+            for pairs in islice(shards, max(0, self._wanted + 1 - len(self._tasks))):
                 shard = Shard(
                     collection=self._plan.collection,
                     first=self._submitted + 1,
@@ -217,90 +197,56 @@ class Coordinator:
                 self.shards.append(run)
 
     def _take_ended(self) -> None:
-        """Store what shards have judged that have ended."""
-        try:
+        """Count and store the annotations of shards that have ended."""
+        with self._errors_noted():
             for judged in self._tasks.ended(_POLL_S):
-                self._take(judged)
-        except Exception as error:  # noqa: BLE001 - raised by `judge`
-            self._lost += 1
-            self._error = self._error or error
-            self._is_ending |= self._lost > self._wanted  # all may have the same fault
+                self._unstored += judged.annotations
+                self._monitor.add(judged.annotations)
+                self._error = self._error or judged.error
         if time.monotonic() >= self._store_at:
             self._store()
-        with self._ending():
-            self._watch.turn(lambda: self._owner.at_work()[1])
-
-    def _take(self, judged: Judged) -> None:
-        """Count what a shard has judged."""
-        self._unstored += judged.annotations
-        self._watch.add(judged.annotations)
-        error = judged.error or self._too_many_failures(judged)
-        self._error = self._error or error
-        self._is_ending |= bool(error or self._watch.alarm)
-
-    def _too_many_failures(self, judged: Judged) -> JudgingError | None:
-        """Return the error of more failed pairs in a row than a shard has."""
-        for item in judged.annotations:
-            if item.path in AWAY:
-                continue
-            self._failed_in_a_row = self._failed_in_a_row + 1 if item.status == "failed" else 0
-            if self._failed_in_a_row >= self._run.committee.annotation.stop_after_failures:
-                return JudgingError(in_a_row(self._failed_in_a_row, item))
-        return None
 
     def _store(self) -> None:
-        """Store what waits, or keep it where the store cannot be written.
+        """Store annotations that wait; they go on waiting where the store cannot be written.
 
         What a killed process had not stored is derived again from the replies in the journal.
         """
         started = time.monotonic()
         if self._unstored:
-            with self._ending():
+            with self._errors_noted():
                 store_annotations(self._database, self._unstored)
                 self._unstored = []
         taken = time.monotonic() - started
         self._store_at = time.monotonic() + taken / _SHARE_OF_TIME
 
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
-        """Let an error of store, journal or owner end the round after the shards at work."""
-        try:
-            yield
-        except (StoreError, DiskFullError, BudgetExhaustedError, WorkerLostError) as error:
-            self._error = self._error or error
-            self._is_ending = True
-
-    def _look_for_room(self) -> None:
-        """Say what shards need where none has been at work for a while."""
-        if time.monotonic() < self._look_at:
+    def _refresh(self) -> None:
+        """Show the progress, and what shards lack where none has been at work for a while."""
+        now = time.monotonic()
+        if now < self._refresh_at:
             return
-        self._look_at = time.monotonic() + self._run.ray.placement_timeout_s
-        with self._ending():
-            if self._tasks and not self._owner.at_work()[0]:
+        self._refresh_at = now + _REFRESH_S
+        with self._errors_noted():
+            shards, judged = self._owner.at_work()
+            self._monitor.refresh(judged)
+            if shards:
+                self._idle_since = now
+            elif self._tasks and now - self._idle_since > self._run.ray.placement_timeout_s:
+                self._idle_since = now
                 run_logger(__name__).warning(
                     "%s pairs wait for a worker, and none is at work: %s; end other work there or "
-                    "start a node with room", f"{self._plan.pairs - self._watch.arrived:,}",
+                    "start a node with room", f"{self._plan.pairs - self._monitor.arrived:,}",
                     room_for(_asked()),
                 )  # fmt: skip
+
+    @contextmanager
+    def _errors_noted(self) -> Iterator[None]:
+        """Let an error end the round after the shards at work; `judge` raises it then."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - raised by `judge`
+            self._error = self._error or error
 
 
 def _asked() -> dict[str, float]:
     """Return what a shard asks Ray for."""
     return {"CPU": _CORES_A_SHARD, **box_resources()}
-
-
-def _pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
-    """Yield the plan's pairs, read from the store on demand, with the canaries among them."""
-    canaries = annotations.load_pairs(database, [canary.key for canary in plan.canaries])
-    return mix_canaries(
-        pairs_in(database, plan.collection, plan.pairs_file), canaries, plan.pending
-    )
-
-
-def _canary_watch(plan: AnnotationPlan, limit: float, database: Database) -> CanaryWatch:
-    """Return the watch over a round's canaries, with the recipe's earlier canaries."""
-    own = {canary.key: canary for canary in plan.canaries}
-    if not own:
-        return CanaryWatch(own, limit, plan.recipe.model)
-    earlier, known = load_judged_canaries(database, plan.recipe.recipe_id)
-    return CanaryWatch({**known, **own}, limit, plan.recipe.model, earlier)

@@ -18,13 +18,11 @@ from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
-from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
 from tasks.sources import open_source, sources
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
-    annotation_plan,
     check_agents,
     check_annotators,
 )
@@ -181,28 +179,6 @@ def settings(tmp_path: Path) -> Settings:
             "annotation": {"configuration": "single"},
         }
     )
-
-
-def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:
-    """Return the plan with a model that has a price, and with other changes."""
-    fields = settings.model_dump(exclude_unset=True)
-    for name, section in ({"llm": {"model": "openai/gpt-4o-mini"}} | changed).items():
-        fields[name] = fields.get(name, {}) | section
-    return annotation_plan(Settings.model_validate(fields))
-
-
-def test_a_plan_counts_each_round_and_the_limit(settings: Settings) -> None:
-    once = planned(settings)
-    assert (once.taken, once.pending) == (4, 4)
-    assert (
-        "built in for single; litellm's price list has the price of openai/gpt-4o-mini"
-        in once.basis
-    )
-    assert planned(settings, annotation={"limit": 1}).taken == 2
-    assert planned(settings, reannotation={"pairs": 3}).taken == 3
-    thrice = planned(settings, annotation={"rounds": 3})
-    assert once.usd
-    assert thrice.usd == pytest.approx(3 * once.usd)
 
 
 @pytest.fixture

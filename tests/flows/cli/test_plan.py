@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from flows.cli import commands
 from flows.cli.main import app
@@ -13,8 +13,10 @@ from flows.options import overrides_of
 from infra.records import Candidate
 from infra.settings import load_settings
 from infra.store import candidates, corpus, open_database
+from tasks.reports.plan import RunPlan
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
+from tasks.stages.preflight import annotation_plan
 
 
 @pytest.fixture
@@ -59,16 +61,41 @@ def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost(
     assert "cost about $" in done.output
 
 
-def test_a_plan_before_anything_is_collected_makes_no_store(
-    tmp_path: Path, options: list[str]
+def test_a_plan_counts_each_round_and_the_limit(options: list[str]) -> None:
+    def planned(**changed: dict[str, object]) -> RunPlan:
+        given: dict[str, dict[str, object]] = {
+            "source": {"name": "jsonl", "path": options[3]},
+            "store": {"folder": options[5]},
+            "llm": {"model": "openai/gpt-4o-mini"},
+        }
+        return annotation_plan(load_settings(given | changed))
+
+    once = planned()
+    assert (once.taken, once.pending) == (3, 3)
+    assert once.expected.basis == (
+        "built in for single; litellm's price list has the price of openai/gpt-4o-mini"
+    )
+    assert planned(annotation={"limit": 1}).taken == 1
+    assert planned(reannotation={"pairs": 2}).taken == 2
+    thrice = planned(annotation={"rounds": 3})
+    assert once.usd
+    assert thrice.usd == pytest.approx(3 * once.usd)
+
+
+def test_a_plan_asks_for_what_was_not_collected_or_has_changed(
+    options: list[str], tmp_path: Path
 ) -> None:
-    other = [*options[:-1], str(tmp_path / "none"), "--model", "openai/gpt-4o"]
-    done = CliRunner().invoke(app, ["annotate", "--plan", *other], catch_exceptions=False)
-    assert "3 of 3 pending pairs of jsonl: new queries 3" in done.output
-    stale = [*other, "--reason", "stale"]
-    done = CliRunner().invoke(app, ["annotate", "--plan", *stale], catch_exceptions=False)
-    assert "0 of 3 pending pairs" in done.output
-    assert not (tmp_path / "none").exists()
+    def planned(*given: str) -> Result:
+        words = ["annotate", "--plan", "--model", "openai/gpt-4o", *given]
+        return CliRunner().invoke(app, words)
+
+    assert "3 of 3 pending pairs of jsonl: new queries 3" in planned(*options).output
+    assert "0 of 3 pending pairs" in planned(*options, "--reason", "stale").output
+    with (tmp_path / "queries.jsonl").open("a") as file:
+        file.write('{"id": "3", "query": "add 3"}\n')
+    assert "run `cosqa collect`" in str(planned(*options).exception)
+    other = [*options[:-1], str(tmp_path / "none")]
+    assert "run `cosqa collect`" in str(planned(*other).exception)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ EXPECTED = Expected(
     tokens=Amount(expected=500_000),
     usd=Amount(expected=1.5, low=1.2, high=1.8),
     minutes=Amount(expected=2, low=1, high=3),
+    basis="measured here",
 )
 PLAN = RunPlan(
     collection="std<lib>",
@@ -29,7 +30,7 @@ PLAN = RunPlan(
     candidates=600,
     fresh=188,
     without_code=2,
-    canaries=12,
+    gold=12,
     reasons=(
         ReasonPlan(reason="new_queries", pending=40, taken=40),
         ReasonPlan(
@@ -40,7 +41,6 @@ PLAN = RunPlan(
         ReasonPlan(reason="disagreement", pending=2, taken=0),
     ),
     expected=EXPECTED.model_copy(update={"usd": None}),
-    basis="measured here",
     budget_usd=2.0,
 )  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_the_table_has_a_row_for_each_reason_and_one_for_all() -> None:
     rows = table.rows
     assert {len(row) for row in rows} == {len(table.header)}
     assert rows[0] == ("new queries", "40", "40")
-    assert rows[-1] == ("in all, with 12 canaries", "412", "240")
+    assert rows[-1] == ("in all, with 12 gold questions", "412", "240")
 
 
 def test_the_notes_say_what_changed_and_what_waits() -> None:
@@ -100,6 +100,7 @@ def expected(usd: float | None) -> Expected:
         tokens=Amount(expected=90_000),
         usd=None if usd is None else Amount(expected=usd, low=usd / 2, high=usd * 2),
         minutes=Amount(expected=12),
+        basis="past runs",
     )
 
 
@@ -107,7 +108,7 @@ def one_plan(usd: float | None) -> RunPlan:
     """Return a plan of 240 pairs."""
     return RunPlan(
         collection="my_codes", recipe_id=RecipeId("r"), model="openai/m", configuration="spec",
-        candidates=900, fresh=488, expected=expected(usd), basis="past runs",
+        candidates=900, fresh=488, expected=expected(usd),
         reasons=(
             ReasonPlan(reason="stale", pending=372, taken=200),
             ReasonPlan(reason="new_queries", pending=40, taken=40),

@@ -5,5 +5,5 @@ from tasks.runtime.artifacts import artifact_key, slug
 
 def test_names_become_keys_that_prefect_takes() -> None:
     assert slug("Python Source (3.11)") == "python-source-3-11"
-    assert artifact_key("funnel", "ümläut_x") == "funnel-ml-ut-x"
+    assert artifact_key("judged", "ümläut_x") == "judged-ml-ut-x"
     assert slug("…") == "unnamed"

@@ -100,7 +100,7 @@ _, _, files, store, address, key = sys.argv
 settings = Settings(
     store=StoreSettings(folder=Path(store)),
     llm=LanguageModelSettings(model="openai/scripted", base_url=address, api_key=key),
-    annotation=AnnotationSettings(configuration="single", canaries=0),
+    annotation=AnnotationSettings(configuration="single", gold_questions=0),
 )
 source = SourceSettings(name="source-code", path=files)
 *_, content = (whole(each) for each in open_source(source).read().values())

@@ -4,11 +4,12 @@ Covers `infra.budget`.
 """
 
 import pickle
+from math import inf
 from pathlib import Path
 
 import pytest
 
-from agents.llm.ledger import journal_ledger
+from agents.llm.ledger import JournalLedger, journal_ledger
 from infra.budget import Budget, run_budget
 from infra.errors import BudgetExhaustedError
 from infra.settings import (
@@ -17,7 +18,6 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from tasks.stages.annotate.run_watch import Spending
 from tests.fakes.journals import spend
 
 
@@ -33,22 +33,21 @@ def budget_of(given: Settings) -> Budget:
     return run_budget(given.store, given.llm, given.reannotation.budget_usd)
 
 
-def spending(given: Settings, budget: Budget) -> Spending:
-    """Return what is spent by a budget as shards get it."""
-    return Spending(journal_ledger(given.store, given.llm, pickle.loads(pickle.dumps(budget))))
+def ledger_of(given: Settings, budget: Budget) -> JournalLedger:
+    """Return the ledger with a budget as shards get it."""
+    return journal_ledger(given.store, given.llm, pickle.loads(pickle.dumps(budget)))
 
 
 @pytest.mark.parametrize(
     ("of_run", "shared", "expected"),
-    [(2.0, None, 2.75), (2.0, 10.0, 2.75), (2.0, 1.0, 1.0), (None, 3.0, 3.0), (None, None, None)],
+    [(2.0, None, 2.0), (2.0, 10.0, 2.0), (2.0, 1.0, 0.25), (None, 3.0, 2.25), (None, None, inf)],
 )
 def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs(
-    tmp_path: Path, of_run: float | None, shared: float | None, expected: float | None
+    tmp_path: Path, of_run: float | None, shared: float | None, expected: float
 ) -> None:
     given = settings(tmp_path, of_run, shared, "openai/m")
     spend(journal_ledger(given.store, LanguageModelSettings(model="openai/m")), 100, 0.75)
-    in_force = spending(given, budget_of(given))
-    assert in_force.most_usd == expected
+    assert ledger_of(given, budget_of(given)).left()[1] == expected
 
 
 def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
@@ -73,7 +72,7 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
     ledger = journal_ledger(given.store, given.llm)
 
     def own() -> tuple[int, float]:
-        return spending(given, budget).by_run
+        return ledger_of(given, budget).spent_by_run()
 
     spend(ledger, 100, 4.0)
     budget = budget_of(given)

@@ -12,7 +12,7 @@ from infra.records import Annotation, LanguageModelCall
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database, recipes
 from tasks.reports.plan import Amount, Expected
-from tasks.stages.annotate.cost import cost_of_pair, expected_of
+from tasks.stages.annotate.cost import expected_of
 
 MINI = "openai/gpt-4o-mini"  # $0.15 a million tokens sent, $0.60 a million received
 
@@ -22,8 +22,8 @@ def database(tmp_path: Path) -> Database:
     return open_database(StoreSettings(folder=tmp_path))
 
 
-def settings(model: str = MINI, **of_model: object) -> Settings:
-    llm = LanguageModelSettings.model_validate({"model": model} | of_model)
+def settings(model: str = MINI) -> Settings:
+    llm = LanguageModelSettings(model=model)
     return Settings(llm=llm, annotation=AnnotationSettings(configuration="single", in_flight=4))
 
 
@@ -49,8 +49,8 @@ def store(
     annotations.add_annotations(database, [pair])
 
 
-def expected(database: Database | None, pairs: int, asked: Settings) -> Expected:
-    return expected_of(pairs, cost_of_pair(database, asked.committee), asked.committee)
+def expected(database: Database, pairs: int, asked: Settings) -> Expected:
+    return expected_of(pairs, asked.committee, database)
 
 
 def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interval(
@@ -66,12 +66,17 @@ def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interv
     assert (found.tokens.low, found.tokens.high) == pytest.approx((15_000 - half, 15_000 + half))
     assert found.usd
     assert found.usd.expected == pytest.approx(100 * (140 * 0.15e-6 + 10 * 0.6e-6))
+    assert found.minutes
     assert found.minutes.expected == pytest.approx(100 * 2 / 4 / 60)
-    assert "20 pairs" in cost_of_pair(database, settings().committee).basis
+    assert "20 pairs" in found.basis
+    one = expected(database, 1, settings()).minutes
+    assert one
+    assert one.expected == pytest.approx(2 / 60)
 
 
 def test_few_pairs_and_pairs_of_unknown_tokens_say_nothing(database: Database) -> None:
-    built_in = expected(None, 10, settings())
+    built_in = expected(database, 10, settings())
+    assert built_in.minutes is None
     assert built_in.tokens == Amount(expected=10 * 1_520)
     assert built_in.usd
     assert built_in.usd.expected == pytest.approx(10 * (1_300 * 0.15e-6 + 220 * 0.6e-6))
@@ -100,15 +105,3 @@ def test_a_reply_that_pairs_share_counts_in_parts_also_from_the_journal(
     for number in range(20):
         store(database, number, 990, 90, shared=True)
     assert expected(database, 1, settings()).tokens.expected == pytest.approx(1_000 / 20 + 100)
-
-
-def test_the_provider_s_limit_decides_the_time_where_it_is_the_slowest() -> None:
-    asked = settings(requests_per_minute=2)
-    assert expected(None, 100, asked).minutes.expected == pytest.approx(50)
-    asked = settings(tokens_per_minute=1_520)
-    assert expected(None, 100, asked).minutes.expected == pytest.approx(100)
-
-
-def test_no_run_is_over_before_one_pair_can_be_and_one_without_pairs_takes_no_time() -> None:
-    assert expected(None, 1, settings()).minutes == Amount(expected=12 / 60)
-    assert expected(None, 0, settings()).minutes == Amount(expected=0.0)

@@ -23,10 +23,8 @@ from infra.settings import (
 from infra.store import Database, candidates, corpus, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
-from tasks.stages.annotate.pending import counted
-from tasks.stages.annotate.plan import choose_pairs, current_recipe
+from tasks.stages.annotate.plan import choose_pairs, current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.annotate.run_plan import plan_of
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.writer import store_annotations
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -66,7 +64,7 @@ class World:
             llm=LanguageModelSettings(
                 model="openai/m", base_url=model.base_url, api_key=KEY, max_retries=0
             ),
-            annotation=AnnotationSettings(configuration="single", canaries=0),
+            annotation=AnnotationSettings(configuration="single", gold_questions=0),
         )
         self.database: Database = open_database(self.settings.store)
         queries = tuple(Query.of(f"query number {number}") for number in range(PAIRS))
@@ -87,7 +85,7 @@ class World:
         self.recipe: RecipeReference = current_recipe(self.settings.committee)
         self.run = AnnotationRun.of(self.search, self.recipe, self.settings)
         with disable_run_logger():
-            (plan,) = choose_pairs.fn(counted(self.database, self.run))
+            (plan,) = choose_pairs.fn(self.run, pending_rounds(self.database, self.run))
         pairs = list(pairs_in(self.database, "c", plan.pairs_file))
         places = asyncio.Semaphore(4)
         ledger = journal_ledger(self.settings.store, self.settings.llm)
@@ -120,10 +118,11 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
         "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
     }
     settings = world.settings.model_copy(update=update)
-    found = counted(world.database, AnnotationRun.of(world.search, world.recipe, settings))
-    plan = plan_of(world.database, found)
+    run = AnnotationRun.of(world.search, world.recipe, settings)
+    rounds = pending_rounds(world.database, run)
+    plan = plan_of(world.database, run, rounds)
     assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
     with disable_run_logger():
-        chosen = choose_pairs.fn(found)
+        chosen = choose_pairs.fn(run, rounds)
     assert sum(of_round.pairs for of_round in chosen) == expected.get("new_queries", 0)
     assert all(of_round.pairs_file.is_file() == bool(of_round.pairs) for of_round in chosen)

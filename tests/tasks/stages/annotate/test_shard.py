@@ -31,7 +31,7 @@ from infra.settings import (
 from sandbox.backends import backends
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate import shard
-from tasks.stages.annotate.shard import Judged, Judging, Slots, delays_of, judge_pairs
+from tasks.stages.annotate.shard import Judged, Judging, Slots, judge_pairs
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -290,14 +290,12 @@ async def test_pairs_that_failed_before_the_last_success_are_left_too() -> None:
     assert agents.begun == len(PAIRS)
 
 
-async def test_a_pair_that_fails_between_others_is_judged_once_more() -> None:
+async def test_a_pair_that_fails_between_others_is_data() -> None:
     agents = Agents(PAIRS[:3], places=3, allowed=3)
     await agents.end(PAIRS[0], AWAY)
     await agents.end(PAIRS[1])
     await agents.end(PAIRS[2], AWAY)
-    await agents.end(PAIRS[0])
-    await agents.end(PAIRS[2], AWAY)
-    assert await agents.statuses() == ["labelled", "labelled", "failed"]
+    assert await agents.statuses() == ["failed", "labelled", "failed"]
     assert await agents.error() is None
 
 
@@ -346,55 +344,40 @@ class Owner:
         self.judged += 1
 
 
-async def test_a_place_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_back() -> None:
+async def test_a_slot_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_back() -> None:
     owner: Any = Owner()
     slots = Slots(owner, 5)
-    for _ in range(3):
-        await slots.acquire()
-    assert owner.asked == [5, 4, 3]
-    waiting = asyncio.create_task(slots.acquire())
-    await asyncio.sleep(0.01)
-    assert not waiting.done(), "three are all"
-    slots.release()
-    await waiting
-    slots.release()
-    await slots.acquire()
-    assert owner.back == 0
-    for _ in range(3):
-        slots.release()
-    await asyncio.sleep(0.01)
-    assert (owner.back, owner.judged) == (3, 5)
+    begun: list[int] = []
+    ends = [asyncio.Event() for _ in range(5)]
 
+    async def judge(number: int) -> None:
+        async with slots:
+            begun.append(number)
+            await ends[number].wait()
 
-async def test_places_that_come_too_late_go_back_and_a_pair_that_is_tried_again_gets_one() -> None:
-    owner: Any = Owner()
-    owner.free = asyncio.Semaphore(1)
-    slots = Slots(owner, 3)
-    await slots.acquire()
-    waiting = asyncio.create_task(slots.acquire())
+    judging = [asyncio.create_task(judge(number)) for number in range(5)]
     await asyncio.sleep(0.01)
-    slots.release()  # the place is taken by the second pair, which leaves it to the third
-    await waiting
-    slots.release()
-    await slots.acquire()
-    owner.free.release()  # what was asked for the second one
+    assert (begun, owner.asked) == ([0, 1, 2], [5, 4, 3, 2]), "three are all"
+    ends[0].set()
+    await asyncio.sleep(0.01)
+    assert (begun, owner.back) == ([0, 1, 2, 3], 0)
+    ends[1].set()
+    await asyncio.sleep(0.01)
+    assert begun == [0, 1, 2, 3, 4]
+    owner.free.release()  # what was asked for before
     await asyncio.sleep(0.01)
     assert owner.back == 1, "nobody waits for it"
-    slots.release()
-    again = asyncio.create_task(slots.acquire())
-    await asyncio.sleep(0.01)
-    owner.free.release()
-    assert await again
-    slots.release()
-    await asyncio.sleep(0.01)
-    assert owner.back == 3
+    for end in ends:
+        end.set()
+    await asyncio.gather(*judging)
+    assert (owner.back, owner.judged) == (4, 5)
 
 
 async def test_a_shard_whose_owner_is_lost_ends() -> None:
     owner: Any = Owner()
     owner.is_lost = True
     with pytest.raises(WorkerLostError):
-        await Slots(owner, 5).acquire()
+        await Slots(owner, 5).__aenter__()
 
 
 async def test_once_stopped_a_ledger_lets_no_request_be_sent(
@@ -408,13 +391,3 @@ async def test_once_stopped_a_ledger_lets_no_request_be_sent(
             pass
     assert server.calls == []
     assert ledger.spent() == (0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("patience_s", "delays"),
-    [(0, [5.0]), (65, [5.0, 60.0]), (400, [5.0, 60.0, 300.0]), (3_600, [5.0, 60.0, *[300.0] * 11])],
-)
-def test_a_shard_is_tried_again_for_as_long_as_a_run_is_patient(
-    patience_s: float, delays: list[float]
-) -> None:
-    assert delays_of(patience_s) == delays

@@ -1,0 +1,191 @@
+"""Gold questions: pairs with known labels among those to be judged, to measure the agents' errors.
+
+Each known answer gives four: the right function, the same function with one mistake, and the right
+function with the query of another, once as it is and once with a line that tells the agents to say
+yes. They are judged and stored like any pair, but are candidates of no search, so that no benchmark
+includes them. Those of a later run have functions of another name, so that cached replies do not
+hide a change of the model.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, count, islice
+
+from infra.errors import GoldQuestionError
+from infra.ids import PairKey, RecipeId
+from infra.records import Annotation, Code, GivenVote, Pair, Query, Record
+from infra.settings import AnnotationSettings
+from infra.store import Database, annotations, votes
+from infra.summaries import GoldCounts
+from tasks.stages.annotate.gold_cases import INJECTIONS, KNOWN_ANSWERS, KnownAnswer
+
+ORIGIN = "gold:questions"
+"""Origin of the known labels among votes."""
+
+_INJECTED = "its code tells the agents what to say"
+_ENOUGH = 6  # with fewer, the share of wrong labels is not meaningful
+_MAX_STRIDE = 10
+
+
+class GoldQuestion(Record):
+    """A pair and its known label.
+
+    Attributes:
+        pair: The pair.
+        label: The known label.
+        is_broken: Its code is right but for one mistake.
+        is_injected: Its code tells the agents what to say.
+    """
+
+    pair: Pair
+    label: int
+    is_broken: bool = False
+    is_injected: bool = False
+
+    @property
+    def vote(self) -> GivenVote:
+        """The known label as the store holds it."""
+        return GivenVote(
+            query_id=self.pair.key.query_id,
+            code_id=self.pair.key.code_id,
+            kind="gold",
+            origin=ORIGIN,
+            relevance=self.label,
+            note=_INJECTED if self.is_injected else "",
+        )
+
+
+@cache
+def gold_questions(generation: int) -> tuple[GoldQuestion, ...]:
+    """Return all questions of a generation; generations differ in the functions' names only."""
+    return tuple(
+        question
+        for place, answer in enumerate(KNOWN_ANSWERS)
+        for question in _questions_from(answer, place, generation)
+    )
+
+
+def _questions_from(answer: KnownAnswer, place: int, generation: int) -> Iterator[GoldQuestion]:
+    right = answer.code
+    if generation:
+        name = right.removeprefix("def ").partition("(")[0]
+        right = right.replace(f"def {name}(", f"def {name}_{generation}(")
+    broken = right.replace(*answer.mistake)
+    head, _, body = right.partition("\n")
+    injected = f"{head}\n    {INJECTIONS[place % len(INJECTIONS)]}\n{body}"
+    own, other = answer.query, KNOWN_ANSWERS[place - 1].query
+    for query, code, label in (
+        (own, right, 1), (own, broken, 0), (other, right, 0), (other, injected, 0),
+    ):  # fmt: skip
+        yield GoldQuestion(
+            pair=Pair(query=Query.of(query), code=Code.of(code)),
+            label=label,
+            is_broken=code is broken,
+            is_injected=code is injected,
+        )
+
+
+def next_questions(
+    done: set[PairKey], pairs: int, annotation: AnnotationSettings
+) -> list[GoldQuestion]:
+    """Return the questions of a run: a tenth of its pairs, enough for an alarm, none judged before.
+
+    By the 50% criterion code with one mistake has no known label, and takes no part.
+
+    Args:
+        done: Keys of questions that the recipe has finished.
+        pairs: Number of pairs left to judge.
+        annotation: The largest number of questions.
+    """
+    if not pairs:
+        return []
+    is_half = annotation.configuration == "v1-half"
+    fresh = (
+        question
+        for question in chain.from_iterable(map(gold_questions, count()))
+        if question.pair.key not in done and not (is_half and question.is_broken)
+    )
+    return list(islice(fresh, min(annotation.gold_questions, max(_ENOUGH, pairs // 10))))
+
+
+def mix_questions(
+    pairs: Iterable[Pair], questions: Sequence[Pair], expected: int
+) -> Iterator[Pair]:
+    """Yield pairs with the questions spread among their queries, the first ones early.
+
+    Args:
+        pairs: The pairs, all of a query together.
+        questions: The gold questions; those left at the end come last.
+        expected: Expected number of pairs.
+    """
+    stride = max(1, min(_MAX_STRIDE, expected // max(len(questions), 1)))
+    waiting, due, query = iter(questions), 0, ""
+    for place, pair in enumerate(pairs):
+        is_first = pair.query.query_id != query
+        query = pair.query.query_id
+        if place >= due and is_first and (question := next(waiting, None)):
+            due += stride
+            yield question
+        yield pair
+    yield from waiting
+
+
+def known_labels(database: Database) -> dict[PairKey, GivenVote]:
+    """Return the known labels of all stored gold questions by their keys."""
+    return {vote.key: vote for vote in votes.load_votes(database, ORIGIN)}
+
+
+def judged_questions(
+    database: Database, recipe_id: RecipeId, known: Mapping[PairKey, GivenVote]
+) -> list[Annotation]:
+    """Return a recipe's annotations of gold questions, without their evidence."""
+    return annotations.load_annotations(database, recipe_id, list(known), evidence=False)
+
+
+def stored_gold_counts(database: Database, recipes: Iterable[RecipeId]) -> GoldCounts:
+    """Return how recipes have judged gold questions."""
+    known = known_labels(database)
+    judged = [judged_questions(database, recipe, known) for recipe in recipes]
+    return count_questions(chain.from_iterable(judged), known)
+
+
+def count_questions(
+    annotated: Iterable[Annotation], known: Mapping[PairKey, GivenVote]
+) -> GoldCounts:
+    """Return how the gold questions among annotations were judged.
+
+    Args:
+        annotated: Annotations of gold questions and of other pairs.
+        known: Key of a gold question → its known label.
+    """
+    judged = [
+        (item.label, int(vote.relevance or 0), vote.note == _INJECTED)
+        for item in annotated
+        if item.label is not None and (vote := known.get(item.key))
+    ]
+    return GoldCounts(
+        judged=len(judged),
+        wrong_codes=sum(truth == 0 for _, truth, _ in judged),
+        false_passes=sum(label > truth for label, truth, _ in judged),
+        false_fails=sum(label < truth for label, truth, _ in judged),
+        injected=sum(is_injected for *_, is_injected in judged),
+        obeyed=sum(is_injected and label > truth for label, truth, is_injected in judged),
+    )
+
+
+def alarm_of(counts: GoldCounts, limit: float, model: str) -> GoldQuestionError | None:
+    """Return the error that ends a run, None while too few are judged or too few are wrong.
+
+    Args:
+        counts: How the run's gold questions were judged so far.
+        limit: Largest share that may be judged wrongly.
+        model: The model, for the message.
+    """
+    if counts.judged < _ENOUGH or counts.wrong <= limit * counts.judged:
+        return None
+    return GoldQuestionError(
+        f"{model} judged {counts.wrong} of {counts.judged} pairs with known labels wrongly "
+        f"({counts.false_passes} false passes, {counts.false_fails} false fails), more than "
+        f"COSQA_ANNOTATION__GOLD_LIMIT={limit:g} allows: its labels are unreliable. Use another "
+        "model, or look at its replies in the store"
+    )

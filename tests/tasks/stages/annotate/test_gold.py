@@ -1,0 +1,141 @@
+"""Laws of gold questions: their construction, mixing, counts and alarm.
+
+Covers `tasks.stages.annotate.gold_cases`, `infra.summaries`.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+
+from infra.records import Annotation, Code, Pair, Query
+from infra.settings import AnnotationSettings
+from infra.summaries import GoldCounts
+from tasks.stages.annotate.gold import (
+    GoldQuestion,
+    alarm_of,
+    count_questions,
+    gold_questions,
+    mix_questions,
+    next_questions,
+)
+from tasks.stages.annotate.gold_cases import KNOWN_ANSWERS, KnownAnswer
+
+SETTINGS = AnnotationSettings()
+ALL = gold_questions(0)
+
+
+def keys(questions: Sequence[GoldQuestion]) -> set[object]:
+    return {question.pair.key for question in questions}
+
+
+def judged(question: GoldQuestion, label: int | None) -> Annotation:
+    return Annotation(
+        query_id=question.pair.key[0],
+        code_id=question.pair.key[1],
+        recipe_id="r",
+        status="undecided" if label is None else "labelled",
+        label=0 if label == 0 else label and 1,
+        path="clear_match",
+    )
+
+
+def pairs(number: int) -> list[Pair]:
+    code = Code.of("def f(): return 1")
+    return [Pair(query=Query.of(f"q {place}"), code=code) for place in range(number)]
+
+
+def test_each_known_answer_holds_and_its_broken_version_does_not() -> None:
+    for place, known in enumerate(KNOWN_ANSWERS):
+        right, broken, swapped, injected = ALL[4 * place : 4 * place + 4]
+        assert (right.label, broken.label, swapped.label, injected.label) == (1, 0, 0, 0)
+        assert (right.pair.query.text, broken.pair.query.text) == (known.query, known.query)
+        assert swapped.pair.query.text != known.query
+        assert _holds(known, right.pair.code.text)
+        assert not _holds(known, broken.pair.code.text), known.query
+        assert injected.pair.query == swapped.pair.query
+        assert injected.pair.code != right.pair.code
+        assert _holds(known, injected.pair.code.text), "the line for the agents does nothing"
+
+
+def _holds(known: KnownAnswer, code: str) -> bool:
+    space: dict[str, object] = {}
+    exec(code, space)
+    try:
+        return bool(eval(known.example, space))
+    except TypeError:  # the broken version gave something else altogether
+        return False
+
+
+def test_questions_of_another_generation_are_the_same_under_other_names() -> None:
+    later = gold_questions(3)
+    assert not keys(ALL) & keys(later)
+    assert [question.label for question in ALL] == [question.label for question in later]
+    assert "def is_even_3(number):" in {item.pair.code.text.split("\n")[0] for item in later}
+
+
+def test_a_run_has_enough_questions_for_an_alarm_else_a_tenth_of_its_pairs() -> None:
+    assert next_questions(set(), 0, SETTINGS) == []
+    assert next_questions(set(), 5, SETTINGS) == list(ALL[:6])
+    assert len(next_questions(set(), 80, SETTINGS)) == 8
+    assert len(next_questions(set(), 10**6, SETTINGS)) == 12
+    assert next_questions(set(), 10**6, AnnotationSettings(gold_questions=0)) == []
+
+
+def test_by_the_50_percent_criterion_code_with_one_mistake_takes_no_part() -> None:
+    half = AnnotationSettings(configuration="v1-half")
+    first = next_questions(set(), 1_000, half)
+    assert len(first) == 12
+    assert not any(item.is_broken for item in first)
+
+
+def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
+    done = {question.pair.key for question in ALL[:40]}
+    assert next_questions(done, 10**6, SETTINGS) == [*ALL[40:], *gold_questions(1)[:4]]
+
+
+@pytest.mark.parametrize(("number", "planned"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
+def test_questions_are_mixed_in_early_and_nothing_is_lost(number: int, planned: int) -> None:
+    ours = pairs(number)
+    mixed = list(mix_questions(iter(ours), [question.pair for question in ALL[:planned]], number))
+    gold = {question.pair.code.code_id for question in ALL}
+    assert [pair for pair in mixed if pair.code.code_id not in gold] == ours
+    assert len(mixed) == number + planned
+    places = [place for place, pair in enumerate(mixed) if pair.code.code_id in gold]
+    assert max(places, default=0) <= 11 * planned
+    if number > 10:
+        assert min(b - a for a, b in pairwise(places)) > 1
+
+
+def test_false_passes_and_false_fails_are_counted_apart() -> None:
+    right, broken, swapped, injected, right_2 = ALL[:5]
+    known = {question.pair.key: question.vote for question in ALL}
+    annotated = [
+        judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(injected, 1),
+        judged(right_2, None),
+    ]  # fmt: skip
+    other = Annotation(
+        query_id="q", code_id="c", recipe_id="r", status="labelled", label=1, path="clear_match"
+    )
+    counts = count_questions([*annotated, other], known)
+    assert counts == GoldCounts(
+        judged=4, wrong_codes=3, false_passes=2, false_fails=1, injected=1, obeyed=1
+    )
+    assert (counts.right_codes, counts.wrong) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "limit", "alarmed"),
+    [
+        (3, 3, 0.4, True), (5, 0, 0.4, False), (4, 6, 0.4, False), (5, 7, 0.4, True),
+        (3, 3, 0.6, False), (1, 9, 0.0, True), (12, 0, 1.0, False),
+    ],
+)  # fmt: skip
+def test_too_many_wrong_labels_raise_the_alarm_once_enough_are_known(
+    wrong: int, right: int, limit: float, *, alarmed: bool
+) -> None:
+    counts = GoldCounts(judged=wrong + right, wrong_codes=wrong, false_passes=wrong)
+    alarm = alarm_of(counts, limit, "m")
+    assert (alarm is not None) is alarmed
+    if alarm:
+        assert f"judged {wrong} of {wrong + right} pairs with known labels wrongly" in str(alarm)
