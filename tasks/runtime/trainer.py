@@ -63,12 +63,14 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
     try:
         done, call = worker.train.remote(job, cores, gpus), worker.next_progress.remote()
         while True:
-            if not ended([call]):
-                continue
-            if (progress := ray.get(call)) is None:
-                break
-            emit(progress)
-            call = worker.next_progress.remote()
+            ready = ended([call, done])
+            if call in ready:
+                if (progress := ray.get(call)) is None:
+                    break
+                emit(progress)
+                call = worker.next_progress.remote()
+            elif ready:
+                ray.get(done)  # raises where the worker failed before its last progress
         history: History = ray.get(done)
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
