@@ -27,6 +27,7 @@ from flows.runtime.prefect_server import (
     server_process,
     settings_of_server,
     using_server,
+    without_secrets,
 )
 from infra.errors import SettingsError
 from infra.working_folder import refuse_prefect_settings
@@ -57,7 +58,7 @@ def serve(place: Path, port: int) -> None:
     refuse_prefect_settings(place)
     api, auth = api_address(port), server_auth()
     with _bound(port) as bound, _until_a_signal(), using_server(api, auth):
-        settings = dict(os.environ) | _SERVER | settings_of_server(port, auth)
+        settings = without_secrets(os.environ) | _SERVER | settings_of_server(port, auth)
         server = server_process(bound, settings, place)
         bound.close()
         with _ended(server, signal.SIGTERM):

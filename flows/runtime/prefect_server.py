@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import secrets
 import signal
 import socket
@@ -56,6 +57,12 @@ from infra.errors import SettingsError
 from infra.locks import locked
 from infra.settings import Settings
 
+# What says by its name, or by its value, that it is a secret: a URL with a user part.
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"://[^/\s@]+@")
+_OWN = "COSQA_"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _START_LOCK = "cosqa-start.lock"
 _START_TIMEOUT_S = 300.0
@@ -335,7 +342,7 @@ def _of_a_command() -> Iterator[None]:
 def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
     environment = (
-        dict(os.environ)
+        without_secrets(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
         | {
             "PREFECT_SERVER_UI_ENABLED": "false",
@@ -360,6 +367,24 @@ def server_process(
         start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
     )
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without secrets that a Prefect server has no use for.
+
+    Keys of providers go, and all of this program's settings, since a section may hold a key as
+    JSON. The server's own settings stay, such as the password of its database.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith("PREFECT_")
+        or not (
+            name.upper().startswith(_OWN)
+            or _SECRET_NAME.search(name)
+            or _SECRET_VALUE.search(value)
+        )
+    }
 
 
 def die_with_parent() -> None:

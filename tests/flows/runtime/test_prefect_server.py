@@ -33,9 +33,31 @@ from flows.runtime.prefect_server import (
     server_auth,
     settings_of_server,
     with_auth,
+    without_secrets,
 )
 from infra.errors import SettingsError
 from infra.locks import locked
+
+
+def test_a_server_is_not_told_the_keys_of_providers() -> None:
+    environment = {
+        "PATH": "/bin",
+        "COSQA_LLM__API_KEY": "sk",
+        "AWS_SECRET_ACCESS_KEY": "sk",
+        "hf_token": "sk",
+        "COSQA_LLM": '{"api_key": "sk"}',
+        "cosqa_encoder": '{"api_key": "sk"}',
+        "GITHUB_PAT": "sk",
+        "PYPI_AUTH": "sk",
+        "NPM_PASS": "sk",
+        "INDEX": "https://user:word@host/simple",
+        "PROXY": "http://token@host",
+        "HOME_PAGE": "https://host/@user",
+        "PATTERN": "x",
+        "PREFECT_API_DATABASE_PASSWORD": "its own",
+    }
+    kept = {"PATH", "PREFECT_API_DATABASE_PASSWORD", "HOME_PAGE", "PATTERN"}
+    assert set(without_secrets(environment)) == kept
 
 
 def test_a_private_server_answers_its_own_process_alone(prefect_server: str) -> None:

@@ -232,7 +232,7 @@ def test_a_folder_of_something_else_is_refused_before_training(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"base": "jina-embeddings-v3"}, "adapters, dense layers .* are not trained"),
+        ({"base": "jina-embeddings-v3"}, "adapters and dense layers .* are not trained"),
         ({"base": "text-embedding-3-large"}, "no transformer whose weights are here"),
         ({"base": "codebert-search"}, "--base codebert-base --recipe codexglue"),
         ({"base": "codexglue"}, "--base roberta-base --recipe codexglue"),
