@@ -7,9 +7,11 @@ import json
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.study_kape import study_kape
 from infra.errors import (
@@ -21,6 +23,7 @@ from infra.errors import (
 from infra.settings import SearchSettings, Settings
 from tasks.benchmarks.pairs import NOT_RELEVANT
 from tasks.estimation.study import study_figures
+from tasks.estimation.study_figures import StudyFigures
 from tasks.stages.embed import KINDS
 from tasks.stages.study.kape import read_kape_report
 from tests.flows.estimation import (
@@ -60,13 +63,27 @@ def run(folder: Path, *encoders: str, **data: Path) -> Path:
     return study_kape(data or {"docs": folder / "docs"}, settings(folder, *encoders))
 
 
-def stored(folder: Path) -> dict[str, int]:
-    """Return the files of what was computed, with the times at which they were written."""
-    files = (folder / "store" / "results").glob("*")
-    return {file.name: file.stat().st_mtime_ns for file in files}
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> list[StudyFigures]:
+    """The figures that are computed, in order."""
+    figures: list[StudyFigures] = []
+
+    def recorded(*arguments: Any) -> StudyFigures:
+        figures.append(study_figures(*arguments))
+        return figures[-1]
+
+    monkeypatch.setattr("tasks.stages.study.kape.study_figures", recorded)
+    return figures
 
 
-def test_methods_are_studied_stored_and_shown_and_not_computed_again(world: Path) -> None:
+def kept_results() -> set[Path]:
+    """Return the files of the results that Prefect has cached."""
+    return set(PREFECT_LOCAL_STORAGE_PATH.value().rglob("*"))
+
+
+def test_methods_are_studied_stored_and_shown_and_not_computed_again(
+    world: Path, computed: list[StudyFigures]
+) -> None:
     written = run(world, *ENCODERS)
     report = read_kape_report(written)
     assert [each.method for each in report.studied] == list(ENCODERS)
@@ -77,10 +94,9 @@ def test_methods_are_studied_stored_and_shown_and_not_computed_again(world: Path
     page = (written / "kape.html").read_text()
     assert all(method in page for method in ENCODERS)
     assert "| docs, minilm |" in (written / "kape.md").read_text()
-    before = stored(world)
-    assert len(before) == len(ENCODERS)
+    assert len(computed) == len(ENCODERS)
     assert read_kape_report(run(world, *ENCODERS)).studied == report.studied
-    assert stored(world) == before
+    assert len(computed) == len(ENCODERS)
 
     again = run(world, "minilm", renamed=world / "docs", other=world / "docs")
     assert again.name == "renamed+other"
@@ -94,33 +110,31 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     """One method's figures never come to be, as after a kill; those of the other stay."""
     calls: list[int] = []
     numbers = count(1)
+    before = kept_results()
 
-    def ending(*arguments: object) -> object:
+    def ending(*arguments: Any) -> StudyFigures:
         calls.append(number := next(numbers))
         if number == 2:
-            until(lambda: stored(world), awaited="the figures of the method beside it")
+            until(lambda: kept_results() > before, awaited="the other method's figures")
             raise KeyboardInterrupt
-        return study_figures(*arguments)  # type: ignore[arg-type]
+        return study_figures(*arguments)
 
     monkeypatch.setattr("tasks.stages.study.kape.study_figures", ending)
     with pytest.raises(KeyboardInterrupt):
         run(world, *ENCODERS)
-    before = stored(world)
-    assert len(before) == 1
     assert not (world / "out").exists(), "no half report"
     assert len(read_kape_report(run(world, *ENCODERS)).studied) == 2
     assert len(calls) == 3, "what was computed is not computed again"
-    assert before.items() <= stored(world).items()
 
 
-def test_changed_pairs_are_studied_anew(world: Path) -> None:
+def test_changed_pairs_are_studied_again(world: Path, computed: list[StudyFigures]) -> None:
     run(world)
     with (world / "docs" / "test.jsonl").open("a") as file:
         file.write('{"query": "q", "code": "c", "label": 0}\n')
     assert read_kape_report(run(world)).studied[0].left_out == {NOT_RELEVANT: 1}
     pairs_file(world / "docs" / "test.jsonl", TEST[:9])
     assert read_kape_report(run(world)).studied[0].figures.queries == 9
-    assert len(stored(world)) == 3
+    assert len(computed) == 3
 
 
 def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
@@ -143,7 +157,6 @@ def test_vectors_without_a_number_are_refused_with_the_encoder(world: Path) -> N
         store_vectors(open_store(world), "minilm", kind, texts, spoilt)
     with pytest.raises(EstimationError, match=r"minilm, pairs of train: .*hold NaN"):
         run(world)
-    assert stored(world) == {}
 
 
 def without_code(docs: Path) -> None:
