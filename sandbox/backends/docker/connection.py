@@ -1,5 +1,6 @@
 """The connection to the Docker engine, and the translation of its errors."""
 
+import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ import requests
 from docker.client import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
+from docker.utils import parse_host
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
 from sandbox.backends.docker.channel import Closable
@@ -43,6 +45,7 @@ def connected(connections: int) -> DockerClient:
         EngineUnavailableError: No engine answers.
     """
     with translated():
+        _probe_socket()
         client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
     if client.api.base_url.startswith("http+"):  # a socket of this machine or ssh: no proxy
         client.api.trust_env = False  # else each request reads variables that others may change
@@ -58,3 +61,15 @@ def attached(container: Container, streams: Mapping[str, int]) -> tuple[socket.s
     """
     owner: Any = container.attach_socket(params=dict(streams))
     return getattr(owner, "_sock", owner), owner
+
+
+def _probe_socket() -> None:
+    """Raise ``OSError`` where the engine's socket on this machine does not answer.
+
+    Docker's library would leave the socket of such a try open.
+    """
+    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
+    if address.startswith("http+unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_TIMEOUT_S)
+            probe.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
