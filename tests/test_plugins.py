@@ -155,6 +155,7 @@ class NewComer:
     "tasks.studies": '''
 """How many queries and codes there are together."""
 
+from infra.errors import StudyError
 from tasks.studies import Figure, Study, have, studies
 
 
@@ -167,6 +168,8 @@ class NewComer(Study):
 
     def figures(self, evidence):
         facts = have(evidence.collection)
+        if not facts.queries:
+            raise StudyError("no query is there")
         return [Figure(row="both", column="items", value=facts.queries + facts.codes)]
 ''',
     "tasks.suites": '''
@@ -290,6 +293,7 @@ def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Pa
     (tmp_path / "both.txt").write_text("def double(x): return x + x\n")
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
     options += ["--model", "openai/gpt-4o-mini"]
+    cosqa(plugins, "collect", *options, "--set", "source.greeting=goodbye")
     arguments = ["annotate", "--plan", *options, "--set"]
     assert "1 of 1 pending pairs" in cosqa(plugins, *arguments, "source.greeting=goodbye")
     refused = cosqa(plugins, *arguments, "source.farewell=goodbye")
