@@ -30,10 +30,11 @@ from tasks.stages.up_to_date import found_done
 _ANNOTATE = ("benchmark", "annotate")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 _NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
-Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours,
-without --plan to have it judge:
-  export COSQA_LLM__API_KEY=...
-  cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
+Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
+the second line says what that would cost, the third has it judge:
+  cosqa collect --path CODE --queries FILE --model openai/gpt-4o-mini
+  cosqa benchmark --limit 10 --plan
+  COSQA_LLM__API_KEY=... cosqa benchmark --limit 10"""
 
 
 def remember(lasting: Overrides, settings: Settings) -> None:
