@@ -4,23 +4,26 @@ Covers `sandbox.inside.sockets` and how `sandbox.backends.docker.engine` gives n
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from docker.errors import NotFound
 
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.box import DockerBox
 from sandbox.base import Sandbox
 from sandbox.inside import sockets
 from tests.sandbox.backends.docker.test_backend import (
-    boxes,
     containers,
     keeps_a_network,
     removals,
 )
 from tests.sandbox.conftest import CODE, LIMITS
+from tests.waiting import eventually
 
 RING = """
 import array, socket
@@ -58,12 +61,6 @@ async def networks(own: DockerSandbox) -> set[str | None]:
     return {one.id for one in await containers(own) if keeps_a_network(one)}
 
 
-async def processes(own: DockerSandbox) -> int:
-    """Return how many processes run in boxes."""
-    tops = [await asyncio.to_thread(box.top) for box in await boxes(own)]
-    return sum(len(top["Processes"]) for top in tops)
-
-
 @pytest.mark.docker
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("rings", [1, 30])
@@ -88,15 +85,18 @@ async def test_a_network_is_kept_after_a_clean_run_and_not_after_a_box_was_lost(
     assert await networks(own) == kept
     async with own.box(CODE) as box:
         await box.run("pass")
-        idle = await processes(own)
+        assert isinstance(box, DockerBox)
+        assert box._running
+        channel = box._running.channel
         running = asyncio.create_task(box.run("import time\ntime.sleep(60)"))
-        for _ in range(600):
-            if await processes(own) > idle:
-                break
-            await asyncio.sleep(0.1)
+        await eventually(lambda: not channel.is_clean)
+        assert not running.done()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
     await removals(own)
+    for one in await containers(own):
+        with contextlib.suppress(NotFound):  # the engine removes it by itself, a moment later
+            await asyncio.to_thread(one.wait, condition="removed", timeout=60)
     assert kept.isdisjoint(await networks(own))
 
 
