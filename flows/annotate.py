@@ -21,7 +21,7 @@ from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
-from tasks.stages.preflight import check_agents, check_ready, collected_source
+from tasks.stages.preflight import check_agents, check_inputs, collected_source
 
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
@@ -33,7 +33,7 @@ def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     recipe = check_agents(ready.settings.committee)
     source = collected_source(ready)
     with writing(ready.settings.store):

@@ -10,7 +10,7 @@ from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.run import AnnotationRun
-from tasks.stages.preflight import check_agents, check_ready
+from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.report import WrittenReport
 
 
@@ -23,7 +23,7 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     committee = ready.settings.committee
     recipe = check_agents(committee) if committee.annotation.agents else None
     source, steps = collect_candidates(ready)

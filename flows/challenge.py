@@ -10,7 +10,6 @@ from infra.settings import load_settings
 from tasks.benchmarks.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_challenge, whole_corpus
-from tasks.sources import open_source
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
     draw_pool,
@@ -47,9 +46,8 @@ def challenge(
     corpus = given.model_copy(update={"source": whole_corpus(given.source)})
     ready = check_inputs(corpus, check_challenge)
     database, chosen = ready.database, ready.settings
-    fingerprint = open_source(chosen.source).fingerprint()
     with writing(chosen.store):
-        read = collect_source(database, chosen.source, fingerprint, return_state=True)
+        read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
         collection = read.result()[0]
     texts = challenge_queries(queries)
     search = open_search(collection, queries, texts, depth, chosen.publish.folder)

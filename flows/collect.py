@@ -11,7 +11,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
-from tasks.stages.preflight import ValidatedInputs, check_ready
+from tasks.stages.preflight import ValidatedInputs, check_inputs
 
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -21,7 +21,7 @@ def collect(settings: FlowSettings = None) -> State[CollectedSource]:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     source, _ = collect_candidates(ready)
     name, outcome = source.main.name, counted(source.main.codes, "codes")
     if ready.settings.annotation.agents:

@@ -12,7 +12,7 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import ValidatedInputs, check_ready, collected_source
+from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, score_method
@@ -25,7 +25,7 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     source = collected_source(ready)
     labels = label_sets(ready.database, source)
     published = published_benchmarks(labels, ready.settings.publish)

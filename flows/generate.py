@@ -6,7 +6,7 @@ from flows.runtime.runs import FlowSettings, run_name
 from flows.runtime.writing import writing
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
-from tasks.stages.preflight import check_agents, check_ready, collected_source
+from tasks.stages.preflight import check_agents, check_inputs, collected_source
 
 
 @flow(name="generate", flow_run_name=run_name)
@@ -16,7 +16,7 @@ def generate(settings: FlowSettings = None) -> Generated:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     generation = ready.settings.generation
     committee = verifying_committee(ready.settings.committee, generation.configuration)
     check_agents(committee)

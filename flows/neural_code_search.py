@@ -9,7 +9,6 @@ from flows.runtime.writing import writing
 from tasks.corpus.neural_code_search import read_questions
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_challenge
-from tasks.sources import open_source
 from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
 from tasks.stages.challenge.rankings import open_search, rank_codes
 from tasks.stages.collect import collect_source
@@ -35,9 +34,8 @@ def neural_code_search(
     ready = check_inputs(settings, check_challenge)
     database, chosen = ready.database, ready.settings
     texts = [question.question for question in read_questions(questions)]
-    fingerprint = open_source(chosen.source).fingerprint()
     with writing(chosen.store):
-        read = collect_source(database, chosen.source, fingerprint, return_state=True)
+        read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
         collection = read.result()[0]
     search = open_search(collection, questions, texts, DEEPEST, chosen.publish.folder)
     ranked = [

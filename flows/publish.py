@@ -7,7 +7,7 @@ from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import ValidatedInputs, check_ready, collected_source
+from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
 from tasks.stages.publish import publish_benchmark
 
 Exported = list[tuple[Published | None, Steps]]
@@ -20,7 +20,7 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     source = collected_source(ready)
     exported = publish_labels(ready, source)
     message = f"{ready.settings.source.title}: {export_sentence(exported)}"

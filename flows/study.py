@@ -6,7 +6,7 @@ from prefect import flow
 
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from tasks.stages.preflight import check_ready, collected_source
+from tasks.stages.preflight import check_inputs, collected_source
 from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.overlap import overlaps_of
@@ -23,7 +23,7 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Pat
         settings: The settings; None reads them from file and environment.
         files: Further files that figures are computed from.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     evaluation = with_study_metrics(ready.settings.evaluation)
     database, chosen = ready.database, ready.settings.model_copy(update={"evaluation": evaluation})
     source = collected_source(ready)

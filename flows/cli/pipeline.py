@@ -20,7 +20,7 @@ from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
-    check_ready,
+    check_inputs,
     collected_source,
     needs_server,
 )
@@ -68,7 +68,7 @@ def run_flow(name: str, settings: Settings) -> None:
 
 def _is_done(name: str, settings: Settings) -> bool:
     """Say that nothing is left to do, if so; else check input, model and engine."""
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     if done := found_done(name, ready):
         what, left = settings.source.title, left_over(done.waiting, done.pending)
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
@@ -155,7 +155,7 @@ def generate(settings: Settings) -> None:
 
 
 def _answers_plan(settings: Settings) -> GenerationPlan:
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     model = settings.llm.model
     return plan_generation(ready.database, collected_source(ready), model, settings.generation)
 

@@ -80,20 +80,18 @@ class Retries(NamedTuple):
     Attributes:
         delays_s: Seconds before each further try, from which Prefect departs by half at random.
         errors: What passes by itself; any other error ends the stage at once.
-        but: Which of them do not.
     """
 
     delays_s: Sequence[float]
     errors: tuple[type[Exception], ...]
-    but: tuple[type[Exception], ...] = ()
 
     def is_passing(self, state: State[Any]) -> bool:
         """Return whether a failed state is of an error that passes."""
         error = getattr(state.data, "result", state.data)
         error = getattr(error, "error", error)  # of a result that a failed stage gives all the same
         if isinstance(error, BaseExceptionGroup):
-            return error.split(self.errors)[1] is None and not error.subgroup(self.but)
-        return isinstance(error, self.errors) and not isinstance(error, self.but)
+            return error.split(self.errors)[1] is None
+        return isinstance(error, self.errors)
 
 
 ENCODER_AWAY = (

@@ -52,10 +52,15 @@ def check_source(settings: Settings) -> None:
         SettingsError: Options contradict each other, or do not fit what they are of.
         SourceError: A file or folder is missing, or is not of its kind.
     """
-    for encoder in settings.search.encoders:
-        check_checkpoint(encoder, settings.encoder)
-    _check_scales(settings.search)
-    _check_methods(chosen_methods(settings.evaluation, settings.search), settings.encoder)
+    search = settings.search
+    _check_checkpoints(search.encoders, settings.encoder)
+    products = [name for name in search.encoders if encoders.get(name).spec.similarity == "product"]
+    if products and len(search.encoders) > 1 and search.fusion == "mean":
+        raise SettingsError(
+            f"encoder {products[0]} is compared by products, whose mean with other similarities "
+            "says nothing: name it alone, or set COSQA_SEARCH__FUSION=scaled"
+        )
+    _checked_methods(settings)
     open_source(settings.source)
 
 
@@ -70,20 +75,30 @@ def check_comparison(
 ) -> None:
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
-    methods = chosen_methods(settings.evaluation, settings.search)
-    _check_methods(methods, settings.encoder)
+    methods = _checked_methods(settings)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
     for folder in benchmarks:
         check_folder(folder)
-    _check_runs(methods, runs)
+    names = [*methods, *(run.stem for run in runs)]
+    repeated = sorted(name for name in set(names) if names.count(name) > 1)
+    if repeated:
+        raise SettingsError(
+            f"two runs are named {repeated[0]!r}: give each method once, and rename files whose "
+            "names stand for the same"
+        )
+    for run in runs:
+        if not run.is_file():
+            raise SourceError(f"run {run} cannot be read: there is no such file")
+        if not any(line.strip() for _, line in read_text_lines(run)):
+            raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")
 
 
 def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
     """Check the encoders, the metrics, and the files of training pairs and queries."""
     _check_output(settings.publish.folder)
-    for method in encoders_to_estimate(settings.evaluation, settings.search):
-        check_checkpoint(method, settings.encoder)
+    methods = encoders_to_estimate(settings.evaluation, settings.search)
+    _check_checkpoints(methods, settings.encoder)
     for metric in settings.estimation.metrics:
         measure_named(metric)
     for file in files:
@@ -99,8 +114,13 @@ def check_training(
     """Check the data sets by name, a benchmark to test on, and the bases, else the settings'."""
     _check_output(settings.publish.folder)
     for base in bases or [settings.training.base]:
-        _check_base(base, settings.training, settings.encoder)
-    _check_methods(settings.evaluation.methods, settings.encoder)
+        if base not in models.names():
+            if not encoders.has(base):
+                raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
+            _check_checkpoints([base], settings.encoder)
+            check_trainable(base, encoders.get(base))
+        _check_recipe(base, settings.training)
+    _check_checkpoints(_encoders_in(settings.evaluation.methods), settings.encoder)
     _check_data_names(data)
     for path in data.values():
         _check_is_there(path)
@@ -111,8 +131,7 @@ def check_training(
 def check_kape(settings: Settings, data: Mapping[str, Path]) -> None:
     """Check the encoders to study, and by name the folders with training and test pairs."""
     _check_output(settings.publish.folder)
-    for encoder in settings.search.encoders:
-        check_checkpoint(encoder, settings.encoder)
+    _check_checkpoints(settings.search.encoders, settings.encoder)
     _check_data_names(data)
     for folder in data.values():
         split_path(folder, "train")
@@ -145,60 +164,42 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
     return SourceSettings.model_validate(usual | source.model_dump(exclude_unset=True))
 
 
-def _check_scales(search: SearchSettings) -> None:
-    """Refuse the mean of similarities where one has no scale in common with the others.
-
-    Raises:
-        SettingsError: An encoder that is compared by products is one of several.
-    """
-    products = (name for name in search.encoders if encoders.get(name).spec.similarity == "product")
-    name = next(products, "") if len(search.encoders) > 1 and search.fusion == "mean" else ""
-    if name:
-        raise SettingsError(
-            f"encoder {name} is compared by products, whose mean with other similarities says "
-            "nothing: name it alone, or set COSQA_SEARCH__FUSION=scaled"
-        )
+def _checked_methods(settings: Settings) -> list[str]:
+    """Return the methods to score, whose encoders all have checkpoints."""
+    methods = chosen_methods(settings.evaluation, settings.search)
+    _check_checkpoints(_encoders_in(methods), settings.encoder)
+    return methods
 
 
-def _check_methods(methods: Iterable[str], settings: EncoderSettings) -> None:
-    """Check the names of methods, and the checkpoints of their encoders."""
-    for name in chain.from_iterable(map(components, methods)):
-        if encoders.has(name):
-            check_checkpoint(name, settings)
+def _encoders_in(methods: Iterable[str]) -> list[str]:
+    names = chain.from_iterable(map(components, methods))
+    return [name for name in names if encoders.has(name)]
 
 
-def require_licences(settings: SourceSettings) -> None:
+def _check_checkpoints(names: Iterable[str], encoder: EncoderSettings) -> None:
+    """Refuse an encoder that is unknown, or has no checkpoint here and is published nowhere."""
+    for name in names:
+        revision = encoders.get(name).spec.revision
+        if revision == NOT_PUBLISHED and name not in encoder.checkpoints:
+            raise EncoderError(not_published(name))
+
+
+def require_licences(source: SourceSettings) -> None:
     """Refuse CodeSearchNet's functions without the file of their licences.
 
     Raises:
         SourceError: The input or that file is not there.
     """
-    queries, codes = Parts.of(settings)
+    queries, codes = Parts.of(source)
     parts = [part for part in (queries, *codes) if part]
-    opened: list[object] = [part.open(settings) for part in parts]
-    for source in opened or [open_source(settings)]:
-        if isinstance(source, CodeSearchNetSource):
-            source.require_licences()
+    opened: list[object] = [part.open(source) for part in parts]
+    for each in opened or [open_source(source)]:
+        if isinstance(each, CodeSearchNetSource):
+            each.require_licences()
 
 
-def check_checkpoint(name: str, settings: EncoderSettings) -> None:
-    """Refuse an encoder that has no checkpoint here and is published nowhere.
-
-    Raises:
-        UnknownNameError: There is no such encoder.
-        EncoderError: No folder is given for it.
-    """
-    if name not in settings.checkpoints and encoders.get(name).spec.revision == NOT_PUBLISHED:
-        raise EncoderError(not_published(name))
-
-
-def _check_base(base: str, training: TrainingSettings, settings: EncoderSettings) -> None:
+def _check_recipe(base: str, training: TrainingSettings) -> None:
     recipe, name = training.recipe, training.name
-    if base not in models.names():
-        if not encoders.has(base):
-            raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
-        check_checkpoint(base, settings)
-        check_trainable(base, encoders.get(base))
     if recipe and recipe not in RECIPES:
         raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
     if recipe and base in models.names() and models.get(base).recipe.loss == "none":
@@ -257,21 +258,6 @@ def _check_data_names(names: Collection[str]) -> None:
                 f"a data set cannot be called {printable(name)!r}: files are named after it, so "
                 "use letters, digits, dot, dash and underscore"
             )
-
-
-def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
-    names = [*methods, *(run.stem for run in runs)]
-    repeated = sorted(name for name in set(names) if names.count(name) > 1)
-    if repeated:
-        raise SettingsError(
-            f"two runs are named {repeated[0]!r}: give each method once, and rename files whose "
-            "names stand for the same"
-        )
-    for run in runs:
-        if not run.is_file():
-            raise SourceError(f"run {run} cannot be read: there is no such file")
-        if not any(line.strip() for _, line in read_text_lines(run)):
-            raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")
 
 
 def with_named_encoders(settings: Settings) -> Settings:

@@ -29,9 +29,9 @@ def stamp_of(source: SourceSettings) -> str:
     Raises:
         SourceError: An input file is missing.
     """
-    settings = source.model_dump(mode="json", exclude={"reread", "path", "queries", "codes"})
+    options = source.model_dump(mode="json", exclude={"reread", "path", "queries", "codes"})
     program = program_digest(_READERS, _LIBRARIES)
-    return mark(open_source(source).fingerprint(), mark_of(settings), program)
+    return mark(open_source(source).fingerprint(), mark_of(options), program)
 
 
 def _is_read(p: Parameters) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from prefect.blocks.system import Secret
@@ -45,31 +46,20 @@ class ValidatedInputs:
     Attributes:
         settings: The settings, with the model's key if that is in a Prefect block.
         database: The store.
-        fingerprint: Digest of the source's current content; empty for a flow without a source.
     """
 
     settings: Settings
     database: Database
-    fingerprint: str = ""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the source's content when it was first asked for."""
+        return open_source(self.settings.source).fingerprint()
 
 
-def check_ready(settings: Settings | None) -> ValidatedInputs:
-    """Check and return the inputs of a flow over a source.
-
-    Args:
-        settings: The flow's settings; None reads them from file and environment.
-
-    Raises:
-        UnknownNameError: There is no such source, encoder or retrieval method.
-        SourceError: An input file is missing.
-        StoreError: The store cannot be opened.
-    """
-    ready = check_inputs(settings, check_source)
-    fingerprint = open_source(ready.settings.source).fingerprint()
-    return ValidatedInputs(ready.settings, ready.database, fingerprint)
-
-
-def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -> ValidatedInputs:
+def check_inputs(
+    settings: Settings | None, check: Callable[[Settings], None] = check_source
+) -> ValidatedInputs:
     """Check what a flow needs, and open the store.
 
     Args:
@@ -77,14 +67,16 @@ def check_inputs(settings: Settings | None, check: Callable[[Settings], None]) -
         check: Checks names, files and folders, and raises.
 
     Raises:
+        UnknownNameError: There is no such source, encoder or retrieval method.
+        SourceError: An input file is missing.
         StoreError: The store cannot be opened.
     """
-    settings = _loaded(settings)
-    check(settings)
-    database = open_database(settings.store)
+    ready = _loaded(settings)
+    check(ready)
+    database = open_database(ready.store)
     draw_arrows_by_steps()
     begin_stages()
-    return ValidatedInputs(settings, database)
+    return ValidatedInputs(ready, database)
 
 
 def collected_source(ready: ValidatedInputs) -> CollectedSource:
@@ -93,9 +85,9 @@ def collected_source(ready: ValidatedInputs) -> CollectedSource:
     Raises:
         StoreError: The source has not been collected, or has changed since.
     """
-    settings, database = ready.settings, ready.database
-    collections = stored_collections(database, settings.source, ready.fingerprint)
-    search = search_of(database, collections[0], settings.search)
+    chosen, database = ready.settings, ready.database
+    collections = stored_collections(database, chosen.source, ready.fingerprint)
+    search = search_of(database, collections[0], chosen.search)
     return CollectedSource(collections=tuple(collections), search=search)
 
 
@@ -130,7 +122,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
         StoreError: The source has not been collected, or has changed since.
         EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
     """
-    ready = check_ready(settings)
+    ready = check_inputs(settings)
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))

@@ -13,7 +13,7 @@ from sandbox.backends import make_sandbox
 from tasks.ranking.methods import Ranker
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
-from tasks.stages.preflight import check_agents, check_ready
+from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.scoring import OpenBenchmark, score_method
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
@@ -28,7 +28,7 @@ METHODS = 6  # five lexical ones and the encoder
 
 TWICE: dict[str, Callable[..., Any]] = {
     "checks of the model": check_model,
-    "preflights": check_ready,
+    "preflights": check_inputs,
     "checks of the agents": check_agents,
     "recipes": current_recipe,
     "connections to the engine": make_sandbox,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.settings import load_settings
-from tasks.stages.preflight import check_ready
+from tasks.stages.preflight import check_inputs
 from tasks.stages.up_to_date import found_done
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
@@ -35,7 +35,7 @@ def idle(world: World, monkeypatch: pytest.MonkeyPatch, change: Change | None = 
         "store": {"folder": str(world.store)},
         "publish": {"folder": str(world.output)},
     }
-    ready = check_ready(load_settings(given | (change or {})))
+    ready = check_inputs(load_settings(given | (change or {})))
     return {command for command in COMMANDS if found_done(command, ready)}
 
 

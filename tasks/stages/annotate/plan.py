@@ -122,10 +122,9 @@ def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) ->
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    runs = CONFIGURATIONS[chosen.annotation.configuration].executor == "box"
     sandbox = ""
-    if runs:
-        sandbox = asyncio.run(_engine_checked(chosen.sandbox, require_shown=require_shown))
+    if CONFIGURATIONS[chosen.annotation.configuration].executor == "box":
+        sandbox = asyncio.run(_checked_engine(chosen.sandbox, require_shown=require_shown))
     return RecipeReference(
         recipe_id=RecipeId(mark_of(recipe_of(chosen, sandbox))),
         model=chosen.llm.model,
@@ -133,12 +132,12 @@ def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) ->
     )
 
 
-async def _engine_checked(settings: SandboxSettings, *, require_shown: bool) -> str:
-    sandbox = make_sandbox(settings)
+async def _checked_engine(engine: SandboxSettings, *, require_shown: bool) -> str:
+    sandbox = make_sandbox(engine)
     try:
         description = await sandbox.check()
         if require_shown:
-            await require_behaviours(sandbox, settings, run_logger(__name__).info)
+            await require_behaviours(sandbox, engine, run_logger(__name__).info)
         return description
     finally:
         await sandbox.close()

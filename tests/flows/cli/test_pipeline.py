@@ -205,7 +205,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     module = import_module("flows.benchmark")
     done: list[str] = []
     ready = SimpleNamespace(settings=without_agents)
-    monkeypatch.setattr(module, "check_ready", lambda _: ready)
+    monkeypatch.setattr(module, "check_inputs", lambda _: ready)
 
     def note(name: str) -> tuple[str, list[str]]:
         done.append(name)
