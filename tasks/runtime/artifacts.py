@@ -12,17 +12,13 @@ from tasks.reports.document import Document
 from tasks.reports.render import html_page, markdown_page
 
 
-def slug(name: str) -> str:
-    """Return a name in lower-case letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "unnamed"
-
-
 def artifact_key(kind: str, name: str) -> str:
     """Return the key of an artifact, such as ``funnel-python-source``.
 
     It is the same in each run on a collection, so that the Prefect UI shows their history.
     """
-    return f"{kind}-{slug(name)}"
+    letters = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")  # what Prefect takes
+    return f"{kind}-{letters or 'unnamed'}"
 
 
 def write_pages(

@@ -209,12 +209,7 @@ def _check_recipe(base: str, training: TrainingSettings) -> None:
 
 
 def encoders_to_estimate(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
-    """Return the methods whose scores are estimated: those of the settings, else the encoders.
-
-    Raises:
-        UnknownNameError: There is no such method.
-        SettingsError: A method has no query vectors, by which similar queries are found.
-    """
+    """Return the methods whose scores are estimated: those of the settings, else the encoders."""
     methods = list(dict.fromkeys(evaluation.methods or search.encoders))
     for method in methods:
         if not encoders.has(method):
@@ -228,12 +223,7 @@ def encoders_to_estimate(evaluation: EvaluationSettings, search: SearchSettings)
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is not a benchmark.
-
-    Raises:
-        SourceError: It is missing, neither an export nor a BEIR folder nor a split of one, or one
-            with several splits.
-    """
+    """Refuse a folder that is not a benchmark."""
     if not folder.exists():
         raise SourceError(f"{folder} is not a benchmark: there is no such folder")
     if not is_export(folder) and not beir_split(folder, usual="test"):
@@ -265,11 +255,6 @@ def with_named_encoders(settings: Settings) -> Settings:
 
     From then on this process finds the encoders by these names, which files and columns are called
     by, and checkpoints where the settings say.
-
-    Raises:
-        UnknownNameError: There is no such encoder or method.
-        SettingsError: Two encoders have one name, or an option of one is unknown.
-        EncoderError: What a reference names cannot be read.
     """
     encoders.substitute(settings.encoder.checkpoints)
     references: dict[str, str] = {}

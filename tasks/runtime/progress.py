@@ -15,7 +15,6 @@ from tasks.reports.text import duration, pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 _REPORTS = 7  # that a pace is measured over: a minute at least
-_SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 _is_interrupted = Event()  # an interrupt reaches the main thread alone
 
@@ -36,59 +35,32 @@ def raise_if_stopped() -> None:
         raise KeyboardInterrupt
 
 
-class Bar:
-    """A progress bar in the Prefect UI, worth no run: a server that takes none is left in peace.
-
-    Args:
-        key: The artifact's key: lower-case letters, digits and dashes.
-        description: What it shows.
-    """
-
-    def __init__(self, key: str, description: str) -> None:
-        self._key = key
-        self._artifact: UUID | None = None
-        self._silent_until = 0.0
-        self.show(0.0, 1.0, description)
-
-    def show(self, part: float, whole: float, description: str, *, at_end: bool = False) -> None:
-        """Show a part of a whole, unless the server took none a while ago and more will come."""
-        if time.monotonic() < self._silent_until and not at_end:
-            return
-        per_cent = min(100.0, 100.0 * part / max(whole, 1e-9))
-        try:
-            if self._artifact:
-                update_progress_artifact(self._artifact, progress=per_cent, description=description)
-            else:
-                made = create_progress_artifact(
-                    progress=per_cent, key=self._key, description=description
-                )
-                self._artifact = cast("UUID", made)  # a coroutine only under an event loop
-        except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
-            self._silent_until = time.monotonic() + _SECONDS_AFTER_A_FAILURE
-            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
-
-
 class Progress:
-    """Counter of finished items, which reports every few seconds.
+    """Counter of finished items, which every few seconds logs a line and moves a bar in the UI.
+
+    The bar is worth no run: a server that did not take it is asked again at the end alone.
 
     Args:
         what: What is counted, in the plural ("pairs annotated").
-        total: Number of items; None where only the end will tell.
-        bar: The bar in the Prefect UI, where the total is known.
+        total: Number of items; None where only the end will tell, which makes no bar.
+        key: The bar's key as an artifact: lower-case letters, digits and dashes; "" makes none.
 
     Attributes:
         done: Number of finished items.
         note: What is to be said with the progress; empty for nothing.
     """
 
-    def __init__(self, what: str, total: int | None, bar: Bar | None) -> None:
+    def __init__(self, what: str, total: int | None, key: str = "") -> None:
         self.total = total
         self.done = 0
         self.note = ""
         self._what = what
-        self._bar = bar
+        self._key = key
+        self._artifact: UUID | None = None
+        self._is_refused = False
         # When the last reports were, and what was done then: the pace is that since the oldest.
         self._reports = deque([(time.monotonic(), 0)], maxlen=_REPORTS)
+        self._move_bar(what)
 
     def advance(self, items: int) -> None:
         """Count finished items; report if the last report is some seconds old.
@@ -102,7 +74,7 @@ class Progress:
             self.report()
 
     def report(self, *, at_end: bool = False) -> None:
-        """Log the progress and update the bar, with the estimated time left."""
+        """Log the progress and move the bar, with the estimated time left."""
         now, (since, before) = time.monotonic(), self._reports[0]
         self._reports.append((now, self.done))
         per_minute = 60 * (self.done - before) / max(now - since, 1e-9)
@@ -114,21 +86,30 @@ class Progress:
                 left_s = 60 * max(0, self.total - self.done) / per_minute
                 left = f", about {duration(left_s)} left"
         get_run_logger().info("%s %s, %s%s", counted, noted, pace(per_minute), left)
-        if self._bar and self.total is not None:
-            self._bar.show(self.done, self.total, noted, at_end=at_end)
+        if at_end or not self._is_refused:
+            self._move_bar(noted)
+
+    def _move_bar(self, description: str) -> None:
+        if not self._key or self.total is None:
+            return
+        per_cent = min(100.0, 100.0 * self.done / max(self.total, 1))
+        try:
+            if self._artifact:
+                update_progress_artifact(self._artifact, progress=per_cent, description=description)
+            else:
+                made = create_progress_artifact(
+                    progress=per_cent, key=self._key, description=description
+                )
+                self._artifact = cast("UUID", made)  # a coroutine only under an event loop
+        except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
+            self._is_refused = True  # each try takes the client up to a minute
+            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
 
 
 @contextmanager
 def progress(key: str, what: str, total: int | None) -> Iterator[Progress]:
-    """Yield a `Progress`; report the last state at the end, also after an error.
-
-    Args:
-        key: The artifact's key: lower-case letters, digits and dashes.
-        what: What is counted, in the plural.
-        total: Number of items; None where only the end will tell, which makes no artifact.
-    """
-    bar = None if total is None else Bar(key, what)
-    counter = Progress(what, total, bar)
+    """Yield a `Progress`; report the last state at the end, also after an error."""
+    counter = Progress(what, total, key)
     try:
         yield counter
     finally:

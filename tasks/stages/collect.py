@@ -25,9 +25,6 @@ def stamp_of(source: SourceSettings) -> str:
     """Return a digest that differs whenever reading a source may give something else.
 
     A file is the same while its name, size and time are; a run with ``reread`` looks into it.
-
-    Raises:
-        SourceError: An input file is missing.
     """
     options = source.model_dump(mode="json", exclude={"reread", "path", "queries", "codes"})
     program = program_digest(_READERS, _LIBRARIES)
@@ -51,11 +48,6 @@ def collect_source(
     database: Database, source: SourceSettings, fingerprint: str
 ) -> list[StoredCollection]:
     """Read a source into the store; return its collections.
-
-    Args:
-        database: The store.
-        source: The source's name and options.
-        fingerprint: Digest of the source's current content.
 
     Raises:
         SourceError: An input file is missing or malformed; the store is unchanged.
@@ -84,11 +76,6 @@ def stored_collections(
     database: Database, source: SourceSettings, fingerprint: str
 ) -> list[StoredCollection]:
     """Return the stored collections of a source, the annotated one first.
-
-    Args:
-        database: The store.
-        source: The source's name and options.
-        fingerprint: Digest of the source's current content.
 
     Raises:
         StoreError: The source has not been collected, or has changed since.

@@ -86,11 +86,7 @@ class JudgedTruth(Record):
 def committees_of(
     chosen: CommitteeSettings, models: Iterable[str], configurations: Sequence[Configuration]
 ) -> Iterator[CommitteeSettings]:
-    """Yield a committee with each model and each configuration in turn, none meaning the paper's.
-
-    Raises:
-        SettingsError: There is no such configuration.
-    """
+    """Yield a committee for each model and configuration; without any, for the paper's."""
     for name in configurations:
         if name not in CONFIGURATION_SUMMARIES:
             raise SettingsError(unknown_name("configuration", name, list(CONFIGURATION_SUMMARIES)))
@@ -119,9 +115,6 @@ def judge_truth(
     """Judge the pairs of a file that the store has no annotation of; store people's votes on them.
 
     The pairs are drawn at random by ``annotation.seed``; without a limit all are judged.
-
-    Raises:
-        LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
     known = read_truth(truth, Draw(limit, committee.annotation.seed))
     pairs = [item.pair for item in known]

@@ -51,13 +51,7 @@ def are_comparable(one: Body, other: Body) -> bool:
 def last_recipe(
     database: Database, collection: str, search_ids: Sequence[SearchId]
 ) -> StoredRecipe | None:
-    """Return the recipe last in use of those for which an annotation of candidates counts.
-
-    Args:
-        database: The store.
-        collection: Whose candidates they are.
-        search_ids: The searches that found them.
-    """
+    """Return the recipe last in use of those for which an annotation of candidates counts."""
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None

@@ -47,16 +47,7 @@ def compare_versions(
     evaluation: EvaluationSettings,
     publish: PublishSettings,
 ) -> WrittenDifference:
-    """Write the changes as Markdown and as JSON, and the changed labels as JSON Lines.
-
-    Args:
-        before: The first version.
-        after: The second version.
-        old: The methods' runs on the first version.
-        new: The methods' runs on the second version.
-        evaluation: The metrics.
-        publish: The output folder.
-    """
+    """Write the changes as Markdown and as JSON, and the changed labels as JSON Lines."""
     change = difference(before.content, after.content)
     first, old_values = _leaderboard(before, old, evaluation)
     second, new_values = _leaderboard(after, new, evaluation)

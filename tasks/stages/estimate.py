@@ -29,8 +29,6 @@ _LONGEST = 1_000
 class EstimationInput:
     """Training pairs and queries, which are read once, on demand.
 
-    Only the paths are pickled, so that it can be a parameter of tasks.
-
     Args:
         train: Training pairs: what `tasks.benchmarks.pairs.read_pairs` reads.
         queries: What `tasks.benchmarks.query_files.read_query_texts` reads.
@@ -39,9 +37,6 @@ class EstimationInput:
     def __init__(self, train: Path, queries: Path) -> None:
         self._train = train.resolve()
         self._queries = queries.resolve()
-
-    def __reduce__(self) -> tuple[type["EstimationInput"], tuple[Path, Path]]:
-        return EstimationInput, (self._train, self._queries)
 
     @property
     def name(self) -> str:
@@ -88,12 +83,7 @@ class EstimationInput:
 
 
 def open_input(train: Path, queries: Path) -> EstimationInput:
-    """Return training pairs and queries, read, and log their numbers.
-
-    Raises:
-        SourceError: A file is missing or malformed, or holds no pairs or no queries.
-        PublishError: A file of an export is missing or changed.
-    """
+    """Return training pairs and queries, read, and log their numbers."""
     opened = EstimationInput(train, queries)
     sizes = (
         f"{counted(len(opened.queries), 'queries')} of {opened.name}, "
@@ -116,18 +106,7 @@ def open_input(train: Path, queries: Path) -> EstimationInput:
 def estimate_method(
     database: Database, inputs: EstimationInput, method: str, settings: Settings
 ) -> MethodEstimate:
-    """Embed the texts, and return the estimated scores.
-
-    Args:
-        database: The store.
-        inputs: Queries and training pairs.
-        method: Name of an encoder.
-        settings: How to embed and to estimate.
-
-    Raises:
-        EncoderError: The encoder cannot be loaded, or a worker died.
-        EstimationError: A vector is not fit for a cosine.
-    """
+    """Embed the texts, and return the estimated scores."""
     vectors = TextVectors(inputs.name, database, settings.encoder, settings.ray)
     training = vectors.load_pairs(method, inputs.training)
     queries = vectors.load(method, "query", inputs.queries.texts)

@@ -107,11 +107,6 @@ def labelled_benchmark(
     """Return the benchmark of a collection with the labels of one origin.
 
     Labels of the agents come with the answers that were written to queries without a match.
-
-    Args:
-        database: The store.
-        labels: The collection and the origin.
-        settings: What labels of the agents must rest on, which written answers, and the code base.
     """
     if labels.current:
         current = labels.current.model_copy(update={"support": settings.support})

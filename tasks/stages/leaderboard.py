@@ -72,16 +72,7 @@ def write_leaderboard(
 ) -> WrittenLeaderboard:
     """Write the table, the page, the scores for each query, and the unjudged results.
 
-    Args:
-        database: The store.
-        benchmark: The benchmark.
-        runs: Each method's rankings.
-        evaluation: The metrics and the length of rankings.
-        publish: The output folder.
-        judged: The run that has annotated unjudged results, for a second table that includes them.
-
-    Raises:
-        SourceError: A run is malformed, or belongs to another benchmark.
+    With the run that has judged such results there is a second table, which includes them.
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
@@ -111,11 +102,7 @@ def write_leaderboard(
 
 
 def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:
-    """Return method → rankings.
-
-    Raises:
-        SourceError: A run is malformed, or belongs to another benchmark.
-    """
+    """Return method → rankings."""
     rankings = {run.method: read_run(run.file) for run in runs}
     queries = {query.query_id for query in benchmark.content.queries}
     codes = {code.code_id for code in benchmark.content.codes}
@@ -144,14 +131,7 @@ def compared_methods(
     qrels: Qrels,
     settings: EvaluationSettings,
 ) -> tuple[Leaderboard, list[MethodScores]]:
-    """Return the table of methods, and each method's scores for each query.
-
-    Args:
-        benchmark: The benchmark.
-        rankings: Method → its rankings.
-        qrels: The benchmark's qrels, or those with new annotations.
-        settings: The metrics and the length of rankings.
-    """
+    """Return the table of methods, and each method's scores for each query."""
     metrics = settings.metrics or METRICS
     recall = (f"Recall@{depth}" for depth in RECALL_DEPTHS)
     names = tuple(dict.fromkeys([*metrics, *recall]))

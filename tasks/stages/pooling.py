@@ -16,11 +16,7 @@ from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
 
 def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
-    """Raise, before any ranking, if pairs cannot be added to a benchmark.
-
-    Raises:
-        PublishError: The benchmark was not published from this store, which lacks its texts.
-    """
+    """Raise, before any ranking, if pairs cannot be added to a benchmark."""
     if not benchmark.published.collection:
         raise PublishError(
             f"{benchmark.published.folder} was not published from the store in "

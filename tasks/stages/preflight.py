@@ -98,13 +98,6 @@ def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> Recipe
         committee: Model, configuration and sandbox.
         to_run: Check that the model has a key and the engine's boxes show all that they must; a
             plan needs neither.
-
-    Raises:
-        SettingsError: The settings leave the agents out, or the language model's name or key is
-            invalid.
-        EngineUnavailableError: No Docker engine answers.
-        ImageMissingError: The sandbox image is missing.
-        SandboxError: The engine's boxes do not show what they must.
     """
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
@@ -114,14 +107,7 @@ def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> Recipe
 
 
 def annotation_plan(settings: Settings) -> RunPlan:
-    """Return the plan of an annotation run by these settings, of which nothing is run or stored.
-
-    Raises:
-        SettingsError: The settings leave the agents out.
-        SourceError: An input file is missing or malformed.
-        StoreError: The source has not been collected, or has changed since.
-        EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
-    """
+    """Return the plan of an annotation run by these settings, of which nothing is run or stored."""
     ready = check_inputs(settings)
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
@@ -136,19 +122,7 @@ def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
 def check_annotators(
     settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
 ) -> tuple[StoreSettings, list[tuple[CommitteeSettings, RecipeReference]]]:
-    """Return the store, and committee and recipe of each annotator to compare, all checked.
-
-    Args:
-        settings: The flow's settings; None reads them from file and environment.
-        models: The models' names for litellm; none takes the one of the settings.
-        configurations: The configurations of the agents.
-
-    Raises:
-        SettingsError: A model's name or key is invalid.
-        EngineUnavailableError: No Docker engine answers.
-        ImageMissingError: The sandbox image is missing.
-        SandboxError: The engine's boxes do not show what they must.
-    """
+    """Return the store, and committee and recipe of each annotator to compare, all checked."""
     loaded = _loaded(settings)
     models = models or [loaded.llm.model]
     committees = list(committees_of(loaded.committee, models, configurations))

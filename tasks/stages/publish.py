@@ -76,9 +76,6 @@ def publish_benchmark(
 
     Returns:
         The export, or None without labels.
-
-    Raises:
-        PublishError: The labels contradict one another or the folder has other content.
     """
     published = _export(database, labels, settings)
     files = state_of_export(Path(published.folder)) if published else None

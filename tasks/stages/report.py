@@ -61,16 +61,7 @@ def write_report(
     depth: int,
     folder: Path,
 ) -> WrittenReport:
-    """Write the report into the folder of benchmarks, and as an artifact.
-
-    Args:
-        database: The store.
-        source: The collections.
-        published: Their exports.
-        methods: The methods whose scores are shown.
-        depth: The length of their rankings.
-        folder: The folder of benchmarks.
-    """
+    """Write the report into the folder of benchmarks, and as an artifact."""
     data = gather_report(database, source, published, methods, depth)
     key = artifact_key("report", source.main.name)
     write_pages(folder, "report", report_document(data), {}, key=key, about=data.title)

@@ -33,11 +33,7 @@ async def description(settings: SandboxSettings) -> str:
 
 
 async def check_behaviours(settings: SandboxSettings, language: str) -> list[CheckResult]:
-    """Check each behaviour of a language's boxes; persist the results for runs.
-
-    Raises:
-        SandboxError: The sandbox failed, so that a behaviour could not be checked.
-    """
+    """Check each behaviour of a language's boxes; persist the results for runs."""
     behaviours = [each for each in BEHAVIOURS_OF_ALL_LANGUAGES if each.language == language]
     return await check_engine(settings, behaviours)
 
@@ -50,9 +46,6 @@ async def run_programs(
     Args:
         settings: The sandbox's settings.
         programs: Each with the code under test, which it may import as ``target``.
-
-    Raises:
-        SandboxError: The sandbox, not a program, failed.
     """
     places = asyncio.Semaphore(_AT_ONCE)
     async with _opened(settings) as sandbox:

@@ -44,17 +44,12 @@ _METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS)
 class OpenBenchmark:
     """A published benchmark, whose content is read from its folder once, on demand.
 
-    Only the reference is pickled, so that it can be a parameter of tasks.
-
     Args:
         published: The reference.
     """
 
     def __init__(self, published: Published) -> None:
         self.published = published
-
-    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published]]:
-        return OpenBenchmark, (self.published,)
 
     @property
     def name(self) -> str:
@@ -68,12 +63,7 @@ class OpenBenchmark:
 
     @cached_property
     def content(self) -> Benchmark:
-        """Queries, codes and labels.
-
-        Raises:
-            PublishError: The export is damaged, or another than its manifest names.
-            SourceError: A file of a BEIR folder is malformed.
-        """
+        """Queries, codes and labels."""
         return _content(Path(self.published.folder))
 
 
@@ -85,12 +75,7 @@ class Run(Record):
 
 
 def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
-    """Return the benchmark in a folder, and store its reference once the content is verified.
-
-    Raises:
-        SourceError: The folder is neither an export nor a BEIR folder.
-        PublishError: It is an export that is damaged, or another than its manifest names.
-    """
+    """Return the benchmark in a folder, and store its reference once the content is verified."""
     check_folder(folder)
     folder = folder.resolve()
     content = _content(folder)
@@ -203,12 +188,7 @@ def _scoring_key(p: Parameters) -> str:
 def score_method(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> Run:
-    """Rank a benchmark's codes by a method and store run and scores, unless they exist.
-
-    Raises:
-        UnknownNameError: There is no such method or metric.
-        EncoderError: An encoder cannot be loaded.
-    """
+    """Rank a benchmark's codes by a method and store run and scores, unless they exist."""
     published, rankings = benchmark.published, None
     file = run_file(_run_folder(database, published, settings.publish), method)
     evaluation = _stored_evaluation(database, published, method, settings.evaluation.depth, file)

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 from prefect.logging import get_run_logger
 
@@ -60,8 +60,6 @@ _CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
 class TrainingInput:
     """The data and settings of a training; the data is read once, on demand.
 
-    Only paths and settings are pickled, so that it can be a parameter of tasks.
-
     Attributes:
         path: The data (`tasks.training.data.read_training_data`).
         test: A benchmark to test on in place of the data's own test queries.
@@ -71,9 +69,6 @@ class TrainingInput:
     path: Path
     test: Path | None
     settings: TrainingSettings
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Path, Path | None, TrainingSettings]]:
-        return type(self), (self.path, self.test, self.settings)
 
     @cached_property
     def data(self) -> TrainingData:
@@ -98,12 +93,7 @@ class TrainingInput:
 
     @cached_property
     def base(self) -> EncoderClass | str:
-        """The encoder that is fine-tuned, read as the recipe has it, or the model's name.
-
-        Raises:
-            UnknownNameError: There is no such encoder.
-            SettingsError: It cannot be fine-tuned.
-        """
+        """The encoder that is fine-tuned, read as the recipe has it, or the model's name."""
         if not self.is_fine_tuning:
             return self.settings.base
         found = encoders.get(self.settings.base)
@@ -219,12 +209,6 @@ def train_encoder(
 
     A run that failed left checkpoints in a hidden folder, from which this one resumes; a concurrent
     run of the same training is waited for.
-
-    Raises:
-        SettingsError: The folder holds something else.
-        SourceError: The data cannot be read.
-        EncoderError: The base cannot be loaded.
-        TrainingError: The weights are no numbers any more.
     """
     folder = _folder(inputs, publish)
     work = folder.with_name(f".{folder.name}.{inputs.identity[:12]}")
@@ -314,14 +298,7 @@ def write_training(
     runs: list[Run],
     settings: EvaluationSettings,
 ) -> TrainingReport:
-    """Write the report into the encoder's folder: recipe, curves, gains with intervals.
-
-    Args:
-        trained: The encoder.
-        benchmark: The benchmark of the runs.
-        runs: The rankings of the base, where one was fine-tuned, of the encoder, and of others.
-        settings: The metrics.
-    """
+    """Write the report into the encoder's folder: recipe, curves, gains with intervals."""
     qrels = qrels_of(benchmark.content.labels)
     _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
     report = read_training(trained.folder)

@@ -65,10 +65,6 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
             split of its own or of its source's (CoSQA's), or anything else that `read_pairs` reads.
         settings: How it is split.
         test: A benchmark to test on in place of the data's own part.
-
-    Raises:
-        SourceError: There is nothing to read, or a part has too few right codes.
-        PublishError: A file of an export is missing or changed.
     """
     if path.is_dir() and find_split(path, "train"):
         train, dev, own_test = _given_parts(path, settings, has_test=test is None)

@@ -52,11 +52,7 @@ class JointSpec(EncoderSpec):
 
 
 def read_description(folder: Path) -> Description:
-    """Return the description of a trained folder.
-
-    Raises:
-        EncoderError: The file cannot be read.
-    """
+    """Return the description of a trained folder."""
     file = folder / TRAINED
     try:
         return Description.model_validate_json(file.read_text("utf-8"))
@@ -76,9 +72,6 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     Args:
         folder: With ``encoder.json``.
         identity: The specification's name, model, revision, licence and source.
-
-    Raises:
-        EncoderError: The file cannot be read.
     """
     description = read_description(folder)
     identity = {**identity, "source": f"{description.recipe.source}; {identity['source']}"}
@@ -101,9 +94,6 @@ class JointEncoder:
     Args:
         checkpoint: The trained folder.
         spec: Its specification.
-
-    Raises:
-        EncoderError: A file lacks or is damaged.
     """
 
     def __init__(self, checkpoint: Path, spec: JointSpec) -> None:
@@ -123,11 +113,7 @@ class JointEncoder:
         self._model = SentenceTransformer(modules=[Tower(model)])
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:  # noqa: ARG002 - batches are small
-        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
-
-        Raises:
-            EncoderError: A vector is zero or not finite.
-        """
+        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine."""
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
         vectors: Vectors = encode(
             list(texts),

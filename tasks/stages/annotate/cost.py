@@ -26,11 +26,6 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
     """Return what pairs are expected to take by the settings' model and configuration.
 
     The time is unknown before that model has judged pairs here.
-
-    Args:
-        pairs: Their number.
-        chosen: The model and the configuration.
-        database: The store, with pairs judged before.
     """
     model, configuration = chosen.llm.model, chosen.annotation.configuration
     prices = (0.0, 0.0) if chosen.llm.is_recorded else token_prices(model)

@@ -7,9 +7,12 @@ includes them. Those of a later run have functions of another name, so that cach
 hide a change of the model.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, count, islice
+from pathlib import Path
+from typing import NamedTuple
 
 from infra.errors import GoldQuestionError
 from infra.ids import PairKey, RecipeId
@@ -17,7 +20,6 @@ from infra.records import Annotation, Code, GivenVote, Pair, Query, Record
 from infra.settings import AnnotationSettings
 from infra.store import Database, annotations, votes
 from infra.summaries import GoldCounts
-from tasks.stages.annotate.gold_cases import INJECTIONS, KNOWN_ANSWERS, KnownAnswer
 
 ORIGIN = "gold:questions"
 """Origin of the known labels among votes."""
@@ -25,6 +27,26 @@ ORIGIN = "gold:questions"
 _INJECTED = "its code tells the agents what to say"
 _ENOUGH = 6  # with fewer, the share of wrong labels is not meaningful
 _MAX_STRIDE = 10
+_CASES = tomllib.loads(Path(__file__).with_name("gold_cases.toml").read_text("utf-8"))
+
+
+class KnownAnswer(NamedTuple):
+    """A query and the function that answers it.
+
+    Attributes:
+        query: The query.
+        code: A function that clearly answers it.
+        mistake: A text in the code, and what replaces it so that the code does not answer.
+        example: An expression that is true of the function and false with the mistake.
+    """
+
+    query: str
+    code: str
+    mistake: tuple[str, str]
+    example: str
+
+
+KNOWN_ANSWERS = tuple(KnownAnswer(**answer) for answer in _CASES["answers"])
 
 
 class GoldQuestion(Record):
@@ -72,7 +94,8 @@ def _questions_from(answer: KnownAnswer, place: int, generation: int) -> Iterato
         right = right.replace(f"def {name}(", f"def {name}_{generation}(")
     broken = right.replace(*answer.mistake)
     head, _, body = right.partition("\n")
-    injected = f"{head}\n    {INJECTIONS[place % len(INJECTIONS)]}\n{body}"
+    injections = _CASES["injections"]
+    injected = f"{head}\n    {injections[place % len(injections)]}\n{body}"
     own, other = answer.query, KNOWN_ANSWERS[place - 1].query
     for query, code, label in (
         (own, right, 1), (own, broken, 0), (other, right, 0), (other, injected, 0),

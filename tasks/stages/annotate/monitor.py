@@ -77,9 +77,6 @@ class ProgressMonitor:
 
         Args:
             judged: Number of judged pairs of shards that have not ended.
-
-        Raises:
-            BudgetExhaustedError: The journal cannot be read.
         """
         failed = self.judged_pairs().failed
         tokens, usd = self._ledger.spent_by_run()

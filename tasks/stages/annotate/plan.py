@@ -111,16 +111,8 @@ class AnnotationPlan(Record):
 def current_recipe(chosen: CommitteeSettings, *, require_shown: bool = False) -> RecipeReference:
     """Return the recipe of a committee: everything that could change a label.
 
-    It queries the sandbox's engine for its image if the configuration runs programs.
-
-    Args:
-        chosen: Who judges.
-        require_shown: Make sure, too, that the engine's boxes show all that they must.
-
-    Raises:
-        EngineUnavailableError: No Docker engine answers.
-        ImageMissingError: The sandbox image is missing.
-        SandboxError: The engine's boxes do not show what they must.
+    It queries the sandbox's engine for its image if the configuration runs programs; if required
+    the engine's boxes must show all behaviours that are promised.
     """
     sandbox = ""
     if CONFIGURATIONS[chosen.annotation.configuration].executor == "box":
@@ -264,10 +256,6 @@ def choose_pairs(run: AnnotationRun, rounds: Sequence[PendingRound]) -> list[Ann
     """Choose the pairs that each round judges, and its gold questions; record recipes in use.
 
     Keys are written to files once: what the run stores changes no reason of another pair.
-
-    Args:
-        run: The run.
-        rounds: The pending pairs of its rounds.
     """
     database, collection = open_database(run.store), run.search.collection
     bodies = {each.recipe.recipe_id: each.body for each in rounds}

@@ -209,11 +209,7 @@ class Slots:
         self._error: WorkerLostError | None = None
 
     async def __aenter__(self) -> None:
-        """Wait for a slot.
-
-        Raises:
-            WorkerLostError: The owner is lost.
-        """
+        """Wait for a slot."""
         if self._free.locked() and self._asking is None:
             self._asking = asyncio.create_task(self._ask())
         try:
@@ -341,12 +337,7 @@ class Judging:
 
 
 async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReference) -> Annotation:
-    """Return the committee's annotation; after an unexpected error, one with status failed.
-
-    Raises:
-        LanguageModelError: The model refuses every request, or the budget is spent.
-        WorkerLostError: The owner of the journal is lost.
-    """
+    """Return the committee's annotation; after an unexpected error, one with status failed."""
     try:
         return await committee.judge(pair)
     except (LanguageModelError, WorkerLostError):

@@ -50,11 +50,6 @@ def judge_round(
 
     Pairs are read while others are judged: memory does not grow with their number.
 
-    Args:
-        plan: The pairs.
-        run: Who judges, and where.
-        after: The state of the task that chose them.
-
     Raises:
         GoldQuestionError: Too many gold questions were judged wrongly.
         CosqaError: The first error of a shard or of the store; what was stored before stays.
@@ -139,12 +134,7 @@ class Coordinator:
         self._idle_since = time.monotonic()
 
     def judge(self, pairs: Iterable[Pair]) -> None:
-        """Judge pairs, all of a query together.
-
-        Raises:
-            GoldQuestionError: Too many gold questions were judged wrongly.
-            CosqaError: The first error of a shard, the store or the journal.
-        """
+        """Judge pairs, all of a query together."""
         shards = self._cut(pairs)
         try:
             self._submit(shards)

@@ -70,11 +70,7 @@ class WrittenChallenge(Record):
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:
-    """Return the challenge's languages that a collection has → number of their functions.
-
-    Raises:
-        SourceError: It has none.
-    """
+    """Return the challenge's languages that a collection has → number of their functions."""
     counts = corpus.documented_by_language(database, collection.name)
     found = {language: sum(counts[language]) for language in LANGUAGES if language in counts}
     if not found:
@@ -124,11 +120,7 @@ def _written_as(queries: Path) -> dict[QueryId, list[str]]:
 def score_predictions(
     collection: str, written: Sequence[WrittenPredictions], annotations: Path, folder: Path
 ) -> dict[str, ChallengeScores]:
-    """Return method → its scores by annotations, and write them as a table.
-
-    Raises:
-        SourceError: A line of the annotations is malformed.
-    """
+    """Return method → its scores by annotations, and write them as a table."""
     relevances = read_relevances(annotations)
     scores = {one.method: score(read_predictions(one.file), relevances) for one in written}
     lines = ["method,language,NDCG within,NDCG all,queries,found,relevant found"]
@@ -173,9 +165,6 @@ def write_annotations(database: Database, sample_id: str, file: Path) -> int:
 
     The last grade of each person and pair counts; undecided ones are left out. The file names no
     person, and grades of one pair stand below one another.
-
-    Raises:
-        SourceError: There is no such sample, it is none of a challenge, or nobody has graded it.
     """
     sample = samples.load_sample(database, sample_id)
     written_as = sample.body.get("queries")

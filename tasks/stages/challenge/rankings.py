@@ -118,12 +118,7 @@ def _is_ranked(search: Search, method: str) -> bool:
     retries=VECTORS_AWAY,
 )
 def rank_codes(database: Database, search: Search, method: str, settings: Settings) -> Run:
-    """Rank codes for queries by a method and write the run, unless it is there.
-
-    Raises:
-        UnknownNameError: There is no such method.
-        EncoderError: An encoder cannot be loaded.
-    """
+    """Rank codes for queries by a method and write the run, unless it is there."""
     if not _is_ranked(search, method):
         queries = search.read_queries()
         found = [

@@ -66,11 +66,7 @@ class Generated(Record):
 def verifying_committee(
     committee: CommitteeSettings, configuration: Configuration
 ) -> CommitteeSettings:
-    """Return the committee that verifies answers.
-
-    Raises:
-        SettingsError: The model is a recorded one, which cannot write code.
-    """
+    """Return the committee that verifies answers."""
     if committee.llm.is_recorded:
         raise SettingsError(
             f"{committee.llm.model} cannot write code that "
@@ -91,13 +87,7 @@ def generate_codes(
     committee: CommitteeSettings,
     generation: GenerationSettings,
 ) -> Generated:
-    """Write and verify answers to the queries without a match that have none yet.
-
-    Raises:
-        ModelRefusedError: The key, the model's name or the request is wrong.
-        BudgetExhaustedError: The budget for the model is spent.
-        ModelUnavailableError: Too many queries failed in a row.
-    """
+    """Write and verify answers to the queries without a match that have none yet."""
     recipe = current_recipe(committee)
     body = recipe_of(committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
@@ -133,15 +123,7 @@ def _work(
 
 
 class AnswerWriter:
-    """Writes answers to several queries at once, and stores each as it comes.
-
-    Args:
-        database: The store.
-        collection: The queries' collection.
-        committee: The model, and the agents that verify.
-        generation: How often an answer is written, and how many at once.
-        recipe_id: The recipe of these agents.
-    """
+    """Writes answers to several queries at once, and stores each as it comes."""
 
     def __init__(
         self,

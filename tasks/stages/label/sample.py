@@ -41,9 +41,6 @@ def sample_candidates(
         drawn: What is drawn at random.
         number: How many of these.
         seed: Of the sample.
-
-    Raises:
-        SourceError: The store has several collections and none is named, or no pair is judged.
     """
     searches = candidates.searches_by_collection(database)
     if not collection and len(searches) == 1:
@@ -97,10 +94,6 @@ def sample_answers(
         number: How many queries to draw.
         seed: Of the sample.
         settings: Where stored runs are.
-
-    Raises:
-        SourceError: There are no runs, no query is answered by all of them, or they are of another
-            benchmark.
     """
     benchmark = open_benchmark(database, folder)
     files = {file.stem: file for file in runs} or {
@@ -152,11 +145,7 @@ def first_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
 def _texts(
     benchmark: OpenBenchmark, query_ids: Collection[str], code_ids: Collection[str]
 ) -> tuple[dict[str, Query], dict[str, Code]]:
-    """Return the queries and codes of a benchmark by their ids there.
-
-    Raises:
-        SourceError: A run names a query or code that the benchmark lacks.
-    """
+    """Return the queries and codes of a benchmark by their ids there."""
     columns = columns_of(benchmark.content)
     queries = columns.queries.where(
         pc.is_in(columns.queries.column("query_id"), value_set=pa.array(sorted(query_ids)))
@@ -188,10 +177,6 @@ def sample_preference(
         theirs: The rival.
         number: How many queries to draw.
         seed: Of queries, codes and sides.
-
-    Raises:
-        SourceError: A path holds no pairs, or no query has two codes to compare.
-        PublishError: A file of an export is missing or changed.
     """
     texts: dict[str, Query | Code] = {}
     of_ours, of_theirs = (_relevant(read_pairs(path), texts) for path in (ours, theirs))

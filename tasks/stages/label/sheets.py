@@ -30,11 +30,7 @@ _LONGEST_CELL = 30_000  # characters; a spreadsheet's cell holds 32,767
 def write_sheets(
     database: Database, sample: Sample, annotators: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Write a sheet for each annotator, with the items that they were given in an own order.
-
-    Raises:
-        SourceError: A sheet is there and was filled in.
-    """
+    """Write a sheet for each annotator, with the items that they were given in an own order."""
     files = {name: folder / f"{sample.sample_id}-{name}.csv" for name in annotators}
     for file in files.values():
         if file.exists() and next(read_label_sheet(file), None):
@@ -67,11 +63,7 @@ def _shown(item: ShownItem) -> dict[str, str]:
 def positions_in_conflict(
     database: Database, sample: Sample, annotators: Sequence[str]
 ) -> set[int]:
-    """Return the items on which annotators who are done disagree blind, for a further one.
-
-    Raises:
-        SourceError: There are none, or one of the annotators has labelled them.
-    """
+    """Return the items on which annotators who are done disagree blind, for a further one."""
     votes = samples.readable_votes(database, sample)
     disputed = conflicts(votes)
     if not disputed:

@@ -70,11 +70,7 @@ def gather_evidence(
     files: StudyFiles,
     settings: Settings,
 ) -> Evidence:
-    """Return the evidence; a part that is missing names the command that makes it.
-
-    Raises:
-        SourceError: A file of compared annotators is malformed.
-    """
+    """Return the evidence; a part that is missing names the command that makes it."""
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)

@@ -30,9 +30,6 @@ _VERSION = "7"  # raised when the same pairs and vectors would give other figure
 class StudyData:
     """Training, validation and test pairs, read from their folder once, on demand.
 
-    Only name and folder are pickled, so that it can be a parameter of tasks. Reading raises a
-    `SourceError` where there are no pairs or a file is malformed.
-
     Args:
         name: The data set's name in tables.
         folder: Holds the training and the test pairs, and maybe validation pairs.
@@ -41,9 +38,6 @@ class StudyData:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self.folder = folder
-
-    def __reduce__(self) -> tuple[type["StudyData"], tuple[str, Path]]:
-        return StudyData, (self.name, self.folder)
 
     @cached_property
     def training(self) -> Pairs:
@@ -82,13 +76,7 @@ class StudyData:
 def study_method(
     database: Database, data: StudyData, method: str, encoder: EncoderSettings, ray: RaySettings
 ) -> StudiedMethod:
-    """Compute all figures of an encoder on a data set.
-
-    Raises:
-        SourceError: The pairs cannot be read.
-        EncoderError: The encoder cannot be loaded.
-        EstimationError: It gave vectors that have no cosine.
-    """
+    """Compute all figures of an encoder on a data set."""
     texts = TextVectors(data.name, database, encoder, ray)
     training, test = (texts.load_pairs(method, pairs) for pairs in (data.training, data.test))
     validation = texts.load_pairs(method, data.validation) if data.validation else None

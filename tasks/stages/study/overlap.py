@@ -78,14 +78,7 @@ def overlap(
     encoder: str,
     together: Mapping[QueryId, Sequence[CodeId]],
 ) -> float:
-    """Return the mean share of each query's candidates that an encoder finds alone.
-
-    Args:
-        database: The store.
-        collection: The collection that was searched.
-        encoder: The encoder, which has embedded it.
-        together: Query → its candidates, found by several encoders.
-    """
+    """Return the mean share of each query's candidates that an encoder finds alone."""
     if not together:
         return 0.0
     ids = corpus.code_ids(database, collection)

@@ -26,11 +26,7 @@ PAGE, REPORT = "study.html", "study.json"
 def studied_benchmark(
     database: Database, source: CollectedSource, settings: PublishSettings
 ) -> Published | None:
-    """Return the published benchmark under study: the agents', else the source's own first one.
-
-    Raises:
-        PublishError: A file of it is missing or changed.
-    """
+    """Return the published benchmark under study: the agents', else the source's own first one."""
     labels = label_sets(database, source)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: item.current is None) or labels
@@ -59,9 +55,6 @@ def write_study(
     """Compute the figures, and write them with the published ones; return their folder.
 
     It has the page, the Markdown, and all figures as JSON.
-
-    Raises:
-        SourceError: A file of compared annotators is malformed.
     """
     evidence = gather_evidence(database, source, published, overlaps, files, settings)
     title = f"{source.main.name}: the papers' tables and figures"

@@ -34,17 +34,7 @@ def write_training_study(
     benchmarks: Mapping[str, OpenBenchmark],
     settings: PublishSettings,
 ) -> Path:
-    """Write page, Markdown, and all figures as JSON; return their folder.
-
-    Args:
-        places: Each method with the queries that it was tested on.
-        runs: The rankings of each.
-        benchmarks: The test queries by their names.
-        settings: Where encoders are, and reports are written.
-
-    Raises:
-        SourceError: A run is malformed, or belongs to another benchmark.
-    """
+    """Write page, Markdown, and all figures as JSON; return their folder."""
     folder = settings.folder.resolve()
     qrels = {name: qrels_of(each.content.labels) for name, each in benchmarks.items()}
     judged = [[*of.values()] for queries in qrels.values() for of in queries.values()]

@@ -48,9 +48,9 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
 
     monkeypatch.setattr(progress, "create_progress_artifact", create)
     monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
-    bar = progress.Bar("key", "pairs judged")
-    bar.show(1, 4, "pairs judged")  # no second try at once
-    bar.show(4, 4, "pairs judged", at_end=True)
+    with progress.progress("key", "pairs judged", 4) as bar:
+        bar.report()  # no second try at once
+        bar.done = 4
     assert made == [0.0, 100.0]
     assert "no server" in caplog.text
 
@@ -99,7 +99,7 @@ def test_after_two_minutes_the_time_left_is_right_to_a_factor_of_two(
 ) -> None:
     caplog.set_level(logging.INFO)
     steps = 2_000
-    counter = progress.Progress("texts", burst + steps * items, bar=None)
+    counter = progress.Progress("texts", burst + steps * items)
     clock.now += silent_s
     begun = clock.now
     if burst:
@@ -114,7 +114,7 @@ def test_after_two_minutes_the_time_left_is_right_to_a_factor_of_two(
 
 def test_a_pace_follows_what_is_done_now(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    counter = progress.Progress("pairs", 10_000, bar=None)
+    counter = progress.Progress("pairs", 10_000)
     for step in range(400):
         clock.now += 1.0
         counter.advance(10 if step < 300 else 1)
@@ -126,7 +126,7 @@ def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(
 ) -> None:
     caplog.set_level(logging.INFO)
     for total in (None, 5000):
-        counter = progress.Progress("things", total, bar=None)
+        counter = progress.Progress("things", total)
         clock.now += 12.0
         counter.advance(1)
         counter.report(at_end=True)

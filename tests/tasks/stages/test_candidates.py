@@ -59,7 +59,7 @@ def reference(database: Database, settings: SearchSettings) -> SearchReference:
 
 def test_the_best_codes_of_each_query_are_stored_with_their_scores(database: Database) -> None:
     search = reference(database, SEARCH)
-    bar = Progress("codes searched", 90, None)
+    bar = Progress("codes searched", 90)
     _search(database, search, QUERIES, SEARCH, bar)
     assert bar.done == bar.total
     stored = load_candidates(database, search.search_id, "c")
@@ -79,7 +79,7 @@ def test_the_best_codes_of_each_query_are_stored_with_their_scores(database: Dat
 def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(
     database: Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bar = Progress("codes searched", 2 * 90, None)
+    bar = Progress("codes searched", 2 * 90)
     poor = SEARCH.model_copy(update={"index": "ivf", "ivf_probes": 1})
     search = reference(database, poor)
     _search(database, search, QUERIES, poor, bar)
@@ -123,7 +123,7 @@ def test_an_index_and_scaled_fusion_exclude_each_other() -> None:
 def test_every_query_gets_candidates(
     database: Database, monkeypatch: pytest.MonkeyPatch, index: str
 ) -> None:
-    bar = nullcontext(Progress("codes searched", 90, None))
+    bar = nullcontext(Progress("codes searched", 90))
     monkeypatch.setattr("tasks.stages.candidates.progress", lambda *_: bar)
     settings = SEARCH.model_copy(update={"index": index})
     (collection,) = corpus.collections_of(database, "print")

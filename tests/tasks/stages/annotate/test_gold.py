@@ -1,6 +1,6 @@
 """Laws of gold questions: their construction, mixing, counts and alarm.
 
-Covers `tasks.stages.annotate.gold_cases`, `infra.summaries`.
+Covers `infra.summaries`.
 """
 
 from collections.abc import Sequence
@@ -12,14 +12,15 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings
 from infra.summaries import GoldCounts
 from tasks.stages.annotate.gold import (
+    KNOWN_ANSWERS,
     GoldQuestion,
+    KnownAnswer,
     alarm_of,
     count_questions,
     gold_questions,
     mix_questions,
     next_questions,
 )
-from tasks.stages.annotate.gold_cases import KNOWN_ANSWERS, KnownAnswer
 
 SETTINGS = AnnotationSettings()
 ALL = gold_questions(0)

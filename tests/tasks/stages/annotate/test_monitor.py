@@ -44,7 +44,7 @@ class Seen:
         budget = run_budget(store, llm, None)
         self.ledger = journal_ledger(store, llm, budget)
         spend(self.ledger, 100, 0.5)
-        self.bar = Progress("pairs judged", 10, bar=None)
+        self.bar = Progress("pairs judged", 10)
         plan: Any = SimpleNamespace(
             collection="My codes", recipe=SimpleNamespace(model="openai/m"), pending=9
         )
