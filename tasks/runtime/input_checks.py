@@ -192,7 +192,7 @@ def require_licences(source: SourceSettings) -> None:
     """
     queries, codes = Parts.of(source)
     parts = [part for part in (queries, *codes) if part]
-    opened: list[object] = [part.open(source) for part in parts]
+    opened: list[object] = [part.open() for part in parts]
     for each in opened or [open_source(source)]:
         if isinstance(each, CodeSearchNetSource):
             each.require_licences()

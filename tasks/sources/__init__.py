@@ -116,27 +116,30 @@ sources: Registry[type[Source]] = Registry(
 
 
 class Part(NamedTuple):
-    """A source that queries or codes are taken from, as the settings name it: NAME[=PATH]."""
+    """A source that queries or codes are taken from, NAME[=PATH] in the settings.
+
+    Attributes:
+        name: Its name.
+        source: Its own settings.
+    """
 
     name: str
-    path: str = ""
+    source: SourceSettings
 
     @classmethod
-    def of(cls, text: object) -> "Part | None":
-        """Return a text as a part; None where it names no source, but maybe a file."""
+    def of(cls, text: object, whole: SourceSettings) -> "Part | None":
+        """Return what a text of the whole names; None where that is no source, but maybe a file."""
         name, _, path = str(text).partition("=")
-        return cls(name, path) if name in sources.names() else None
+        if name not in sources.names():
+            return None
+        options = dict(whole.options_of_parts.get(name, {}))
+        if path:
+            options["path"] = path
+        return cls(name, SourceSettings.model_validate({"name": name, **options}))
 
-    def settings(self, source: SourceSettings) -> SourceSettings:
-        """Return the settings of this part alone."""
-        options = dict(source.options_of_parts.get(self.name, {}))
-        if self.path:
-            options["path"] = self.path
-        return SourceSettings.model_validate({"name": self.name, **options})
-
-    def open(self, source: SourceSettings) -> Source:
+    def open(self) -> Source:
         """Return the source of this part; errors as of `open_source`."""
-        return _open(self.settings(source), self.name)
+        return _open(self.source, self.name)
 
 
 class Parts(NamedTuple):
@@ -146,20 +149,20 @@ class Parts(NamedTuple):
     codes: Sequence[Part]
 
     @classmethod
-    def of(cls, settings: SourceSettings) -> "Parts":
+    def of(cls, source: SourceSettings) -> "Parts":
         """Return the parts that the settings name.
 
         Raises:
             UnknownNameError: There is no such source of codes, or options of an unknown one.
             SettingsError: Options of a source that is not chosen.
         """
-        codes = [(text, Part.of(text)) for text in settings.codes]
+        codes = [(text, Part.of(text, source)) for text in source.codes]
         for text, part in codes:
             if part is None:
                 sources.get(text.partition("=")[0])
-        queries = Part.of(settings.options["queries"]) if "queries" in settings.options else None
+        queries = Part.of(source.options.get("queries", ""), source)
         parts = cls(queries, tuple(part for _, part in codes if part))
-        for name in settings.options_of_parts:
+        for name in source.options_of_parts:
             sources.get(name)
             if name not in {part.name for part in (*parts.codes, queries) if part}:
                 raise SettingsError(
@@ -169,7 +172,7 @@ class Parts(NamedTuple):
         return parts
 
 
-def open_source(settings: SourceSettings) -> Readable:
+def open_source(source: SourceSettings) -> Readable:
     """Return the source that the settings name, or several put together; options are checked.
 
     Raises:
@@ -177,67 +180,67 @@ def open_source(settings: SourceSettings) -> Readable:
         SettingsError: An option is missing, unknown or has a bad value.
         SourceError: The input is not there.
     """
-    parts = Parts.of(settings)
+    parts = Parts.of(source)
     if not parts.codes:
-        rest = _without_queries(settings) if parts.queries else settings
+        rest = _without_queries(source) if parts.queries else source
         each = [_open(item) for item in _each_distribution(rest)]
         if parts.queries is None and len(each) == 1:
             return each[0]
-        asked = parts.queries.open(settings) if parts.queries else each[0]
-        return _composed(settings, asked, each, parts)
-    codes = [part.open(settings) for part in parts.codes]
+        asked = parts.queries.open() if parts.queries else each[0]
+        return _composed(source, asked, each, parts)
+    codes = [part.open() for part in parts.codes]
     if parts.queries:
-        queries: Readable = parts.queries.open(settings)
-    elif file := settings.options.get("queries"):
+        queries: Readable = parts.queries.open()
+    elif file := source.options.get("queries"):
         queries = QueriesFile(Path(str(file)))
     else:
-        queries = _open(settings)
-    return _composed(settings, queries, codes, parts)
+        queries = _open(source)
+    return _composed(source, queries, codes, parts)
 
 
 def _composed(
-    settings: SourceSettings, queries: Readable, codes: Sequence[Source], parts: Parts
+    source: SourceSettings, queries: Readable, codes: Sequence[Source], parts: Parts
 ) -> Composed:
-    first = parts.queries.name if parts.queries else settings.name
+    first = parts.queries.name if parts.queries else source.name
     names = dict.fromkeys((first, *(part.name for part in parts.codes)))
-    return Composed(settings.collection or "-".join(names), queries, codes)
+    return Composed(source.collection or "-".join(names), queries, codes)
 
 
-def _each_distribution(settings: SourceSettings) -> list[SourceSettings]:
-    """Return the settings, of several distributions those of each."""
-    named = settings.options.get("distribution")
+def _each_distribution(source: SourceSettings) -> list[SourceSettings]:
+    """Return the source, of several distributions one for each."""
+    named = source.options.get("distribution")
     if not isinstance(named, list | tuple):
-        return [settings]
-    given = settings.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
+        return [source]
+    given = source.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
     one_each = [given | {"distribution": name} for name in dict.fromkeys(named)]
     return [SourceSettings.model_validate(item) for item in one_each]
 
 
-def _without_queries(settings: SourceSettings) -> SourceSettings:
-    given = settings.model_dump(exclude={"codes", *settings.options_of_parts, "queries"})
+def _without_queries(source: SourceSettings) -> SourceSettings:
+    given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
     return SourceSettings.model_validate(given)
 
 
-def _open(settings: SourceSettings, part: str = "") -> Source:
-    options = check_options(settings)
+def _open(source: SourceSettings, part: str = "") -> Source:
+    options = check_options(source)
     if options is None:
-        raise SettingsError(_missing_options(settings, part))
-    return sources.get(settings.name)(settings.collection or settings.name, options)
+        raise SettingsError(_missing_options(source, part))
+    return sources.get(source.name)(source.collection or source.name, options)
 
 
-def check_options(settings: SourceSettings) -> SourceOptions | None:
+def check_options(source: SourceSettings) -> SourceOptions | None:
     """Return the options of the source that the settings name; None where one is yet to be given.
 
     Raises:
         UnknownNameError: There is no such source or filter.
         SettingsError: An option is unknown or has a bad value.
     """
-    model = sources.get(settings.name).Options
+    model = sources.get(source.name).Options
     try:
-        options = model.model_validate(settings.options)
+        options = model.model_validate(source.options)
     except ValidationError as error:
         problems = [
-            _problem(settings, problem["type"], problem["loc"], problem["msg"])
+            _problem(source, problem["type"], problem["loc"], problem["msg"])
             for problem in error.errors()
             if problem["type"] != "missing"
         ]
@@ -252,28 +255,28 @@ def check_options(settings: SourceSettings) -> SourceOptions | None:
 
 
 def _problem(
-    settings: SourceSettings, kind: str, location: tuple[int | str, ...], message: str
+    source: SourceSettings, kind: str, location: tuple[int | str, ...], message: str
 ) -> str:
     option = ".".join(map(str, location))
     if kind != "extra_forbidden":
         return f"source.{option}: {message}"
-    known = sources.get(settings.name).Options.model_fields
+    known = sources.get(source.name).Options.model_fields
     close = difflib.get_close_matches(option, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    value = settings.options[option]
-    return f"source {settings.name} has no option {option!r} (given: {option}={value}){hint}"
+    value = source.options[option]
+    return f"source {source.name} has no option {option!r} (given: {option}={value}){hint}"
 
 
-def _missing_options(settings: SourceSettings, part: str = "") -> str:
+def _missing_options(source: SourceSettings, part: str = "") -> str:
     """Return which options are yet to be given, and how to give them.
 
     Args:
-        settings: What was given.
+        source: What was given.
         part: Name of the source where it is one of several.
     """
     lines = []
-    for name, field in sources.get(settings.name).Options.model_fields.items():
-        if field.is_required() and name not in settings.options:
+    for name, field in sources.get(source.name).Options.model_fields.items():
+        if field.is_required() and name not in source.options:
             flag = f"--{name} VALUE" if name in _FLAGS else f"--set source.{name}=VALUE"
             if part:
                 flag = (
@@ -281,7 +284,5 @@ def _missing_options(settings: SourceSettings, part: str = "") -> str:
                     if name == "path"
                     else f"--set source.{part}.{name}=VALUE"
                 )
-            lines.append(
-                f"source {settings.name} needs {name!r}: give {flag} ({field.description})"
-            )
+            lines.append(f"source {source.name} needs {name!r}: give {flag} ({field.description})")
     return "\n".join(lines)
