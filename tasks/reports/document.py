@@ -103,21 +103,11 @@ class Chart:
     Attributes:
         title: What is drawn.
         svg: The drawing, with its text alternative.
-        about: A remark beside the title.
     """
 
     title: str
     svg: Markup
-    about: str = ""
     tag: ClassVar = "chart"
-
-
-@dataclass(frozen=True)
-class Key:
-    """Which line or mark of the charts is whose: name → style of `tasks.reports.charts`."""
-
-    styles: Mapping[str, str]
-    tag: ClassVar = "key"
 
 
 @dataclass(frozen=True)
@@ -138,16 +128,8 @@ class Details:
     tag: ClassVar = "details"
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Blocks that stand side by side where there is room."""
-
-    blocks: "Sequence[Block]"
-    tag: ClassVar = "beside"
-
-
 # A bare string is a remark.
-Block = str | Paragraph | Listing | Table | Facts | Chart | Key | Code | Details | Beside
+Block = str | Paragraph | Listing | Table | Facts | Chart | Code | Details
 
 
 @dataclass(frozen=True)

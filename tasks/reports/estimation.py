@@ -1,11 +1,8 @@
 """The report of estimated scores: as page, as Markdown and as tables for a terminal."""
 
-from collections.abc import Iterator
-
 from infra.records import Record
 from tasks.estimation.unlabelled import MethodEstimate
-from tasks.reports.charts import STYLES, Mark, Row, intervals
-from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Table
+from tasks.reports.document import Document, Paragraph, Section, Table
 from tasks.reports.text import count
 
 
@@ -43,6 +40,10 @@ def estimation_document(report: EstimationReport) -> Document:
         f"{count(first.queries)} queries without labels; "
         f"{count(first.training)} training pairs of {report.training}; k = {first.k}"
     )
+    explained = (
+        f"KAPE takes the score of each query from the {first.k} training queries nearest to it, "
+        "and has no interval."
+    )
     return Document(
         kind="Estimate",
         title=f"Estimated scores: {report.title}",
@@ -50,24 +51,5 @@ def estimation_document(report: EstimationReport) -> Document:
             Paragraph(f"{about} · {report.generated_at}"),
             *map(Paragraph, report.notes),
         ],
-        sections=[Section("scores", "Scores", list(_scores(report)))],
+        sections=[Section("scores", "Scores", [estimate_table(report), explained])],
     )
-
-
-def _scores(report: EstimationReport) -> Iterator[Block]:
-    first = report.estimates[0]
-    yield estimate_table(report)
-    yield (
-        f"KAPE takes the score of each query from the {first.k} training queries nearest to it, "
-        "and has no interval."
-    )
-    if len(report.estimates) == 1:
-        return
-    for measure in list(first.scores)[:2]:
-        rows = [Row(each.method, [_mark(each.scores[measure])]) for each in report.estimates]
-        alt = f"{measure} of each method, as in the table above"
-        yield Chart(measure, intervals(alt, rows, start=None))
-
-
-def _mark(score: float) -> Mark:
-    return Mark(score, f"without labels: {score:.3f}", style=STYLES[0])

@@ -1,19 +1,17 @@
-"""The report of the KAPE study in five tables, beside those of the paper."""
+"""The report of the KAPE study in four tables."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import shorten
 
 import numpy as np
 
 from infra.records import Record
-from tasks.estimation.study_figures import PartFigures, StudiedMethod
-from tasks.estimators.kape import WEIGHTINGS
-from tasks.reports import kape_paper as paper
-from tasks.reports.document import Details, Document, Listing, Paragraph, Section, Table, Text
-from tasks.reports.kape_paper import MRR, score
+from tasks.estimation.study_figures import BUDGETS, PartFigures, StudiedMethod
+from tasks.estimators.kape import MOST_NEIGHBOURS, WEIGHTINGS
+from tasks.reports.document import Document, Listing, Paragraph, Section, Table, Text
 from tasks.reports.text import NONE
 from tasks.statistics.agreement import kendall_tau
 
+MRR = "MRR"
 DEFAULT_K = 5
 _SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them
 _USUAL = "adaptive-similarity"
@@ -30,13 +28,6 @@ _BUDGETS = (
     "An estimator may have so many per cent of the test queries labelled, and ranks their codes "
     "among themselves. Deviations are over three seeds, of the estimators that draw at random."
 )
-_NEAREST = (
-    "At most ten test queries, evenly spaced. The reciprocal rank is that of the query's code "
-    "among all test codes; of the nearest training query that of its code among those of all the "
-    "nearest. "
-    "Where similar queries have similar ranks, KAPE's estimate is near the truth."
-)
-_LONGEST = 200  # characters of a query
 _WEIGHTINGS = (
     "“fixed” keeps all k neighbours, “adaptive” those whose similarity is at most one deviation "
     "below the query's mean; “equal” gives the kept ones one weight, “similarity” a weight by "
@@ -122,7 +113,7 @@ def summary_table(report: KapeReport) -> Table:
         for part in each.figures.parts:
             truth, is_whole = part.truth[MRR], part is each.figures.whole
             for name, estimate in _without_labels(part) if is_whole else _of_half(part):
-                cells = (score(truth), score(estimate), score(abs(estimate - truth)))
+                cells = (_score(truth), _score(estimate), _score(abs(estimate - truth)))
                 rows.append((_place(each), name, *cells))
     return Table(
         caption="MRR without labels; error: |estimate - truth|",
@@ -155,10 +146,11 @@ def truth_table(report: KapeReport) -> Table:
         sizes = (figures.training, figures.validation, figures.queries, both.queries, both.pairs)
         scores = (figures.validation_truth.get(MRR), *figures.whole.truth.values())
         counts = (f"{number:,}" for number in (*sizes, sum(each.left_out.values())))
-        rows.append((_place(each), *counts, *map(score, scores)))
+        rows.append((_place(each), *counts, *map(_score, scores)))
     return Table(
         caption="Data sets, and the truth: means over the queries, each ranked among all codes",
-        header=("data set, method", *paper.PAIRS, "test queries in training",
+        header=("data set, method", "training pairs", "validation pairs", "test pairs",
+                "test queries in training",
                 "test pairs in training", "left out, no pair", f"{MRR}, validation", *measures),
         rows=rows,
     )  # fmt: skip
@@ -175,7 +167,16 @@ def budgets_table(report: KapeReport) -> Table:
             rows.append((f"{place}: {rival.estimator}", rival.means[MRR]))
             if not rival.is_stable:
                 rows.append((f"{place}: {rival.estimator}, deviation", rival.deviations[MRR]))
-    return paper.budget_table(f"{MRR} by per cent of the test queries that are labelled", rows)
+    return Table(
+        caption=f"{MRR} by per cent of the test queries that are labelled",
+        header=("estimator", "no labels", *(f"{percent}%" for percent in BUDGETS)),
+        rows=[
+            (name, _score(values[0]), *[NONE] * len(BUDGETS))
+            if len(values) == 1
+            else (name, NONE, *map(_score, values))
+            for name, values in rows
+        ],
+    )
 
 
 def neighbours_table(report: KapeReport) -> Table:
@@ -188,27 +189,17 @@ def neighbours_table(report: KapeReport) -> Table:
             spread = (float(np.mean(values)), float(np.std(values)))
             about = "" if name == _USUAL else f": {name}"
             figures = (whole.truth[MRR], *values, *spread)
-            rows.append((f"{place}{about}", *map(score, figures)))
+            rows.append((f"{place}{about}", *map(_score, figures)))
         used = (f"{n.minimum} / {n.mean:.2f}" for n in each.figures.neighbours)
         rows.append((f"{place}: neighbours used, fewest / mean", *[NONE] * 3, *used, NONE, NONE))
-    return Table(paper.K_HEADER, rows, caption=f"KAPE's {MRR} by its number of neighbours k")
+    ks = map(str, range(1, MOST_NEIGHBOURS + 1))
+    header = ("data set, method", "truth", *ks, "mean", "deviation")
+    return Table(header, rows, caption=f"KAPE's {MRR} by its number of neighbours k")
 
 
-def nearest_table(report: KapeReport) -> Table:
-    """Return test queries beside their nearest training queries (Table 1)."""
-    rows = []
-    for each in report.studied:
-        for texts, pair in zip(each.nearest, each.figures.nearest, strict=True):
-            shown = (shorten(text, _LONGEST, placeholder=" …") for text in texts)
-            figures = (1 / pair.rank, 1 / pair.nearest_rank, pair.similarity)
-            rows.append((_place(each), *shown, *map(score, figures)))
-    equal = (f"{_place(each)} {each.figures.equal_ranks:.2f}" for each in report.studied)
-    return Table(
-        caption=f"Share of all test queries with the rank of their nearest: {', '.join(equal)}",
-        header=("data set, method", "test query", "nearest training query", *paper.NEAREST),
-        rows=rows,
-        text_columns=3,
-    )
+def _score(value: float | None) -> str:
+    """Return a score to four digits, as the paper prints them."""
+    return NONE if value is None else f"{value:.4f}"
 
 
 def kape_document(report: KapeReport) -> Document:
@@ -230,11 +221,6 @@ def kape_document(report: KapeReport) -> Document:
             Section("budgets", "Estimates by budget", [budgets_table(report), _BUDGETS]),
             Section("neighbours", "Number of neighbours and weightings",
                     [neighbours_table(report), _WEIGHTINGS]),
-            Section("nearest", "Queries and their nearest training queries",
-                    [nearest_table(report), _NEAREST]),
-            Section("paper", "The paper's tables",
-                    [Details("Tables 1, 2 and 4 to 7, and the human evaluation",
-                             paper.published())]),
         ],
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are 
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
 from string import ascii_lowercase
 
 import numpy as np
@@ -18,7 +17,7 @@ from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
-from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
+from tasks.reports.charts import Row, intervals
 from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
 from tasks.reports.text import counted
@@ -371,7 +370,7 @@ def leaderboard_document(
             ),
             *_of_languages(board),
             *([corrected_section(corrected)] if corrected else []),
-            Section("recall", "Recall by depth", [_recall_chart(board)] if board.rows else []),
+            Section("recall", "Recall by depth", [_recall_table(board)]),
             Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
         ],
     )
@@ -424,27 +423,14 @@ def _interval_chart(board: Leaderboard, metric: str) -> Chart:
     for row in board.rows:
         cell = row.cells[metric]
         tooltip = f"{row.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}"
-        rows.append(Row(row.method, [Mark(cell.mean, tooltip, cell.low, cell.high)], row.letter))
+        rows.append(Row(row.method, cell.mean, cell.low, cell.high, tooltip, row.letter))
     return Chart(metric, intervals(f"{metric} of each method with its interval", rows))
 
 
-def _recall_chart(board: Leaderboard) -> Chart:
-    """Return recall by depth, depths on a logarithmic axis."""
-    drawn = [
-        Line(
-            points=[(log(depth), recall) for depth, recall in row.recall.items()],
-            tooltip=f"{row.method}: "
-            + ", ".join(f"{recall:.3f} at {depth}" for depth, recall in row.recall.items()),
-            style=STYLES[1 + place % (len(STYLES) - 1)],
-            name=row.method,
-            letter=row.letter,
-        )
-        for place, row in enumerate(board.rows)
-    ]
-    about = "Share of the relevant codes among the first results, by how many are looked at"
-    depths = [(log(depth), str(depth)) for depth in RECALL_DEPTHS]
-    svg = lines("Recall of each method by depth", drawn, depths, FIFTHS)
-    return Chart("Recall", svg, about)
+def _recall_table(board: Leaderboard) -> Table:
+    header = ("method", *(f"@{depth}" for depth in RECALL_DEPTHS))
+    rows = [(row.method, *(f"{row.recall[d]:.3f}" for d in RECALL_DEPTHS)) for row in board.rows]
+    return Table(header, rows)
 
 
 def _of_unjudged(

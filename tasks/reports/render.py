@@ -20,7 +20,6 @@ from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 from infra.markdown import markdown_code, markdown_text
 from tasks.reports.document import (
-    Beside,
     Block,
     Code,
     Document,
@@ -141,8 +140,6 @@ def _markdown(blocks: Iterable[Block]) -> Iterator[str]:
                 yield from _table(block)
             case Code(text, kind):
                 yield markdown_code(visible(text, _CODE), "python" if kind == "python" else "")
-            case Beside(inner):
-                yield from _markdown(inner)
 
 
 def _table(table: Table | Facts) -> Iterator[str]:

@@ -8,7 +8,6 @@ from pydantic import Field
 from infra.records import Record, SourceInfo
 from infra.summaries import Effort, GoldCounts, LabelFigures
 from tasks.reports.document import (
-    Beside,
     Block,
     Document,
     Facts,
@@ -204,8 +203,8 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
             "recipe in use has not judged the pair anew. Labels, paths, cost and time cover them."
         )
     labels = {_LABELS.get(label, label): number for label, number in figures.labels.items()}
-    statuses = _shares("status", figures.statuses, "pairs")
-    yield Beside([statuses, _shares("label", labels, "pairs")])
+    yield _shares("status", figures.statuses, "pairs")
+    yield _shares("label", labels, "pairs")
     yield _shares("path through Algorithm 1", figures.paths, "pairs")
     yield _shares("outcome of test runs", figures.outcomes, "runs")
     yield _shares("support of the labels", figures.support, "pairs")

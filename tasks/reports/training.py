@@ -6,7 +6,7 @@ from math import nan
 import numpy as np
 
 from infra.records import Record
-from tasks.reports.charts import STYLES, Line, lines, steps
+from tasks.reports.charts import curve
 from tasks.reports.document import Block, Chart, Document, Facts, Paragraph, Section, Table
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.text import count, duration
@@ -156,24 +156,12 @@ def _about_gains(report: TrainingReport) -> str:
 def _curves(history: History) -> Iterator[Block]:
     scores = [(0.0, history.before), *history.scores]
     if history.scores and history.losses:
-        yield from _charts(history, scores)
+        metric = f"dev {history.metric}"
+        alt = f"{metric} after each epoch, as in the table"
+        yield Chart(f"Dev {history.metric} by epoch", curve(alt, scores, metric))
+        steps_of_epoch = history.losses[-1][0] / history.scores[-1][0]
+        losses = [(step / steps_of_epoch, loss) for step, loss in history.losses]
+        alt = f"loss, from {losses[0][1]:.3f} to {losses[-1][1]:.3f}"
+        yield Chart("Loss by epoch", curve(alt, losses, "loss"))
     rows = [[f"{epoch:g}", f"{score:.4f}"] for epoch, score in scores]
     yield Table(["epoch", f"dev {history.metric}"], rows, text_columns=0)
-
-
-def _charts(history: History, scores: Sequence[tuple[float, float]]) -> Iterator[Block]:
-    epochs = history.scores[-1][0]
-    score = Line(scores, f"dev {history.metric}", STYLES[0])
-    across = [(tick, f"{tick:g}") for tick in steps(0, epochs, 6)]
-    up = [(tick / 5, f"{tick / 5:g}") for tick in range(6)]
-    alt = f"dev {history.metric} after each epoch, as in the table"
-    yield Chart(f"Dev {history.metric} by epoch", lines(alt, [score], across, up))
-    highest = max(loss for _, loss in history.losses)
-    each = history.losses[-1][0] / epochs
-    loss = Line([(step / each, loss) for step, loss in history.losses], "loss", STYLES[1])
-    rises = steps(0, highest, 4)
-    alt = f"loss, from {history.losses[0][1]:.3f} to {history.losses[-1][1]:.3f}"
-    yield Chart(
-        "Loss by epoch",
-        lines(alt, [loss], across, [(rise, f"{rise:g}") for rise in rises], highest=rises[-1]),
-    )

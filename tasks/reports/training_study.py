@@ -9,7 +9,6 @@ import numpy as np
 
 from infra.records import Record
 from tasks.reports.document import Document, Section, Table
-from tasks.reports.kape_paper import cells_of, published_tables
 from tasks.reports.text import NONE
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval, bootstrap_interval
@@ -163,9 +162,6 @@ def _published() -> Iterator[tuple[tuple[str, str, str], float, str]]:
         if each.command == COMMAND:
             data, _, name = each.column.partition(", ")
             yield (each.row, data.lower().replace("+", "-plus"), name), each.value, each.source
-    for model, data, scores in cells_of(published_tables().table2):
-        for name, value in zip((f"{DEV}MRR", "MRR"), scores, strict=True):
-            yield (model, data.lower(), name), value, "kape, Table 2"
 
 
 def study_tables(report: TrainingStudyReport) -> list[Table]:

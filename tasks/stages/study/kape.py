@@ -95,16 +95,12 @@ def study_method(
         overlap=overlap(data.training, data.test),
         left_out=Counter(data.training.left_out) + Counter(data.test.left_out),
         figures=figures,
-        nearest=tuple(
-            (data.test.queries[pair.row], data.training.queries[pair.nearest_row])
-            for pair in figures.nearest
-        ),
     )
 
 
 @stage("kape-report", "report the study of KAPE")
 def write_kape_report(studied: Sequence[StudiedMethod], settings: PublishSettings) -> Path:
-    """Write the report, with the paper's figures, as page, Markdown and JSON; return its folder."""
+    """Write the report, as page, Markdown and JSON; return its folder."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(studied, now)
     folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)

@@ -9,16 +9,14 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from tasks.reports.charts import Mark, Row, intervals
+from tasks.reports.charts import Row, intervals
 from tasks.reports.document import (
-    Beside,
     Block,
     Chart,
     Code,
     Details,
     Document,
     Facts,
-    Key,
     Listing,
     Paragraph,
     Section,
@@ -43,7 +41,7 @@ _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 def document(text: str) -> Document:
     """Return a document with every block, each of which says a text."""
     spans = (text, Span(text), Span(text, "yes"), Span(text, "note"), Span(text, href=text))
-    chart = Chart(text, intervals(text, [Row(text, [Mark(1, text)])]), text)
+    chart = Chart(text, intervals(text, [Row(text, 0.5, 0, 1, text)]))
     blocks: list[Block] = [
         text,
         Paragraph(spans),
@@ -54,11 +52,9 @@ def document(text: str) -> Document:
         Facts({"name": text}),
         Facts({"name": text}, large=True),
         chart,
-        Key({text: "s1"}),
         Code(text),
         Code(text, "error"),
         Details(text, [text, chart]),
-        Beside([chart, Table((text,), [(text,)])]),
     ]
     return Document(title=text, lead=blocks, sections=[Section("one", text, blocks)], kind=text)
 
@@ -127,7 +123,7 @@ def test_text_is_cut_where_it_is_long_and_hidden_characters_show() -> None:
 
 
 def test_markdown_has_neither_charts_nor_details_nor_sections_of_nothing_else() -> None:
-    chart = Chart("drawn", intervals("alt", [Row("a", [Mark(1, "told")])]))
+    chart = Chart("drawn", intervals("alt", [Row("a", 0.5, 0, 1, "told")]))
     sections = [
         Section("a", "Charts", [chart, Details("more", ["inside"])]),
         Section("b", "B", ["c"]),
@@ -146,7 +142,7 @@ def test_a_page_has_no_scripts_and_fetches_nothing() -> None:
 def test_every_section_is_in_the_contents_and_every_chart_has_words() -> None:
     page = html_page(document("plain"))
     assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["one"]
-    assert page.count('role="img" aria-label="plain"') == 6
+    assert page.count('role="img" aria-label="plain"') == 4
 
 
 def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:

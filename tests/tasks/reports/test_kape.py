@@ -26,22 +26,6 @@ def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() ->
     assert len(tables.neighbours_table(report).rows) == 4 * 5  # weightings, and neighbours used
 
 
-def test_ten_queries_stand_beside_their_nearest_with_texts_ranks_and_cosine() -> None:
-    report = kape_report()
-    table = tables.nearest_table(report)
-    assert len(table.rows) == 4 * 9
-    pair = report.studied[0].figures.nearest[2]
-    row = table.rows[2]
-    assert row[:2] == ("docs, good", f"test query {pair.row}")
-    assert str(row[2]).startswith(f"training query {pair.nearest_row} of words")
-    assert str(row[2]).endswith(" …")
-    assert row[3:] == (
-        f"{1 / pair.rank:.4f}", f"{1 / pair.nearest_rank:.4f}", f"{pair.similarity:.4f}",
-    )  # fmt: skip
-    page = html_page(kape_document(report))
-    assert all(figure in page for figure in ("0.8223", "0.9919", "16.4", "17.8"))
-
-
 def test_errors_are_those_of_the_figures() -> None:
     report = kape_report()
     first = report.studied[0].figures
@@ -62,9 +46,7 @@ def test_sizes_and_mrr_of_validation_stand_beside_those_of_the_test_pairs() -> N
     assert row[7:9] == (
         f"{figures.validation_truth['MRR']:.4f}", f"{figures.whole.truth['MRR']:.4f}",
     )  # fmt: skip
-    page = html_page(kape_document(report))
-    assert all(size in page for size in ("48,791", "2,209", "2,279")), "the published ones, Ruby"
-    assert "not computed, because" not in page
+    assert "not computed, because" not in html_page(kape_document(report))
     alone = report.studied[0].model_copy(
         update={"figures": figures.model_copy(update={"validation": 0, "validation_truth": {}})}
     )

@@ -129,4 +129,4 @@ def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
     assert page.count("same as fair") >= 5
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 3
