@@ -130,7 +130,7 @@ def test_table_6_is_made_by_leaving_out_the_far_neighbours() -> None:
     """Similarities of 600 documentation queries to their ten nearest of 7,800 others, MiniLM."""
     nearest = np.load(Path(__file__).with_name("nearest_similarities.npy")) / np.iinfo("u2").max
     published = tomllib.loads(Path(__file__).with_name("published_kape.toml").read_text("utf-8"))
-    means = [row["mean"] for by_model in published["table6"].values() for row in by_model.values()]
+    means = [means for by_model in published["table6"].values() for means in by_model.values()]
     lowest, highest = np.min(means, axis=0), np.max(means, axis=0)
     ours = np.array([each.mean for each in neighbours_used(nearest, range(3, 11))])
     assert (ours > lowest).all()
