@@ -3,9 +3,6 @@
 Covers `tasks.stages.label.sheets`, `tasks.benchmarks.label_sheets`.
 """
 
-import subprocess
-import sys
-import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -307,38 +304,6 @@ def test_whoever_has_labelled_all_items_changes_no_blind_label(
     with pytest.raises(SourceError, match=f"{file}:2: 'bob' has labelled all items"):
         read_sheets(database, [file], SANDBOX)
     assert {vote.relevance for vote in said(database, sample) if vote.annotator == "bob"} == {None}
-
-
-_READ = textwrap.dedent("""
-    import os, signal, sys
-    from pathlib import Path
-    from infra.settings import SandboxSettings, StoreSettings
-    from infra.store import open_database
-    from tasks.stages.label import sheets
-    if sys.argv[3] == "killed":
-        stored = sheets.record_votes
-        def record_votes(*given):
-            stored(*given)
-            os.kill(os.getpid(), signal.SIGKILL)
-        sheets.record_votes = record_votes
-    database = open_database(StoreSettings(folder=Path(sys.argv[1]), lock_timeout_s=120))
-    sheets.read_sheets(database, [Path(sys.argv[2])], SandboxSettings())
-""")
-
-
-def _reading(database: Database, file: Path, how: str = "whole") -> "subprocess.Popen[bytes]":
-    folder = database.settings.folder
-    return subprocess.Popen([sys.executable, "-c", _READ, str(folder), str(file), how])
-
-
-def test_a_reader_that_is_killed_has_stored_nothing_and_the_next_stores_all(
-    database: Database, sample: Sample, tmp_path: Path
-) -> None:
-    file = filled(database, sample, "ann", tmp_path, grade(1))
-    assert _reading(database, file, "killed").wait() == -9
-    assert said(database, sample) == []
-    assert _reading(database, file).wait() == 0
-    assert len(said(database, sample)) == len(sample.items)
 
 
 def test_the_texts_that_are_drawn_are_hostile(sample: Sample) -> None:
