@@ -32,7 +32,7 @@ R = TypeVar("R")
 # result holds, ``p.key`` is the key of the cache.
 Parameters = SimpleNamespace
 
-# What a stage follows, for ``wait_for``: states and futures of stages.
+# States and futures of the stages that another one follows, for ``wait_for``.
 Steps = Sequence[Any]
 
 
@@ -79,7 +79,7 @@ class Retries(NamedTuple):
 
     Attributes:
         delays_s: Seconds before each further try, from which Prefect departs by half at random.
-        errors: What passes by itself; any other error ends the stage at once.
+        errors: Errors that pass by themselves; any other ends the stage at once.
     """
 
     delays_s: Sequence[float]

@@ -141,8 +141,8 @@ def check_kape(settings: Settings, data: Mapping[str, Path]) -> None:
 
 def _check_output(folder: Path) -> None:
     """Refuse a folder that cannot be made or written, before the work that ends there."""
-    whole = folder.absolute()
-    there = next(path for path in (whole, *whole.parents) if os.access(path, os.F_OK))
+    absolute = folder.absolute()
+    there = next(path for path in (absolute, *absolute.parents) if os.access(path, os.F_OK))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         problem = "may not be written" if there.is_dir() else "is no folder"
         raise SettingsError(

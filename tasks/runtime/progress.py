@@ -41,13 +41,13 @@ class Progress:
     The bar is worth no run: a server that did not take it is asked again at the end alone.
 
     Args:
-        what: What is counted, in the plural ("pairs annotated").
+        what: The counted items, in the plural ("pairs annotated").
         total: Number of items; None where only the end will tell, which makes no bar.
         key: The bar's key as an artifact: lower-case letters, digits and dashes; "" makes none.
 
     Attributes:
         done: Number of finished items.
-        note: What is to be said with the progress; empty for nothing.
+        note: A remark that is shown with the progress; empty for none.
     """
 
     def __init__(self, what: str, total: int | None, key: str = "") -> None:

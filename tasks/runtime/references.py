@@ -44,11 +44,11 @@ class RecipeReference(Record):
 
 
 class JudgedPairs(Record):
-    """What became of the pairs that a run took.
+    """Counts of the pairs that a run judged.
 
     Attributes:
-        pairs: How many were judged.
-        failed: How many of them could not be.
+        pairs: Number of judged pairs.
+        failed: Number of pairs that could not be judged.
         most_often: The path on which most of those failed.
     """
 

@@ -64,7 +64,7 @@ def with_stored_answers(
     Args:
         database: The store.
         benchmark: The labels of the agents.
-        collection: Whose pairs they label.
+        collection: The collection of the pairs.
         basis: The annotations that they rest on (`Decided.basis`).
         which: None, those that people confirmed, or all that the agents verified.
     """
@@ -85,11 +85,11 @@ def with_stored_answers(
         and (which == "verified" or (which == "confirmed" and item.confirmed))
         and PairKey(item.query_id, item.code_id) not in judged
     ]
-    held = set(columns.codes.column("code_id").to_pylist())
+    known = set(columns.codes.column("code_id").to_pylist())
     codes = {
         item.code_id: Code(code_id=item.code_id, text=item.code, origin=item.origin)
         for item in answers
-        if item.code_id not in held
+        if item.code_id not in known
     }
     pairs = {
         PairKey(item.query_id, item.code_id): Label(

@@ -13,7 +13,7 @@ from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import progress
 from tasks.sources import open_source
 
-# What decides, beside files and settings, what reading gives.
+# Modules that decide, next to files and settings, what is read.
 _READERS = (
     *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
     *("infra.collected", "infra.executions", "infra.identity", "infra.records"),

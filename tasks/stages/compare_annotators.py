@@ -143,9 +143,9 @@ def annotate_in_process(
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     for some in batched(pending, _STORED_TOGETHER):
-        places = asyncio.Semaphore(committee.annotation.in_flight)
+        slots = asyncio.Semaphore(committee.annotation.in_flight)
         ledger = journal_ledger(store, committee.llm)
-        judged = asyncio.run(judge_pairs(some, committee, recipe, ledger, places))
+        judged = asyncio.run(judge_pairs(some, committee, recipe, ledger, slots))
         store_annotations(database, judged.annotations)
         if judged.error:
             raise judged.error

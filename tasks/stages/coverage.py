@@ -44,7 +44,7 @@ def labels_by(
 
 
 def are_comparable(one: Body, other: Body) -> bool:
-    """Return whether labels by two recipes may stand side by side: they answer one question."""
+    """Return whether labels by two recipes are compatible: they answer one question."""
     return criterion_of(one) == criterion_of(other)
 
 

@@ -30,8 +30,8 @@ class EstimationInput:
     """Training pairs and queries, which are read once, on demand.
 
     Args:
-        train: Training pairs: what `tasks.benchmarks.pairs.read_pairs` reads.
-        queries: What `tasks.benchmarks.query_files.read_query_texts` reads.
+        train: Training pairs that `tasks.benchmarks.pairs.read_pairs` reads.
+        queries: A file that `tasks.benchmarks.query_files.read_query_texts` reads.
     """
 
     def __init__(self, train: Path, queries: Path) -> None:

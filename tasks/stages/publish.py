@@ -28,7 +28,7 @@ from tasks.stages.labels import (
     with_split,
 )
 
-# What decides, beside the store and the settings, which files the same labels give.
+# Modules that decide, next to the store and the settings, which files the same labels give.
 _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
     *("tasks.stages.coverage", "infra.store.labels", "infra.store.evidence", "infra.records"),
@@ -71,8 +71,8 @@ def publish_benchmark(
 ) -> Published | None:
     """Export the benchmark of a label set, unless its folder is as it would be written.
 
-    That it is, the cache tells without reading labels: nothing that the export depends on has
-    changed in the store or the settings since, and no file of it has another size or time.
+    The cache knows this without reading labels: nothing that the export depends on has changed in
+    the store or the settings since, and no file of it has another size or time.
 
     Returns:
         The export, or None without labels.
@@ -121,7 +121,7 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:
     """Return the exports of these label sets that are in the folder of benchmarks.
 
-    That of the agents may be by a recipe that was in use before: its labels stand beside theirs.
+    The agents' export may be by a recipe that was in use before: its labels are compatible.
     """
     exports = []
     logger = run_logger(__name__)

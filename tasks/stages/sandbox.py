@@ -47,11 +47,11 @@ async def run_programs(
         settings: The sandbox's settings.
         programs: Each with the code under test, which it may import as ``target``.
     """
-    places = asyncio.Semaphore(_AT_ONCE)
+    slots = asyncio.Semaphore(_AT_ONCE)
     async with _opened(settings) as sandbox:
 
         async def run(program: str, code: str) -> ExecutionResult:
-            async with places, sandbox.box(code) as box:
+            async with slots, sandbox.box(code) as box:
                 return await box.run(program)
 
         return list(await asyncio.gather(*(run(*pair) for pair in programs)))

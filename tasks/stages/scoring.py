@@ -122,7 +122,7 @@ def method_key(method: str, depth: int) -> str:
 
 
 def _run_folder(database: Database, published: Published, settings: PublishSettings) -> Path:
-    """Return where the runs are: beside the export that this store wrote, not beside a copy."""
+    """Return the folder of the runs: the export, if this store wrote it and it is no copy."""
     stored = benchmarks.find_benchmark(database, published.benchmark_id)
     is_own = stored and stored.collection and stored.folder == published.folder
     return Path(published.folder) if is_own else leaderboard_folder(published, settings)

@@ -7,9 +7,8 @@ from prefect.logging import get_run_logger
 from agents.committee.account import ClaimAccount, account_of
 from agents.llm.structured_output import read
 from agents.roles.specify import Specification, Specifier
-from infra.ids import RecipeId
 from infra.records import Annotation
-from infra.store import Database, recipes
+from infra.store import Database
 from infra.store.evidence import replies_on_queries
 from infra.store.labels import CurrentLabels
 from tasks.benchmarks import QuerySpecification
@@ -19,11 +18,9 @@ from tasks.reports.judging import ClaimLine, SpecifiedPart
 def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:
     """Return the specifications on which labels rest, ascending by query and recipe.
 
-    A query has one for each recipe that judged candidates of it by one. Those of former releases,
-    which had other fields, are left out with a warning.
+    A query has one for each recipe that judged candidates of it by one. A reply to another
+    release's prompt, which had other fields, is left out with a warning.
     """
-    if not _is_specified(database, labels):
-        return []
     found, unreadable = [], 0
     for stored in replies_on_queries(database, labels, Specifier.role):
         try:
@@ -31,9 +28,7 @@ def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySp
         except ValueError:
             unreadable += 1
             continue
-        found.append(
-            as_record(specification, stored.query_id, stored.recipe_id, model=stored.model)
-        )
+        found.append(_as_exported(specification, stored.query_id, stored.recipe_id, stored.model))
     if unreadable:
         get_run_logger().warning(
             "%s specifications of queries have the fields of another release, and are left out",
@@ -42,10 +37,10 @@ def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySp
     return found
 
 
-def as_record(
-    specification: Specification, query_id: str, recipe_id: str, *, model: str
+def _as_exported(
+    specification: Specification, query_id: str, recipe_id: str, model: str
 ) -> QuerySpecification:
-    """Return a specification as exports and pages have it: each part line by line."""
+    """Return a specification in the form of exports and pages: each part line by line."""
     return QuerySpecification(
         query_id=query_id,
         recipe_id=recipe_id,
@@ -67,8 +62,8 @@ def specified_part(annotation: Annotation) -> SpecifiedPart | None:
         return None
     screening = account.screening
     return SpecifiedPart(
-        specification=as_record(
-            account.specification, annotation.query_id, annotation.recipe_id, model=account.model
+        specification=_as_exported(
+            account.specification, annotation.query_id, annotation.recipe_id, account.model
         ),
         verdict=screening.verdict if screening else "",
         adapter=screening.adapter.strip() if screening else "",
@@ -85,13 +80,6 @@ def _line_of(item: ClaimAccount) -> ClaimLine:
         read=item.read,
         counts=item.counts,
     )
-
-
-def _is_specified(database: Database, labels: CurrentLabels) -> bool:
-    """Return whether a recipe that labels may be by has an agent that specifies queries."""
-    bodies = recipes.load_bodies(database)
-    prompts = (bodies[RecipeId(name)].get("prompts") for name in labels.recipes if name in bodies)
-    return any(isinstance(item, dict) and Specifier.role in item for item in prompts)
 
 
 def _lines(text: str) -> Iterator[str]:

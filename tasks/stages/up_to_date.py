@@ -21,7 +21,7 @@ from tasks.stages.scoring import OpenBenchmark, score_method
 
 
 class Done(NamedTuple):
-    """What a command with nothing to do has found.
+    """The state of the store where a command has nothing to do.
 
     Attributes:
         source: The collections.

@@ -40,7 +40,7 @@ class TrainingData:
         dev: The queries that choose the best epoch, over their code base.
         test: The test queries.
         dropped: Pairs of dev or test queries that were left out of training.
-        licences: Of the data's code and queries, in alphabetical order.
+        licences: Licences of the data's code and queries, in alphabetical order.
     """
 
     name: str
@@ -63,14 +63,14 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
         path: A folder with parts (``train``, ``dev`` or ``valid``, ``test``: files or folders that
             `read_pairs` reads, or splits of a BEIR folder), an exported benchmark with or without a
             split of its own or of its source's (CoSQA's), or anything else that `read_pairs` reads.
-        settings: How it is split.
+        settings: The ratio and the unit of the split.
         test: A benchmark to test on in place of the data's own part.
     """
     if path.is_dir() and find_split(path, "train"):
         train, dev, own_test = _given_parts(path, settings, has_test=test is None)
     else:
-        whole = benchmark_at(path) or _as_benchmark(read_pairs(path))
-        train, dev, own_test = _parts_of(whole, settings)
+        benchmark = benchmark_at(path) or _benchmark_of_pairs(read_pairs(path))
+        train, dev, own_test = _parts_of(benchmark, settings)
     tested = benchmark_at(test, usual="test") if test else own_test
     if tested is None:
         raise SourceError(f"{printable(test or path)} is no benchmark to test on")
@@ -128,10 +128,10 @@ def _part(folder: Path, name: PairSplit) -> Benchmark:
     path = split_path(folder, name)
     if split := beir_split(path):
         return read_beir(*split)
-    return _as_benchmark(read_pairs(path), folder.resolve().name)
+    return _benchmark_of_pairs(read_pairs(path), folder.resolve().name)
 
 
-def _as_benchmark(pairs: Pairs, name: str = "") -> Benchmark:
+def _benchmark_of_pairs(pairs: Pairs, name: str = "") -> Benchmark:
     """Return pairs as a benchmark whose codes are those of the pairs."""
     both = [*zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)]
     queries = {query.query_id: query for query, _ in both}
@@ -159,7 +159,7 @@ def _parts_of(
 ) -> tuple[Benchmark, Benchmark, Benchmark]:
     """Return a benchmark's training, dev and test queries with their labels, over all its codes."""
     split = benchmark.splits or published_split(benchmark.queries) or _split(benchmark, settings)
-    train, dev, test = (_of_queries(benchmark, split, part) for part in SPLITS)
+    train, dev, test = (_part_of_split(benchmark, split, part) for part in SPLITS)
     return train, dev, test
 
 
@@ -174,7 +174,7 @@ def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
     return split_queries(dict.fromkeys(queries, 1), settings.split, seed=0)
 
 
-def _of_queries(benchmark: Benchmark, split: Mapping[str, str], part: str) -> Benchmark:
+def _part_of_split(benchmark: Benchmark, split: Mapping[str, str], part: str) -> Benchmark:
     """Return the queries of a part and their labels; the code base stays whole."""
     queries = tuple(each for each in benchmark.queries if split.get(each.query_id) == part)
     labels = tuple(each for each in benchmark.labels if split.get(each.query_id) == part)

@@ -25,7 +25,7 @@ class Recipe(Record):
             whole code base. A query's other answers in the batch are no wrong codes.
         similarity: The similarity of query and code in the loss and in rankings by the model.
         scale: Factor of the similarities in ``softmax``.
-        margin: Of the two margin losses.
+        margin: The margin of the two margin losses.
         epochs: The most epochs.
         batch_size: Pairs in a step.
         learning_rate: The highest learning rate of AdamW, without weight decay.

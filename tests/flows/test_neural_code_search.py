@@ -22,7 +22,7 @@ from infra.settings import (
     StoreSettings,
 )
 from tasks.corpus.neural_code_search import QUESTIONS, Question, write_corpus
-from tasks.stages.challenge.neural_code_search import _by_words
+from tasks.stages.challenge.neural_code_search import _reordered
 
 JAVA = """class Keys {
     void hide(View view) {
@@ -101,7 +101,7 @@ def test_the_second_pass_puts_more_of_the_questions_words_first() -> None:
     asked = [Question(stackoverflow_id="1", question="hide the keyboard", answer="")]
     query = query_id_of(asked[0].question)
     texts = {"a": "f();", "b": "hideAll()", "c": "hide(keyboard)", "d": "hide(hide)"}
-    assert _by_words({query: [*"abcd"]}, asked, texts) == {query: [*"cbda"]}
+    assert _reordered({query: [*"abcd"]}, asked, texts) == {query: [*"cbda"]}
 
 
 def test_bad_questions_are_refused_before_anything_is_read(data: Path) -> None:

@@ -1,4 +1,4 @@
-"""What judging pairs costs: the mean of pairs that this store has, or a built-in figure."""
+"""Expected cost of judging pairs: the mean of pairs in this store, or a built-in figure."""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -12,7 +12,7 @@ from tasks.reports.plan import Amount, Expected
 _ENOUGH = 20  # judged pairs whose mean is taken
 _QUANTILE = 1.96  # of the normal distribution, for 95%
 
-# Requests of a pair. Of CoSQA+ they are 740,000 of 412,080 pairs, four of ten of which get a test
+# Requests of a pair. CoSQA+ took 740,000 for 412,080 pairs, four of ten of which got a test
 # program; those of `spec` are the packaged sample's.
 _REQUESTS: Mapping[Configuration, float] = {
     "single": 1.0, "arbiter": 1.4, "writer": 1.8, "executor": 1.8, "simulated": 2.2, "paper": 1.8,

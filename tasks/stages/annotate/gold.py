@@ -3,8 +3,8 @@
 Each known answer gives four: the right function, the same function with one mistake, and the right
 function with the query of another, once as it is and once with a line that tells the agents to say
 yes. They are judged and stored like any pair, but are candidates of no search, so that no benchmark
-includes them. Those of a later run have functions of another name, so that cached replies do not
-hide a change of the model.
+includes them. The functions of a later run have other names, so that cached replies do not hide a
+change of the model.
 """
 
 import tomllib
@@ -200,7 +200,7 @@ def alarm_of(counts: GoldCounts, limit: float, model: str) -> GoldQuestionError 
     """Return the error that ends a run, None while too few are judged or too few are wrong.
 
     Args:
-        counts: How the run's gold questions were judged so far.
+        counts: The run's gold questions that are judged so far.
         limit: Largest share that may be judged wrongly.
         model: The model, for the message.
     """

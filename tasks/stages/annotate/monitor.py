@@ -1,4 +1,4 @@
-"""What people see of a round of judging: its progress and its page."""
+"""Progress of a round of judging, and the page that it leaves."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class ProgressMonitor:
     """Counts the annotations of a round, and shows them while it goes on and at its end.
 
     Args:
-        plan: What the round is to judge.
+        plan: The pairs of the round.
         ledger: The model's, with the run's budget.
         known: Keys of gold questions → their known labels.
         gold_limit: Largest share of gold questions that may be judged wrongly.
@@ -107,7 +107,7 @@ class ProgressMonitor:
             get_run_logger().warning("the end of the run cannot be shown: %s", refused)
 
     def judged_pairs(self) -> JudgedPairs:
-        """Return what became of the pairs, in a few words."""
+        """Return the counts of the judged pairs."""
         run = self._judged_run()
         failed = run.with_status("failed")
         most_often = run.most_often("failed") if failed else ""

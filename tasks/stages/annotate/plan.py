@@ -87,12 +87,12 @@ class AnnotationPlan(Record):
     """The pairs that a labelling round judges, by reference.
 
     Attributes:
-        collection: Whose pairs they are.
+        collection: The collection of the pairs.
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
         gold: The keys of the gold questions to judge among them.
-        budget: What the run may cost, over all its rounds.
+        budget: The budget of the run, over all its rounds.
     """
 
     collection: str

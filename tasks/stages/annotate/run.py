@@ -19,15 +19,15 @@ from tasks.runtime.references import RecipeReference, SearchReference
 
 @dataclass(frozen=True)
 class AnnotationRun:
-    """What is judged, by whom and how.
+    """A run of the agents over the candidates of a search.
 
     Attributes:
         search: The candidates.
         recipe: The recipe of the first labelling round.
-        committee: Who judges.
+        committee: The agents, their model and the sandbox.
         policy: For which reasons pairs are judged, how many, and for how much.
         store: The store.
-        ray: Where shards run.
+        ray: The cluster that runs shards.
         is_approved: Whether nobody has to agree to the plan.
     """
 
@@ -66,7 +66,7 @@ def rounds_of(recipe: RecipeReference, committee: CommitteeSettings) -> list[Rec
     """Return the recipes of all labelling rounds of a committee, in order.
 
     Args:
-        recipe: What `current_recipe` returned for this committee, or another of the rounds.
+        recipe: The recipe of any of the rounds.
         committee: Who judges.
     """
     return [

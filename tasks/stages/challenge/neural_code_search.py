@@ -67,7 +67,7 @@ def judge_rankings(
     ids = {code for of in ranked.values() for codes in of.values() for code in codes}
     texts = corpus.texts_of(database, ids.union(*examples.values()))
     if post_rank:
-        passes = {f"{name}{POST_RANK}": _by_words(of, asked, texts) for name, of in ranked.items()}
+        passes = {f"{name}{POST_RANK}": _reordered(of, asked, texts) for name, of in ranked.items()}
         ranked = dict(chain(*zip(ranked.items(), passes.items(), strict=True)))
     features = lru_cache(_CACHED_FEATURES)(lambda code: features_of(texts[code]))
     ranks: Ranks = {method: [] for method in ranked}
@@ -100,7 +100,7 @@ def _first(file: Path) -> dict[str, list[str]]:
     return found
 
 
-def _by_words(
+def _reordered(
     ranked: dict[str, list[str]], asked: Sequence[Question], texts: Mapping[str, str]
 ) -> dict[str, list[str]]:
     """Return rankings in which results with more of the question's words come first."""

@@ -40,12 +40,12 @@ class Search(Record):
     """The codes and the queries of a search, by reference: a task's parameters are small.
 
     Attributes:
-        collection: Whose codes.
+        collection: The collection of the codes.
         name: The name of the queries.
         queries: JSON Lines of the queries' texts.
-        digest: Of these texts and the depth.
+        digest: Digest of these texts and the depth.
         depth: The most codes of a query.
-        folder: Of this search alone; a method's run becomes ``runs/METHOD.trec`` there.
+        folder: The folder of this search alone; a method's run becomes ``runs/METHOD.trec`` there.
         language: The codes' language; "" for all codes.
     """
 
@@ -79,7 +79,7 @@ def open_search(
     Other queries or another depth have another folder.
 
     Args:
-        collection: Whose codes.
+        collection: The collection of the codes.
         queries: The file that the queries are from, which names the search.
         texts: The queries.
         depth: The most codes of a query.
@@ -122,9 +122,9 @@ def rank_codes(database: Database, search: Search, method: str, settings: Settin
     if not _is_ranked(search, method):
         queries = search.read_queries()
         found = [
-            _by_vectors(database, search, queries, name, settings)
+            _by_encoder(database, search, queries, name, settings)
             if encoders.has(name)
-            else _by_words(database, search, queries, name)
+            else _by_lexicon(database, search, queries, name)
             for name in components(method)
         ]
         rankings = found[0] if len(found) == 1 else fuse(found, search.depth)
@@ -133,12 +133,12 @@ def rank_codes(database: Database, search: Search, method: str, settings: Settin
     return Run(method=method, file=run_file(search.folder, method))
 
 
-def _by_words(database: Database, search: Search, queries: list[Query], name: str) -> Rankings:
+def _by_lexicon(database: Database, search: Search, queries: list[Query], name: str) -> Rankings:
     codes = corpus.code_columns(database, search.collection.name, search.language)
     return retrievers.get(name)().rank(queries, Rows(Code, codes), search.depth)
 
 
-def _by_vectors(
+def _by_encoder(
     database: Database, search: Search, queries: list[Query], name: str, settings: Settings
 ) -> Rankings:
     """Return rankings by an encoder, once all codes have vectors."""

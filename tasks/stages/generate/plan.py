@@ -93,11 +93,11 @@ def answers_by_query(
 def state_of(answers: Sequence[GeneratedCode], model: str, max_tries: int) -> State:
     """Return the state of a query with these answers, oldest first.
 
-    A model is given up after some answers that were refused; a person's refusal starts anew.
+    A model is given up after some refused answers, counted anew from a person's refusal on.
     """
-    standing = [item for item in answers if not item.is_refused]
-    if standing:
-        return "confirmed" if any(item.confirmed for item in standing) else "waiting"
+    accepted = [item for item in answers if not item.is_refused]
+    if accepted:
+        return "confirmed" if any(item.confirmed for item in accepted) else "waiting"
     tries = 0
     for item in answers:
         by_model = item.status == "refused" and item.model == model

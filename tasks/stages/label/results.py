@@ -34,13 +34,13 @@ class LabelResults(Record):
     """Results of a sample.
 
     Attributes:
-        progress: Of each annotator.
-        agreement: Of the blind labels of annotators who are done; None with fewer than two.
+        progress: Progress of each annotator.
+        agreement: Agreement of blind labels, of annotators who are done; None with fewer than two.
         conflicts: Positions of items of which no label has more than half of the blind votes.
         decided: Items with a label by more than half of the last votes, undecided ones aside.
         by_label: Label → number of them.
-        preferred: Of a preference, for all by majority, then for each annotator.
-        right: Of answers, for each method.
+        preferred: For a preference: the majority's share, then each annotator's.
+        right: For answers: each method's number of right ones.
     """
 
     progress: tuple[SampleProgress, ...]

@@ -37,10 +37,10 @@ def sample_candidates(
 
     Args:
         database: The store.
-        collection: Whose candidates; "" for the only collection in the store.
-        drawn: What is drawn at random.
-        number: How many of these.
-        seed: Of the sample.
+        collection: The collection of the candidates; "" for the only collection in the store.
+        drawn: The unit that is sampled.
+        number: Number of pairs or queries.
+        seed: The seed of the sample.
     """
     searches = candidates.searches_by_collection(database)
     if not collection and len(searches) == 1:
@@ -91,9 +91,9 @@ def sample_answers(
         database: The store.
         folder: The benchmark that the runs are of.
         runs: Runs of methods; none takes those that are stored for the benchmark.
-        number: How many queries to draw.
-        seed: Of the sample.
-        settings: Where stored runs are.
+        number: Number of queries.
+        seed: The seed of the sample.
+        settings: The folder of stored runs.
     """
     benchmark = open_benchmark(database, folder)
     files = {file.stem: file for file in runs} or {
@@ -175,8 +175,8 @@ def sample_preference(
         database: The store.
         ours: The benchmark whose share of wins is wanted: all that `read_pairs` takes.
         theirs: The rival.
-        number: How many queries to draw.
-        seed: Of queries, codes and sides.
+        number: Number of queries.
+        seed: The seed of queries, codes and sides.
     """
     texts: dict[str, Query | Code] = {}
     of_ours, of_theirs = (_relevant(read_pairs(path), texts) for path in (ours, theirs))

@@ -123,7 +123,7 @@ def read_sheets(database: Database, files: Sequence[Path], settings: SandboxSett
             )
         _check_texts(row, sample, shown[row.item])
         vote = _vote(row, sample, items[row.item])
-        # Who has labelled all items may see the evidence and others' labels.
+        # An annotator who has labelled all items may see the evidence and others' labels.
         if settled.get((name, vote.key), vote.relevance) != vote.relevance:
             raise SourceError(
                 f"{row.place}: {name!r} has labelled all items, so that the evidence and others' "

@@ -61,13 +61,6 @@ def test_a_query_has_the_specification_that_its_candidates_share(tmp_path: Path)
     )
 
 
-def test_a_store_whose_recipes_specify_nothing_is_not_searched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(specifications, "replies_on_queries")
-    assert exported(*judged_store(tmp_path)) == []
-
-
 def test_a_specification_with_other_fields_is_left_out_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
