@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from infra.identity import mark
-from infra.records import Code, Query
+from infra.records import Code, Label, Query
 
 SPLITS = ("train", "dev", "test")
 _NAMES = {"valid": "dev", "validation": "dev"}
@@ -74,6 +74,12 @@ def split_repositories(homes: Mapping[str, str], ratio: str, seed: int) -> dict[
         if part not in counts and counts[most] > 1:
             placed[[name for name in placed if placed[name] == most][-1]] = part
     return {query: placed[name] for query, name in homes.items()}
+
+
+def repositories_by_query(codes: Iterable[Code], labels: Iterable[Label]) -> dict[str, str]:
+    """Return query → the repository of the code that answers it."""
+    repositories = {code.code_id: repository_of(code) for code in codes}
+    return {label.query_id: repositories[label.code_id] for label in labels if label.relevance > 0}
 
 
 def published_split(queries: Iterable[Query]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from tasks.benchmarks import (
 from tasks.benchmarks.splits import (
     count_matches,
     published_split,
-    repository_of,
+    repositories_by_query,
     split_queries,
     split_repositories,
 )
@@ -132,12 +132,7 @@ def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
         published = published_split(benchmark.queries)
         return benchmark.model_copy(update={"splits": published}) if published else benchmark
     if settings.split_by == "repository":
-        repositories = {code.code_id: repository_of(code) for code in benchmark.codes}
-        homes: dict[str, str] = {
-            label.query_id: repositories[label.code_id]
-            for label in benchmark.labels
-            if label.relevance > 0
-        }
+        homes = repositories_by_query(benchmark.codes, benchmark.labels)
         by_repository = split_repositories(homes, settings.split, settings.split_seed)
         return benchmark.model_copy(update={"splits": by_repository})
     columns = columns_of(benchmark)

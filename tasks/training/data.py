@@ -21,7 +21,7 @@ from tasks.benchmarks.pairs import Pairs, benchmark_at, pairs_of, read_pairs
 from tasks.benchmarks.splits import (
     SPLITS,
     published_split,
-    repository_of,
+    repositories_by_query,
     split_queries,
     split_repositories,
 )
@@ -165,12 +165,10 @@ def _parts_of(
 
 def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
     """Return query → part, of the queries with a right code."""
-    relevant = [label for label in benchmark.labels if label.relevance > 0]
     if settings.split_by == "repository":
-        repositories = {code.code_id: repository_of(code) for code in benchmark.codes}
-        homes: dict[str, str] = {label.query_id: repositories[label.code_id] for label in relevant}
+        homes = repositories_by_query(benchmark.codes, benchmark.labels)
         return split_repositories(homes, settings.split, seed=0)
-    queries = (label.query_id for label in relevant)
+    queries = (label.query_id for label in benchmark.labels if label.relevance > 0)
     return split_queries(dict.fromkeys(queries, 1), settings.split, seed=0)
 
 
