@@ -10,7 +10,6 @@ encoding learns both. Their convolutions see the padding; here no layer does.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
@@ -68,12 +67,6 @@ class CodeSearchNetModel(TokenModel):
     @classmethod
     def _vocabulary(cls, texts: Iterable[list[str]], length: int) -> Tokenizer:
         return vocabulary(texts, length, cls.min_count, pieces=cls.pieces)
-
-    @classmethod
-    def fields_in(cls, folder: Path, /) -> list[str]:
-        """Return the fields of the model in a folder, in the order of `of`."""
-        others = sorted(file.stem for file in folder.glob(f"{_MAIN}-*.json"))
-        return ["query", _MAIN, *others]
 
     def __init__(self, vocabularies: Mapping[str, Tokenizer]) -> None:
         super().__init__(vocabularies)

@@ -19,6 +19,7 @@ from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_
 from tasks.training.recipes import Recipe
 
 WEIGHTS = "model.safetensors"
+_VOCABULARY = "vocabulary-"  # before a field's name
 MARGIN_RECIPE = Recipe(
     name="kape-appendix",
     source="Gu et al. 2018, Deep Code Search, and its code; 500 epochs of Guo et al., KAPE",
@@ -79,11 +80,6 @@ class TokenModel(JointModel):
             torch.manual_seed(seed)
             return cls(vocabularies)
 
-    @classmethod
-    def fields_in(cls, _folder: Path, /) -> list[str]:
-        """Return the fields of the model in a folder."""
-        return [field for fields in cls.fields.values() for field in fields]
-
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
         """Return a (texts, tokens) tensor of ids for each field."""
         return {
@@ -92,17 +88,17 @@ class TokenModel(JointModel):
         }
 
     def save(self, folder: Path) -> None:
-        """Write ``model.safetensors``, and the vocabulary of each field as ``FIELD.json``."""
+        """Write ``model.safetensors``, and a file ``vocabulary-FIELD.json`` for each field."""
         save_file(self.state_dict(), folder / WEIGHTS)
         for field, tokenizer in self.vocabularies.items():
-            tokenizer.save(str(folder / f"{field}.json"))
+            tokenizer.save(str(folder / f"{_VOCABULARY}{field}.json"))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Return the model that `save` wrote."""
         vocabularies = {
-            field: Tokenizer.from_file(str(folder / f"{field}.json"))
-            for field in cls.fields_in(folder)
+            file.stem.removeprefix(_VOCABULARY): Tokenizer.from_file(str(file))
+            for file in sorted(folder.glob(f"{_VOCABULARY}*.json"))
         }
         model = cls._made(vocabularies, 0)
         model.load_state_dict(load_file(folder / WEIGHTS))
