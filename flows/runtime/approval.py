@@ -17,7 +17,7 @@ from pydantic import Field
 
 from infra.errors import SettingsError
 from infra.settings import ReannotationSettings
-from tasks.reports.plan import RunPlan, question_document
+from tasks.reports.plan import RunPlan, plan_document
 from tasks.reports.render import markdown_page
 
 _KEY = "plan-"  # before pairs and dollars: each question has a form and an answer of its own
@@ -59,7 +59,7 @@ def approved(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSetting
             "bounds what it costs"
         )
     passed = [key for key in run.empirical_policy.pause_keys or () if key.startswith(_KEY)]
-    form = Answer.with_initial_data(description=markdown_page(question_document(plan)))
+    form = Answer.with_initial_data(description=markdown_page(plan_document(plan)))
     key = passed[-1] if passed else pause_key(plan)
     if not passed:
         get_run_logger().info("the plan waits for approval: press Resume in the Prefect UI")

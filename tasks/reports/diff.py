@@ -1,6 +1,6 @@
 """Comparison of two versions of a benchmark: what changed, with evidence, and methods' scores."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 import numpy as np
@@ -25,8 +25,6 @@ class Flip(Record):
     Attributes:
         evidence_before: What the first label rests on; None where the export does not say.
         evidence_after: Likewise of the second.
-        changed: The settings in which the recipes differ that gave the two labels; none where one
-            recipe judged the pair anew, or where an export does not say.
     """
 
     query_id: str
@@ -37,7 +35,6 @@ class Flip(Record):
     after: float
     evidence_before: Annotation | None
     evidence_after: Annotation | None
-    changed: tuple[str, ...] = ()
 
 
 class Difference(Record):
@@ -119,7 +116,6 @@ def _flips(
     }
     first: dict[Pair, Annotation] = {item.key: item for item in before.evidence.of_pairs(turned)}
     second: dict[Pair, Annotation] = {item.key: item for item in after.evidence.of_pairs(turned)}
-    old_recipes, new_recipes = _recipes(before, turned), _recipes(after, turned)
     return tuple(
         Flip(
             query_id=pair[0],
@@ -130,24 +126,9 @@ def _flips(
             after=new[pair],
             evidence_before=first.get(pair),
             evidence_after=second.get(pair),
-            changed=tuple(_changed(old_recipes[pair], new_recipes[pair])),
         )
         for pair in turned
     )
-
-
-def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[str, object]]:
-    """Return pair → the recipe that gave its label; an empty one where that is not known."""
-    by_origin: dict[str, Mapping[str, object]] = {
-        benchmark.label_origin: benchmark.recipe or {},
-        **{recipe.origin: recipe.body for recipe in benchmark.recipes},
-    }
-    wanted = set(pairs)
-    return {
-        (label.query_id, label.code_id): by_origin.get(label.origin, {})
-        for label in benchmark.labels
-        if (label.query_id, label.code_id) in wanted
-    }
 
 
 def _changed(
@@ -288,9 +269,8 @@ def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
             "; ".join(_parts(one)) if one else "no evidence in the export"
             for one in (flip.evidence_before, flip.evidence_after)
         )
-        recipe = [f"another recipe: {', '.join(flip.changed)}"] if flip.changed else []
         ids = f"query {flip.query_id}, code {flip.code_id}"
-        yield Listing([f"before: {before}", f"after: {after}", *recipe, ids])
+        yield Listing([f"before: {before}", f"after: {after}", ids])
     if (more := len(change.flips) - most) > 0:
         yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 

@@ -6,7 +6,7 @@ from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
-from tasks.reports.document import Document, Listing, Paragraph, Span, Table
+from tasks.reports.document import Document, Listing, Paragraph, Table
 from tasks.reports.text import UNKNOWN, cost, counted, duration, words
 
 
@@ -176,21 +176,6 @@ def plan_document(plan: RunPlan) -> Document:
             Paragraph(judged),
             plan_table(plan),
             *(about if pending else []),
-            Listing(plan_notes(plan)),
-        ],
-    )
-
-
-def question_document(plan: RunPlan) -> Document:
-    """Return the plan in short, to be approved: it stands in a narrow dialog, above a form."""
-    total = f"{plan.model} judges {counted(plan.taken, 'pairs')}: {_expected(plan.expected)}."
-    rows = [(words(item.reason), f"{item.taken:,}") for item in plan.reasons if item.taken]
-    return Document(
-        title="",
-        lead=[
-            Paragraph(Span(total)),
-            Table(("reason", "pairs"), rows),
-            Paragraph(plan_sentence(plan)),
             Listing(plan_notes(plan)),
         ],
     )

@@ -12,7 +12,6 @@ from tasks.reports.plan import (
     plan_notes,
     plan_sentence,
     plan_table,
-    question_document,
 )
 from tasks.reports.render import markdown_page
 
@@ -47,10 +46,6 @@ PLAN = RunPlan(
 
 def plan_page(plan: RunPlan) -> str:
     return markdown_page(plan_document(plan))
-
-
-def question(plan: RunPlan) -> str:
-    return markdown_page(question_document(plan))
 
 
 def with_(**changes: object) -> RunPlan:
@@ -92,40 +87,3 @@ def test_the_page_escapes_what_it_is_given() -> None:
     assert "<lib>" not in page
     assert "188 with a fresh label" in page
     assert "- stale: judged by a former recipe" in page
-
-
-def expected(usd: float | None) -> Expected:
-    """Return what pairs are expected to take."""
-    return Expected(
-        tokens=Amount(expected=90_000),
-        usd=None if usd is None else Amount(expected=usd, low=usd / 2, high=usd * 2),
-        minutes=Amount(expected=12),
-        basis="past runs",
-    )
-
-
-def one_plan(usd: float | None) -> RunPlan:
-    """Return a plan of 240 pairs."""
-    return RunPlan(
-        collection="my_codes", recipe_id=RecipeId("r"), model="openai/m", configuration="spec",
-        candidates=900, fresh=488, expected=expected(usd),
-        reasons=(
-            ReasonPlan(reason="stale", pending=372, taken=200),
-            ReasonPlan(reason="new_queries", pending=40, taken=40),
-            ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
-        ),
-    )  # fmt: skip
-
-
-def test_the_total_stands_first_and_each_reason_that_is_taken_has_a_row() -> None:
-    total, table, *rest = question(one_plan(2.0)).split("\n\n")
-    assert total == (
-        "**openai/m judges 240 pairs: tokens about 90,000, cost \\$2.00 (\\$1.00 to \\$4.00), "
-        "time about 12 min 0 s.**"
-    )
-    assert table.splitlines()[2:] == ["| stale | 200 |", "| new queries | 40 |"]
-    assert "240 of 412 pending pairs of my\\_codes" in rest[0]
-
-
-def test_a_cost_that_is_not_known_is_said() -> None:
-    assert "tokens about 90,000, cost unknown, time about 12 min 0 s" in question(one_plan(None))
