@@ -9,8 +9,9 @@ grammar's names. A conformance test checks it as soon as it exists.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from infra.executions import Record
 from infra.registry import Registry
@@ -22,58 +23,33 @@ _HEAD = 2_000  # characters of a file in which it says what made it
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
-class Function(Protocol):
-    """A function or method of a file."""
+@dataclass(frozen=True)
+class Function:
+    """A function or method of a file.
 
-    @property
-    def name(self) -> str:
-        """Its name, qualified by those of the classes around it."""
-        ...
+    Attributes:
+        name: Its name, qualified by those of the classes around it.
+        first_line: Number of its first line, decorators or annotations included, counted from 1.
+        last_line: Number of its last line.
+        in_class: Whether it is a method, and its class is there.
+        parameters: The names, without the object or class that a method is bound to.
+        returns_value: Whether a ``return`` of its own has a value.
+        documentation: What documents it, without marks of comments; "" where there is nothing.
+        text: The source, moved to the left margin.
+        text_without_documentation: The source without its documentation.
+        has_error: Whether a part of it could not be parsed.
+    """
 
-    @property
-    def first_line(self) -> int:
-        """Number of its first line, decorators or annotations included, counted from 1."""
-        ...
-
-    @property
-    def last_line(self) -> int:
-        """Number of its last line."""
-        ...
-
-    @property
-    def in_class(self) -> bool:
-        """Whether it is a method, and its class is there."""
-        ...
-
-    @property
-    def has_error(self) -> bool:
-        """Whether a part of it could not be parsed."""
-        ...
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters, without the object or class that a method is bound to."""
-        ...
-
-    @property
-    def returns_value(self) -> bool:
-        """Whether it has a return statement with a value."""
-        ...
-
-    @property
-    def documentation(self) -> str:
-        """What documents it, without marks of comments; "" where there is nothing."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """The source, moved to the left margin."""
-        ...
-
-    @property
-    def text_without_documentation(self) -> str:
-        """The source without its documentation."""
-        ...
+    name: str
+    first_line: int
+    last_line: int
+    in_class: bool
+    parameters: tuple[str, ...]
+    returns_value: bool
+    documentation: str
+    text: str = field(repr=False)
+    text_without_documentation: str = field(repr=False)
+    has_error: bool = False
 
 
 class Mutant(Record):

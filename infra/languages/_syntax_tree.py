@@ -7,15 +7,14 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
-from infra.languages import Language, plain_lines
+from infra.languages import Function, Language, plain_lines
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
@@ -30,38 +29,6 @@ _FIRST = re.compile(rf"(?:[{_BLANKS}]*\n)*([{_BLANKS}]*)")
 _LAST_NAME = re.compile(r"([\w$?!]+)(?:[\[<].*)?$", re.DOTALL)
 _BLOCK = re.compile(r"/\*+!?|[ \t]*\*+/$|^=begin\b.*\n?|^=end\b.*", re.MULTILINE)
 _MARGIN = re.compile(r"^[ \t]*(?:\*(?!/)|//+!?|#+)?[ \t]?", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A function or method of a file; `infra.languages.Function` says what its fields are."""
-
-    name: str
-    first_line: int
-    last_line: int
-    parameters: tuple[str, ...]
-    returns_value: bool
-    documentation: str
-    in_class: bool
-    has_error: bool
-    lines: Sequence[str] = field(repr=False)
-    fixed_lines: AbstractSet[int] = field(repr=False)
-
-    @cached_property
-    def text(self) -> str:
-        """The source, moved to the left margin; lines inside literals stay as they are."""
-        first, *rest = self.lines
-        margin = first[: len(first) - len(first.lstrip())]
-        moved = (
-            line if number in self.fixed_lines else line.removeprefix(margin)
-            for number, line in enumerate(rest, self.first_line + 1)
-        )
-        return "\n".join((first.lstrip(), *moved))
-
-    @property
-    def text_without_documentation(self) -> str:
-        """The same, since documentation stands before a function."""
-        return self.text
 
 
 class Definition(NamedTuple):
@@ -402,6 +369,7 @@ class _Walk:
         if cut(lines[0], None, start).strip():
             lines[0] = cut(lines[0], start, None)
         qualified = (*scopes, *filter(None, [definition.owner]), definition.name)
+        text = self._moved(lines, first + 1)
         return Function(
             name=".".join(qualified),
             first_line=first + 1,
@@ -410,10 +378,25 @@ class _Walk:
             returns_value=language.returns_value(definition.node, has_return=has_return),
             documentation=self._documentation(first),
             in_class=bool(self._scopes or definition.owner),
+            text=text,
+            text_without_documentation=text,  # documentation stands before a function
             has_error=node.has_error,
-            lines=lines,
-            fixed_lines=self._fixed,
         )
+
+    def _moved(self, lines: Sequence[str], number: int) -> str:
+        """Return lines at the left margin, but for those that begin inside a literal.
+
+        Args:
+            lines: The lines.
+            number: That of the first.
+        """
+        first, *rest = lines
+        margin = first[: len(first) - len(first.lstrip())]
+        moved = (
+            line if place in self._fixed else line.removeprefix(margin)
+            for place, line in enumerate(rest, number + 1)
+        )
+        return "\n".join((first.lstrip(), *moved))
 
     def _documentation(self, row: int) -> str:
         """Return the block comment, or the line comments, that end right before a row."""

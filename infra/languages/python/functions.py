@@ -4,125 +4,121 @@ import ast
 import io
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar
 
+from infra.languages import Function
 from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function or method of a file.
+def functions_of(text: str) -> list[Function]:
+    """Return a file's top-level functions and the methods of its classes, in their order.
 
-    Attributes:
-        node: Its definition.
-        name: Its name, qualified by those of the classes around it.
-        lines: The lines of the whole file, without their ends.
-        in_class: It is a method.
+    Functions within functions are part of them and not listed. Those under ``if``, ``try``,
+    ``with`` or ``match`` at module or class level are.
+
+    Raises:
+        SyntaxError: The text is not Python.
     """
+    text = plain_layout(text)
+    return list(_functions(parse(text).body, text.split("\n"), "", in_class=False))
 
-    node: FunctionNode
-    name: str
-    lines: Sequence[str] = field(repr=False)
-    in_class: bool = False
-    has_error: ClassVar[bool] = False  # what has one, Python does not parse
 
-    @property
-    def first_line(self) -> int:
-        """Number of its first line, decorators included, counted from 1."""
-        return min(node.lineno for node in (self.node, *self.node.decorator_list))
+def _functions(
+    body: list[ast.stmt], lines: Sequence[str], prefix: str, *, in_class: bool
+) -> Iterator[Function]:
+    for statement in body:
+        if isinstance(statement, FunctionNode):
+            yield _function(statement, prefix, lines, in_class=in_class)
+        elif isinstance(statement, ast.ClassDef):
+            inner = f"{prefix}{statement.name}."
+            yield from _functions(statement.body, lines, inner, in_class=True)
+        else:
+            for block in _blocks(statement):
+                yield from _functions(block, lines, prefix, in_class=in_class)
 
-    @property
-    def last_line(self) -> int:
-        """Number of its last line."""
-        return _end(self.node)
 
-    @cached_property
-    def documentation(self) -> str:
-        """The docstring as Python cleans it, "" where there is none."""
-        text = (ast.get_docstring(self.node) or "").strip()
-        return text.encode(errors="replace").decode()  # escapes can make what no file can hold
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(statement, name, [])
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
 
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters, without the object or class that a method is bound to."""
-        arguments = self.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        if self.in_class and not self._is_static():
-            positional = positional[1:]
-        parameters = [*positional, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
-        return tuple(parameter.arg for parameter in parameters if parameter is not None)
 
-    @property
-    def returns_value(self) -> bool:
-        """Whether a ``return`` of its own, not of a function inside it, has a value but None."""
-        return any(map(_returns_value, _own_statements(self.node.body)))
+def _function(node: FunctionNode, prefix: str, lines: Sequence[str], *, in_class: bool) -> Function:
+    first = min(part.lineno for part in (node, *node.decorator_list))
+    documentation = (ast.get_docstring(node) or "").strip()
+    moved = _moved_lines(node, first, lines)
+    return Function(
+        name=f"{prefix}{node.name}",
+        first_line=first,
+        last_line=_end(node),
+        in_class=in_class,
+        parameters=_parameters(node, in_class=in_class),
+        returns_value=any(map(_returns_value, _own_statements(node.body))),
+        # Escapes can make what no file can hold.
+        documentation=documentation.encode(errors="replace").decode(),
+        text="\n".join(moved),
+        text_without_documentation="\n".join(_undocumented(node, first, lines, moved)),
+    )
 
-    @cached_property
-    def text(self) -> str:
-        """The source, moved to the left margin."""
-        return "\n".join(self._moved_lines)
 
-    @cached_property
-    def text_without_documentation(self) -> str:
-        """The source without its docstring; ``pass`` takes its place where nothing else is left."""
-        docstring = self._docstring
-        if docstring is None:
-            return self.text
-        first, last = docstring.lineno - 1, _end(docstring) - 1
-        before = self.lines[first].encode()[: docstring.col_offset].decode()
-        after = self.lines[last].encode()[docstring.end_col_offset :].decode()
-        alone = len(self.node.body) == 1 or after.lstrip().startswith(";")
-        rest = self._moved(before + (f"pass{after}" if alone else after.lstrip()))
-        lines, offset = self._moved_lines, self.first_line - 1
-        left = [rest] if rest.strip() else []
-        return "\n".join([*lines[: first - offset], *left, *lines[last - offset + 1 :]])
+def _parameters(node: FunctionNode, *, in_class: bool) -> tuple[str, ...]:
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    is_static = any(
+        isinstance(part, ast.Name) and part.id == "staticmethod" for part in node.decorator_list
+    )
+    if in_class and not is_static:
+        positional = positional[1:]
+    parameters = [*positional, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return tuple(parameter.arg for parameter in parameters if parameter is not None)
 
-    @property
-    def _docstring(self) -> ast.stmt | None:
-        documented = ast.get_docstring(self.node, clean=False) is not None
-        return self.node.body[0] if documented else None
 
-    @cached_property
-    def _moved_lines(self) -> list[str]:
-        first = self.first_line
-        lines = self.lines[first - 1 : self.last_line]
-        if not self.node.col_offset:
-            return list(lines)
-        fixed = self._lines_inside_strings(lines)
-        return [
-            line if number in fixed else self._moved(line)
-            for number, line in enumerate(lines, first)
-        ]
+def _undocumented(
+    node: FunctionNode, first: int, lines: Sequence[str], moved: Sequence[str]
+) -> Sequence[str]:
+    """Return the lines without the docstring; ``pass`` takes its place if nothing else is left."""
+    docstring = _docstring(node)
+    if docstring is None:
+        return moved
+    begin, end = docstring.lineno - 1, _end(docstring) - 1
+    before = lines[begin].encode()[: docstring.col_offset].decode()
+    after = lines[end].encode()[docstring.end_col_offset :].decode()
+    alone = len(node.body) == 1 or after.lstrip().startswith(";")
+    rest = _moved(before + (f"pass{after}" if alone else after.lstrip()), node.col_offset)
+    left = [rest] if rest.strip() else []
+    return [*moved[: begin - first + 1], *left, *moved[end - first + 2 :]]
 
-    def _moved(self, line: str) -> str:
-        margin = self.node.col_offset
-        return line if line[:margin].strip() else line[margin:]
 
-    def _lines_inside_strings(self, lines: Sequence[str]) -> set[int]:
-        """Return the numbers of the lines whose indentation is part of a string's value.
+def _docstring(node: FunctionNode) -> ast.stmt | None:
+    return node.body[0] if ast.get_docstring(node, clean=False) is not None else None
 
-        That of a docstring is not: Python cleans it away.
-        """
-        if not any(line.endswith("\\") or '"""' in line or "'''" in line for line in lines):
-            return set()
-        docstring = self._docstring.lineno if self._docstring else 0
-        inside: set[int] = set()
-        offset = self.first_line - 1
-        reader = io.StringIO("\n".join(lines) + "\n").readline
-        for token in _tokens(reader):
-            first, last = token.start[0] + offset, token.end[0] + offset
-            if token.type == tokenize.STRING and first != docstring:
-                inside.update(range(first + 1, last + 1))
-        return inside
 
-    def _is_static(self) -> bool:
-        decorators = self.node.decorator_list
-        return any(isinstance(node, ast.Name) and node.id == "staticmethod" for node in decorators)
+def _moved_lines(node: FunctionNode, first: int, lines: Sequence[str]) -> list[str]:
+    """Return a function's lines at the left margin, but for those that begin inside a string.
+
+    Those of its docstring are moved: Python cleans its indentation away.
+    """
+    own = list(lines[first - 1 : _end(node)])
+    if not node.col_offset:
+        return own
+    docstring = _docstring(node)
+    inside: set[int] = set()
+    if any(line.endswith("\\") or '"""' in line or "'''" in line for line in own):
+        for token in _tokens(io.StringIO("\n".join(own) + "\n").readline):
+            begin, end = token.start[0] + first - 1, token.end[0] + first - 1
+            if token.type == tokenize.STRING and not (docstring and begin == docstring.lineno):
+                inside.update(range(begin + 1, end + 1))
+    return [
+        line if number in inside else _moved(line, node.col_offset)
+        for number, line in enumerate(own, first)
+    ]
+
+
+def _moved(line: str, margin: int) -> str:
+    return line if line[:margin].strip() else line[margin:]
 
 
 def _tokens(reader: Callable[[], str]) -> Iterator[tokenize.TokenInfo]:
@@ -157,37 +153,3 @@ def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
-
-
-def functions_of(text: str) -> list[Function]:
-    """Return a file's top-level functions and the methods of its classes, in their order.
-
-    Functions within functions are part of them and not listed. Those under ``if``, ``try``,
-    ``with`` or ``match`` at module or class level are.
-
-    Raises:
-        SyntaxError: The text is not Python.
-    """
-    text = plain_layout(text)
-    return list(_functions(parse(text).body, text.split("\n"), "", in_class=False))
-
-
-def _functions(
-    body: list[ast.stmt], lines: Sequence[str], prefix: str, *, in_class: bool
-) -> Iterator[Function]:
-    for statement in body:
-        if isinstance(statement, FunctionNode):
-            yield Function(statement, f"{prefix}{statement.name}", lines, in_class)
-        elif isinstance(statement, ast.ClassDef):
-            inner = f"{prefix}{statement.name}."
-            yield from _functions(statement.body, lines, inner, in_class=True)
-        else:
-            for block in _blocks(statement):
-                yield from _functions(block, lines, prefix, in_class=in_class)
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(statement, name, [])
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body
