@@ -16,7 +16,7 @@ from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
 
 def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
-    """Raise, before any ranking, if pairs cannot be added to a benchmark."""
+    """Refuse, before any ranking, a benchmark whose texts this store lacks."""
     if not benchmark.published.collection:
         raise PublishError(
             f"{benchmark.published.folder} was not published from the store in "

@@ -7,9 +7,6 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from infra.draws import Draw
 from infra.errors import SourceError
 from infra.identity import mark
@@ -18,7 +15,6 @@ from infra.records import Code, Query
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
 from infra.store.samples import Sample, SampleItem
-from tasks.benchmarks import columns_of
 from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.benchmarks.trec import read_run
@@ -146,21 +142,21 @@ def _texts(
     benchmark: OpenBenchmark, query_ids: Collection[str], code_ids: Collection[str]
 ) -> tuple[dict[str, Query], dict[str, Code]]:
     """Return the queries and codes of a benchmark by their ids there."""
-    columns = columns_of(benchmark.content)
-    queries = columns.queries.where(
-        pc.is_in(columns.queries.column("query_id"), value_set=pa.array(sorted(query_ids)))
-    )
-    codes = columns.codes.where(
-        pc.is_in(columns.codes.column("code_id"), value_set=pa.array(sorted(code_ids)))
-    )
-    by_query = {str(query.query_id): Query.of(query.text) for query in queries}
-    by_code = {str(code.code_id): Code.of(code.text) for code in codes}
-    for lacking in sorted({*query_ids, *code_ids} - by_query.keys() - by_code.keys()):
+    content = benchmark.content
+    queries: dict[str, Query] = {
+        query.query_id: Query.of(query.text)
+        for query in content.queries
+        if query.query_id in query_ids
+    }
+    codes: dict[str, Code] = {
+        code.code_id: Code.of(code.text) for code in content.codes if code.code_id in code_ids
+    }
+    if lacking := sorted({*query_ids, *code_ids} - queries.keys() - codes.keys()):
         raise SourceError(
-            f"a run names {lacking[:60]!r}, which {benchmark.name} lacks: it is of another "
+            f"a run names {lacking[0][:60]!r}, which {benchmark.name} lacks: it is of another "
             "benchmark"
         )
-    return by_query, by_code
+    return queries, codes
 
 
 def sample_preference(
