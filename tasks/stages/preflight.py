@@ -28,7 +28,7 @@ from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
-from tasks.stages.annotate.run import AnnotationRun, rounds_of
+from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
 from tasks.stages.compare_annotators import committees_of
@@ -103,7 +103,7 @@ def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> Recipe
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     if to_run:
         check_model(committee.llm)
-    return rounds_of(current_recipe(committee, require_shown=to_run), committee)[0]
+    return current_recipe(committee, require_shown=to_run)
 
 
 def annotation_plan(settings: Settings) -> RunPlan:

@@ -162,7 +162,8 @@ def pending_rounds(database: Database, run: AnnotationRun) -> list[PendingRound]
         )
     rounds: list[PendingRound] = []
     for recipe in run.rounds:
-        recipe_id, body = recipe.recipe_id, run.body_of(recipe)
+        recipe_id = recipe.recipe_id
+        body = recipe_of(run.committee, recipe.sandbox, recipe.labelling_round)
         selection = Selection(
             search_id=own,
             recipe_id=recipe_id,

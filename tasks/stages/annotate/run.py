@@ -13,7 +13,6 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store.recipes import Body
 from tasks.runtime.references import RecipeReference, SearchReference
 
 
@@ -55,26 +54,13 @@ class AnnotationRun:
     @property
     def rounds(self) -> list[RecipeReference]:
         """The recipes of all labelling rounds, in order."""
-        return rounds_of(self.recipe, self.committee)
-
-    def body_of(self, recipe: RecipeReference) -> Body:
-        """Return the body of a round's recipe."""
-        return recipe_of(self.committee, recipe.sandbox, recipe.labelling_round)
-
-
-def rounds_of(recipe: RecipeReference, committee: CommitteeSettings) -> list[RecipeReference]:
-    """Return the recipes of all labelling rounds of a committee, in order.
-
-    Args:
-        recipe: The recipe of any of the rounds.
-        committee: Who judges.
-    """
-    return [
-        recipe.model_copy(
-            update={
-                "recipe_id": RecipeId(mark_of(recipe_of(committee, recipe.sandbox, number))),
-                "labelling_round": number,
-            }
-        )
-        for number in range(1, committee.annotation.rounds + 1)
-    ]
+        sandbox = self.recipe.sandbox
+        return [
+            self.recipe.model_copy(
+                update={
+                    "recipe_id": RecipeId(mark_of(recipe_of(self.committee, sandbox, number))),
+                    "labelling_round": number,
+                }
+            )
+            for number in range(1, self.committee.annotation.rounds + 1)
+        ]
