@@ -179,7 +179,10 @@ class _Names:
             fault = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
             if not _is_harmless(call.func, self.own):
                 return fault
-            if self.holds_result(call) and not self._only_hands_out(call.func):
+            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            shows_itself = name == "str" and bool(self.functions & {"__str__", "__repr__"})
+            only_hands_out = shows_itself or name in _OF_RESULTS
+            if self.holds_result(call) and not only_hands_out:
                 return f"{fault} of what the code gave"
         return ""
 
@@ -224,12 +227,6 @@ class _Names:
             else isinstance(part, ast.Call) and self.is_of_code(part)
             for part in ast.walk(node)
         )
-
-    def _only_hands_out(self, function: ast.expr) -> bool:
-        """Return whether a call leaves the code's values as they are, in another list at most."""
-        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-        shows_itself = name == "str" and bool(self.functions & {"__str__", "__repr__"})
-        return shows_itself or name in _OF_RESULTS
 
 
 class _Marks(ast.NodeTransformer):

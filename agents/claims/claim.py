@@ -171,15 +171,13 @@ def is_value(text: str) -> bool:
     if found := _EFFECT.fullmatch(text):
         (wanted,) = _known_value(found[2]) or (None,)
         if found[1] == "leaves":
-            return isinstance(wanted, dict) and all(map(_is_attribute, wanted))
+            return isinstance(wanted, dict) and all(
+                isinstance(name, str) and name.isidentifier() and not name.startswith("_")
+                for name in wanted
+            )
         return are_files(wanted) if found[1] == "writes" else isinstance(wanted, str)
     # One expression, or the parts of a tuple.
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
-
-
-def _is_attribute(name: object) -> bool:
-    """Return whether something names an attribute that is nobody's own."""
-    return isinstance(name, str) and name.isidentifier() and not name.startswith("_")
 
 
 def _claim_of(line: str) -> Claim | None:

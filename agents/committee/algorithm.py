@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from agents.committee.configurations import Configuration
@@ -11,7 +12,7 @@ from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
 from agents.gates.stubs import usable_stubs
-from agents.llm.client import ReportingModel
+from agents.llm.client import LanguageModel
 from agents.roles.base import Judgement
 from agents.roles.judge import QueryArbiter, is_confirmed
 from agents.roles.read import Screener, Screening, Simulator, StepwiseJudgement
@@ -57,28 +58,21 @@ class Testers(NamedTuple):
     claims: ClaimTester
 
 
+@dataclass(frozen=True, kw_only=True)
 class Committee:
     """The agents of one configuration, which judge pairs, any number at once.
 
-    Args:
+    Attributes:
         configuration: Which agents take part.
         testers: Name of a language → what runs its code; any other code is judged by reading.
         model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
     """
 
-    def __init__(
-        self,
-        *,
-        configuration: Configuration,
-        testers: Mapping[str, Testers],
-        model: ReportingModel,
-        recipe_id: str,
-    ) -> None:
-        self._configuration = configuration
-        self._testers = testers
-        self._model = model
-        self._recipe_id = recipe_id
+    configuration: Configuration
+    testers: Mapping[str, Testers]
+    model: LanguageModel
+    recipe_id: str
 
     async def judge(self, pair: Pair) -> Annotation:
         """Return the annotation with all calls and executions, also when judging ends early.
@@ -89,12 +83,12 @@ class Committee:
         """
         started = time.monotonic()
         language = language_named(pair.code.language)
-        trace = Trace(self._model, language.title if language else "program")
+        trace = Trace(self.model, language.title if language else "program")
         decision = await self._decide(pair, trace)
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
-            recipe_id=self._recipe_id,
+            recipe_id=self.recipe_id,
             calls=tuple(trace.calls),
             executions=tuple(trace.executions),
             seconds=time.monotonic() - started,
@@ -103,7 +97,7 @@ class Committee:
 
     async def close(self) -> None:
         """Close the model's connections."""
-        await self._model.close()
+        await self.model.close()
 
     async def _decide(self, pair: Pair, trace: Trace) -> _Decision:
         try:
@@ -113,8 +107,8 @@ class Committee:
             return _Decision(status=status, path=path, reason=str(error))
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
-        language, configuration = language_named(pair.code.language), self._configuration
-        testers = self._testers.get(language.name) if language else None
+        language, configuration = language_named(pair.code.language), self.configuration
+        testers = self.testers.get(language.name) if language else None
         if configuration.specification:
             text = testers.language.translated(pair.code.text) if testers else pair.code.text
             code = pair.code.model_copy(update={"text": text})
@@ -155,7 +149,7 @@ class Committee:
         if label is not None:
             return _by_claims(label, screening, evidence)
         is_disputed = evidence.supports_code or bool(evidence.confirmed)
-        wants_program = self._configuration.wants_more(verdict, is_run=testers is not None)
+        wants_program = self.configuration.wants_more(verdict, is_run=testers is not None)
         can_be_run = testers is not None and testers.language.is_valid(pair.code.text)
         if testers and not is_disputed and wants_program and can_be_run:
             section, problem = specification.section(trace.model.code_limit), evidence.problem
@@ -185,9 +179,9 @@ class Committee:
         example of the specification is.
         """
         stubs = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
-        draft = await self._configuration.writer_type(trace.model).write(pair, stubs, problem)
+        draft = await self.configuration.writer_type(trace.model).write(pair, stubs, problem)
         attempts = await self._attempts(pair, draft, trace, testers.programs)
-        path, gates = path_of(attempts[-1]), self._configuration.gates
+        path, gates = path_of(attempts[-1]), self.configuration.gates
         verdict = screening.verdict if screening else ""
         if screening and gates and verdict in _LABELS:
             said = oracle_says(attempts)
@@ -195,7 +189,7 @@ class Committee:
             if is_void or said == _LABELS[verdict]:
                 return _screened(screening, path, _support_of(attempts, _LABELS[verdict]))
         is_of_query = verdict == "unclear_query"
-        arbiter = QueryArbiter if is_of_query else self._configuration.arbiter_type
+        arbiter = QueryArbiter if is_of_query else self.configuration.arbiter_type
         judgement = await arbiter(trace.model).judge(pair, attempts)
         path = AnnotationPath.UNCLEAR_QUERY if is_of_query else path
         return (
@@ -206,9 +200,9 @@ class Committee:
         self, pair: Pair, draft: Draft, trace: Trace, tester: Tester
     ) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
-        if self._configuration.executor == "none" or not draft.program:
+        if self.configuration.executor == "none" or not draft.program:
             return (Attempt(draft=draft),)
-        if self._configuration.executor == "simulated":
+        if self.configuration.executor == "simulated":
             result = await Simulator(trace.model).run(pair, draft)
             return (Attempt(draft=draft, result=result, is_simulated=True),)
         return await tester.test(pair, draft, trace)

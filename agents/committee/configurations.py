@@ -32,7 +32,7 @@ class Configuration:
             as in the paper, or by single actions on program and packages.
         gates: Whether programs must pass the gates, and a failing one is confirmed by a second.
         scaffolding: Whether code under test gets the imports and stand-ins that it lacks, and
-            programs the packages of the sandbox image, if the settings do not ask for it.
+            programs the packages of the sandbox image.
         judge: Who judges by reading where no test program is written.
         criterion: The labelling guideline: a code meets the whole query, or half of its demands.
             Labels by one are never mixed with labels by the other.
@@ -121,8 +121,6 @@ OF_QUERIES = (Specifier.role, ValueReader.role)
 def configuration_of(settings: AnnotationSettings) -> Configuration:
     """Return the configuration that the settings name, with their choices."""
     configuration = CONFIGURATIONS[settings.configuration]
-    if settings.scaffolding:
-        configuration = replace(configuration, scaffolding=True)
     if settings.evidence != "auto" and configuration.writer:
         configuration = replace(configuration, evidence=settings.evidence)
     return configuration

@@ -5,7 +5,7 @@ from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
-from agents.llm.client import LanguageModel, ReportingModel
+from agents.llm.client import LanguageModel
 from agents.llm.ledger import Ledger
 from agents.llm.recorded import RecordedReplies
 from infra.languages import languages
@@ -14,24 +14,9 @@ from sandbox.base import Sandbox
 
 
 def build_committee(
-    chosen: CommitteeSettings,
-    recipe_id: str,
-    sandbox: Sandbox,
-    ledger: Ledger,
-    labelling_round: int = 1,
+    model: LanguageModel, chosen: CommitteeSettings, recipe_id: str, sandbox: Sandbox
 ) -> Committee:
-    """Return the committee that the settings describe.
-
-    Closing the sandbox is left to the caller.
-    """
-    model = build_model(chosen.llm, ledger, labelling_round)
-    return committee_on(model, chosen, recipe_id, sandbox)
-
-
-def committee_on(
-    model: ReportingModel, chosen: CommitteeSettings, recipe_id: str, sandbox: Sandbox
-) -> Committee:
-    """Return the committee that the settings describe on any model; see `build_committee`."""
+    """Return the committee that the settings describe; it closes the model, and not the sandbox."""
     configuration, testers = configuration_of(chosen.annotation), {}
     for language in (languages.get(name)() for name in languages.names()):
         if not language.is_executed:
@@ -51,7 +36,7 @@ def committee_on(
 
 def build_model(
     llm: LanguageModelSettings, ledger: Ledger, labelling_round: int = 1
-) -> ReportingModel:
+) -> LanguageModel:
     """Return the language model that the settings describe."""
     if llm.is_recorded:
         return RecordedReplies(llm, ledger)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from agents.committee.algorithm import Committee
 from agents.committee.trace import TracedModel
-from agents.llm.client import ReportingModel
+from agents.llm.client import LanguageModel
 from agents.roles.write import CodeWriter, RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.languages import languages
@@ -25,7 +25,7 @@ class WrittenAnswer(Record):
 async def written_answer(
     query: Query,
     refused: Sequence[RefusedCode],
-    model: ReportingModel,
+    model: LanguageModel,
     committee: Committee,
     *,
     snippets: bool = False,

@@ -148,11 +148,13 @@ class ClaimTester:
         while claims:
             runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
-                problem = f"no claim could be run: {runs[0].gave}"
+                # What each call raises is of the arguments' shape, which another adapter may mend.
+                kind, _, message = runs[0].gave.partition(": ")
+                is_error = kind.endswith("Error") and not is_missing_dependency(kind, message)
                 return ClaimEvidence(
                     read=read,
-                    problem=problem,
-                    is_at_fault=not read and _is_of_adapter(runs[0]),
+                    problem=f"no claim could be run: {runs[0].gave}",
+                    is_at_fault=not read and (kind.startswith("raises ") or is_error),
                     takes_others=all(_WRONG_NUMBER.match(one.gave) for one in runs),
                 )
             is_valid = report is not None and not report.faults
@@ -245,13 +247,6 @@ def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun
         [run for run in failed if run.claim.arguments not in given],
         [run for run in failed if run.claim.arguments in given],
     )
-
-
-def _is_of_adapter(run: ClaimRun) -> bool:
-    """Return whether another adapter may not bring the error by which a call could not be run."""
-    kind, _, message = run.gave.partition(": ")
-    is_raised = kind.startswith("raises ")  # by each call, of the arguments' shape
-    return is_raised or (kind.endswith("Error") and not is_missing_dependency(kind, message))
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from agents.committee.configurations import Configuration
@@ -25,6 +26,7 @@ from sandbox.base import Box, Sandbox
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
 
 
+@dataclass(frozen=True)
 class Tester:
     """Tests unclear pairs, each in a box of its own (the executor of CoSQA+, Algorithm 1).
 
@@ -32,20 +34,11 @@ class Tester:
     Without a validator a program is evidence because it was executed.
     """
 
-    def __init__(
-        self,
-        *,
-        sandbox: Sandbox,
-        language: Language,
-        configuration: Configuration,
-        max_try_time: int,
-        validator: OracleValidator | None,
-    ) -> None:
-        self._sandbox = sandbox
-        self._language = language
-        self._configuration = configuration
-        self._max_try_time = max_try_time
-        self._validator = validator
+    sandbox: Sandbox
+    language: Language
+    configuration: Configuration
+    max_try_time: int
+    validator: OracleValidator | None
 
     async def test(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs on which the pair is to be judged, in their last form.
@@ -54,22 +47,26 @@ class Tester:
         another could do better; a failing assertion brings in a second program, by a writer that
         has not seen the code.
         """
-        bare = not self._configuration.scaffolding
-        module, language = self._module_of(pair, ""), self._language.name
-        async with self._sandbox.box(module, bare=bare, language=language) as box:
+        bare = not self.configuration.scaffolding
+        module, language = self._module_of(pair, ""), self.language.name
+        async with self.sandbox.box(module, bare=bare, language=language) as box:
             with trace.model.releasing(box):
                 return await self._test(pair, draft, box, trace)
 
     async def _test(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> tuple[Attempt, ...]:
-        first = await self._attempt(pair, draft, box, trace)
-        if reason := _why_to_rewrite(first):
-            writer = self._configuration.writer_type(trace.model)
+        first, reason = await self._attempt(pair, draft, box, trace), ""
+        if first.report and can_be_improved(first.report):
+            reason = reason_of(first.report)
+        elif first.outcome is RunOutcome.STOPPED and first.result:
+            reason = f"{first.result.outcome}: {first.result.message}; test smaller values"
+        if reason:
+            writer = self.configuration.writer_type(trace.model)
             better = await writer.rewrite(pair, first.draft, reason)
             if better.program:
                 first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
-        blind = await BlindWriter(trace.model, self._language).write(pair)
+        blind = await BlindWriter(trace.model, self.language).write(pair)
         if not blind.program:
             return (first,)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
@@ -78,11 +75,11 @@ class Tester:
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""
         attempt = await self._run(pair, draft, box, trace)
-        if self._language.name != "python":  # nothing is installed, and code has no stubs
+        if self.language.name != "python":  # nothing is installed, and code has no stubs
             return attempt
-        if self._configuration.fixer == "commands":
+        if self.configuration.fixer == "commands":
             return await self._repair_by_commands(pair, attempt, box, trace)
-        if self._configuration.fixer == "actions":
+        if self.configuration.fixer == "actions":
             return await self._repair_by_actions(pair, attempt, box, trace)
         return attempt
 
@@ -96,7 +93,7 @@ class Tester:
         """
         fixer = CommandFixer(trace.model)
         attempt = await self._install_missing(pair, attempt, box, trace)
-        for _ in range(self._max_try_time + 1):
+        for _ in range(self.max_try_time + 1):
             if attempt.result is None or was_executed(attempt.result):
                 break
             commands = await fixer.propose(attempt.draft, attempt.result)
@@ -126,7 +123,7 @@ class Tester:
     ) -> Attempt:
         """Repair the program or install what it lacks, one action a round, and run it again."""
         fixer = Fixer(trace.model)
-        for _ in range(self._max_try_time):
+        for _ in range(self.max_try_time):
             if attempt.result is None or not attempt.is_repairable:
                 break
             draft = await fixer.fix(pair, attempt.draft, attempt.result, box)
@@ -151,11 +148,11 @@ class Tester:
             box = OtherCode(box, self._module_of(pair, draft.beside))
         result, outcome, report = await box.run(draft.program), None, None
         try:
-            if self._validator:
-                rules = RULES[self._language.name]
+            if self.validator:
+                rules = RULES[self.language.name]
                 outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
                 if evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED:
-                    report = await self._validator.validate(pair, draft, result, box)
+                    report = await self.validator.validate(pair, draft, result, box)
         finally:
             trace.add_execution(draft, result, report)
         return Attempt(
@@ -163,17 +160,8 @@ class Tester:
         )
 
     def _module_of(self, pair: Pair, stubs: str) -> str:
-        scaffolding = self._configuration.scaffolding
-        return self._language.with_beside(pair.code.text, stubs, scaffolding=scaffolding)
-
-
-def _why_to_rewrite(attempt: Attempt) -> str:
-    """Return what another program could do better, "" for nothing."""
-    if attempt.report:
-        return reason_of(attempt.report) if can_be_improved(attempt.report) else ""
-    if attempt.outcome is RunOutcome.STOPPED and attempt.result:
-        return f"{attempt.result.outcome}: {attempt.result.message}; test smaller values"
-    return ""
+        scaffolding = self.configuration.scaffolding
+        return self.language.with_beside(pair.code.text, stubs, scaffolding=scaffolding)
 
 
 class OtherCode:

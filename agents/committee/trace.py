@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agents.evidence import Draft
-from agents.llm.client import ReportingModel
+from agents.llm.client import LanguageModel
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType
 from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport, RepairStep
@@ -14,7 +14,7 @@ from sandbox.base import Box
 class Trace:
     """Calls and executions of one pair, also where an error ends judging; agents ask ``model``."""
 
-    def __init__(self, model: ReportingModel, language: str = "Python") -> None:
+    def __init__(self, model: LanguageModel, language: str = "Python") -> None:
         self.calls: list[LanguageModelCall] = []
         self.executions: list[Execution] = []
         self._logged: tuple[RepairStep, ...] = ()
@@ -42,7 +42,7 @@ class TracedModel:
     """A model whose calls are added to a list, also those of requests that fail."""
 
     def __init__(
-        self, model: ReportingModel, calls: list[LanguageModelCall], language: str = "Python"
+        self, model: LanguageModel, calls: list[LanguageModelCall], language: str = "Python"
     ) -> None:
         self.language = language
         self._model = model

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
-from agents.gates.gates import Gate
+from agents.gates.gates import Attribution, Gate, Rules
 from agents.gates.outcomes import PythonRules
-from agents.gates.rules import Attribution, Rules
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript

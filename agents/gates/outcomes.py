@@ -6,14 +6,13 @@ evidence; it never makes a program pass.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
 from agents.gates.arguments import expects_by_arguments
 from agents.gates.catching import catches_in
+from agents.gates.gates import Attribution, Rules
 from agents.gates.missing import is_missing_dependency
-from agents.gates.rules import Attribution, Rules
 from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
@@ -81,16 +80,14 @@ class _FailureAttribution:
     """What failures of one program on one piece of code are attributed to."""
 
     def __init__(self, program: str, code: str, stubs: str) -> None:
-        target = parse_or_none(code)
+        nothing = ast.Module([], [])
+        target, test = parse_or_none(code), parse_or_none(program) or nothing
         self._stubs = functions_of(stubs, code)
         self._is_python = target is not None
         self._bound = bound_names(code)
-        self._texts = {
-            node.value
-            for node in _nodes_of(target)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        classes = (n.name for n in _nodes_of(parse_or_none(program)) if isinstance(n, ast.ClassDef))
+        constants = (one for one in ast.walk(target or nothing) if isinstance(one, ast.Constant))
+        self._texts = {one.value for one in constants if isinstance(one.value, str)}
+        classes = (one.name for one in ast.walk(test) if isinstance(one, ast.ClassDef))
         self._stand_ins = _STAND_INS.union(classes)
 
     def __call__(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
@@ -185,7 +182,3 @@ def _is_verdict(error: Raised) -> bool:
     """Return whether pytest raised it: a ``raises`` that was not met, or a call of ``fail``."""
     of_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
     return error.error_type == "Failed" and (of_pytest or error.message.startswith(_UNMET))
-
-
-def _nodes_of(tree: ast.Module | None) -> Iterator[ast.AST]:
-    return ast.walk(tree) if tree else iter(())

@@ -1,8 +1,8 @@
 """The language-model client.
 
-``client`` asks and asks again: a ``request`` in the format of ``structured_output``, sent by
-``litellm_transport`` or ``openai_transport``. ``answers`` are read to a ``reply``; ``retry`` has
-the classes of failures and which are tried again. A ``ledger`` has all replies, and keeps workers
-to what may be sent and spent. ``embeddings`` asks embedding APIs. ``loading`` loads litellm, in
-whose table ``price_list`` looks models up. ``recorded`` has the packaged sample's replies.
+``client`` asks and asks again, in the format of ``structured_output``, by ``litellm_transport`` or
+``openai_transport``; ``reply`` has the records of both ways, ``answers`` reads what servers send,
+``retry`` has the classes of failures. A ``ledger`` has all replies, and keeps workers to what may
+be sent and spent, at the prices of ``price_list``. ``embeddings`` asks embedding APIs. ``recorded``
+has the packaged sample's replies.
 """

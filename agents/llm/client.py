@@ -1,13 +1,13 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
-from agents.llm.reply import RawReply
-from agents.llm.request import HARMLESS, Request, believable, token_limits
+from agents.llm.reply import HARMLESS, RawReply, Request, believable, token_limits
 from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import UnreadableReplyError
@@ -41,29 +41,6 @@ class Model(Protocol):
 
     async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
         """Return a reply of that type."""
-        ...
-
-
-class ReportingModel(Protocol):
-    """A model that reports every call: the client, or recorded replies."""
-
-    @property
-    def code_limit(self) -> int:
-        """Longest code in a prompt, in characters."""
-        ...
-
-    async def ask(
-        self,
-        role: str,
-        prompt: Prompt,
-        reply_type: type[ReplyType],
-        on_call: OnCall = ignore_call,
-    ) -> ReplyType:
-        """Return a reply of that type; ``on_call`` gets every call, also of one that fails."""
-        ...
-
-    async def close(self) -> None:
-        """Close connections."""
         ...
 
 
@@ -103,10 +80,13 @@ class LanguageModel:
                 that is of this prompt, of all requests or of the budget.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
-        messages = tuple(prompt.messages())
+        messages: tuple[dict[str, str], ...] = (
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.user},
+        )
         for attempt in range(1, _ATTEMPTS + 1):
             request = Request(role=role, attempt=attempt, messages=messages, reply_schema=schema)
-            call = await self._call(request, on_call)
+            call = await self.call(request, on_call)
             try:
                 reply = read(call.reply, reply_type, f"{prompt.system}\n{prompt.user}")
             except ValueError as error:
@@ -133,8 +113,11 @@ class LanguageModel:
         await self._transport.close()
         await self._ledger.close()
 
-    async def _call(self, request: Request, on_call: OnCall) -> LanguageModelCall:
-        """Return the call with its reply, from the cache or from the provider."""
+    async def call(self, request: Request, on_call: OnCall) -> LanguageModelCall:
+        """Return a call with its reply, from the cache or from the provider.
+
+        Where no reply comes, ``on_call`` gets the call, and an error is raised as by `ask`.
+        """
         settings = self._settings
         sampling = [settings.model, settings.temperature, settings.max_tokens]
         key = digest_of([*sampling, request.model_dump(), *self._later_round])
@@ -146,19 +129,15 @@ class LanguageModel:
             status="ok",
         )
         try:
-            raw, cached = await self._asked_once(request, key)
+            async with self._ledger.asking([key]):
+                found = await self._ledger.find(key)
+                raw = found or await self._ask_provider(request, key)
         except RequestError as error:
             status = "unavailable" if error.kind == "transient" else "refused"
             on_call(call.model_copy(update={"status": status, "error": error.message}))
             raise_for(error, settings)
-        received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
+        received = raw.model_dump(exclude={"text"}) | {"reply": raw.text, "cached": bool(found)}
         return call.model_copy(update=received)
-
-    async def _asked_once(self, request: Request, key: str) -> tuple[RawReply, bool]:
-        """Return a reply, and whether it was paid for before, if only by who asks the same now."""
-        async with self._ledger.asking([key]):
-            found = await self._ledger.find(key)
-            return found or await self._ask_provider(request, key), found is not None
 
     async def _ask_provider(self, request: Request, key: str) -> RawReply:
         """Return a reply; a refusal of this prompt alone differs from one of every request.
@@ -169,7 +148,7 @@ class LanguageModel:
             return await self._request_with_retries(request, key)
         except RequestError as error:
             if error.may_be_of_the_prompt and await self._probe.is_answered():
-                raise error.of_the_prompt() from None
+                raise replace(error, of_prompt="filtered") from None
             raise
 
     async def _request_with_retries(self, request: Request, key: str) -> RawReply:
@@ -182,8 +161,8 @@ class LanguageModel:
             try:
                 return await self._request(request, key, response_format)
             except RequestError as error:
-                is_refused = error.kind == "refused"
-                simpler = response_format.without(error.message) if is_refused else None
+                is_rejected = error.kind == "rejected"
+                simpler = response_format.without(error.message) if is_rejected else None
                 if simpler is None:
                     raise
                 if self._format == response_format:  # else a concurrent request has done so

@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.llm.ledger import Ledger, journal_ledger
-from agents.llm.litellm_transport import error_of_litellm
-from agents.llm.loading import loaded_litellm
+from agents.llm.litellm_transport import error_of_litellm, loaded_litellm
 from agents.llm.price_list import is_priced, price_of
-from agents.llm.reply import RawReply
-from agents.llm.request import TokenLimits, believable
+from agents.llm.reply import RawReply, TokenLimits, believable
 from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
@@ -153,7 +151,8 @@ class EmbeddingModel:
         try:
             found = await self._request_with_retries(texts, key_of)
         except RequestError as error:
-            if error.kind != "declined" and not (
+            is_of_texts = error.kind in ("too_long", "filtered")
+            if not is_of_texts and not (
                 error.may_be_of_the_prompt and await self._probe.is_answered()
             ):
                 raise

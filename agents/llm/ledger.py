@@ -258,11 +258,6 @@ class JournalLedger(Ledger):
         return min(tokens), min(usd)
 
     def spent(self) -> tuple[int, float]:
-        """Return tokens and US dollars of the model, those reserved included."""
-        spent = self._journal.spent(self.settings.model)
-        return round(spent.tokens), spent.usd
-
-    def spent_by_run(self) -> tuple[int, float]:
         """Return tokens and US dollars of the run, over all its rounds, those reserved included."""
         tokens, usd = self._run.spent(self._journal.spent(self.settings.model))
         return round(tokens), usd

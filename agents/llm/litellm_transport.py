@@ -5,28 +5,75 @@ its router don't fit, its time-out is hours. ``client.py`` has what surrounds a 
 """
 
 import asyncio
+import logging
+import os
 import time
+import warnings
 from collections.abc import Sequence
+from contextlib import aclosing
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from agents.llm.answers import TOO_LONG
-from agents.llm.loading import loaded_litellm
+import httpx
+
+from agents.llm.answers import TOO_LONG, bounded
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
 from agents.llm.price_list import is_priced, price_of, provider_of
-from agents.llm.reply import RawReply
-from agents.llm.request import TokenLimits
-from agents.llm.retry import RequestError, request_error
+from agents.llm.reply import RawReply, TokenLimits
+from agents.llm.retry import PromptFault, RequestError, request_error
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 
-_OF_THE_PROMPT = ("ContextWindowExceededError", "ContentPolicyViolationError")  # litellm's
+_OF_PROMPTS: dict[str, PromptFault] = {
+    "ContextWindowExceededError": "too_long",
+    "ContentPolicyViolationError": "filtered",
+}  # litellm's
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
+_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 
 _open_transports: set["Transport"] = set()  # of those that use litellm's own clients
+
+
+@cache
+def loaded_litellm() -> ModuleType:
+    """Import litellm: seconds and 155 MB, so only where a model is used."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
+    os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+    os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it reads a file `.env`
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        os.environ[name] = os.environ[name].strip()  # a line end is no part of a key
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm  # noqa: PLC0415
+
+        litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
+    litellm.suppress_debug_info = True
+    # For embeddings this is taken in place of the 0 that is asked for.
+    vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    _bound_answers()
+    module: ModuleType = litellm
+    return module
+
+
+def _bound_answers() -> None:
+    """Bound what litellm's own clients read; it has no setting for that."""
+    transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
+    unbounded = transport.handle_async_request
+
+    async def handle(self: object, request: httpx.Request) -> httpx.Response:
+        async with aclosing(await unbounded(self, request)) as answer:
+            status, content = await bounded(answer.status_code, answer.aiter_bytes())
+        headers = [(name, text) for name, text in answer.headers.items() if name not in _OF_BODY]
+        return httpx.Response(status, headers=headers, content=content, request=request)
+
+    transport.handle_async_request = handle
 
 
 class Transport:
@@ -126,7 +173,7 @@ def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN4
         key,
         retry_after=headers.get("retry-after"),
         may_be_billed=TOO_LONG in message or _may_be_billed(error),
-        is_of_the_prompt=type(error).__name__ in _OF_THE_PROMPT,
+        of_prompt=_OF_PROMPTS.get(type(error).__name__),
     )
 
 

@@ -16,13 +16,6 @@ class Prompt(Record):
     system: str
     user: str
 
-    def messages(self) -> list[dict[str, str]]:
-        """Return the messages in the form that chat models take."""
-        return [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": self.user},
-        ]
-
 
 # What comes of runs, where an object's address is another one each time.
 _OF_RUNS = {

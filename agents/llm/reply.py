@@ -1,10 +1,11 @@
-"""Replies as providers send them and as the journal stores them, so that none is paid for twice.
+"""Requests to a model, and replies as providers send them and as the journal stores them.
 
 A reply's key is the hash of the request: model, messages, schema, sampling, attempt and labelling
 round. The server's address and the API key are no part of it.
 """
 
-from typing import Annotated
+import json
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -12,6 +13,10 @@ from infra.records import Record
 
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
 _MAX_COST_USD = 10**5
+_TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
+# That a provider may bill beside prompt and reply: a form's explanation, thoughts that it does not
+# count to the limit. To believe a little too much is safe; what is billed and not believed is not.
+_UNSEEN_TOKENS = 50_000
 
 
 def valid_unicode(text: str) -> str:
@@ -63,3 +68,66 @@ class RawReply(Record):
     def is_counted(self) -> bool:
         """Whether the tokens of both are known."""
         return self.prompt_tokens is not None and self.completion_tokens is not None
+
+
+class TokenLimits(NamedTuple):
+    """The most tokens that a request may take."""
+
+    prompt: int
+    completion: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt + self.completion
+
+
+class Request(Record):
+    """A request; with the model its fields identify a reply: they are part of the cache's keys."""
+
+    role: str
+    attempt: int
+    messages: tuple[dict[str, str], ...]
+    reply_schema: dict[str, Any]
+
+
+HARMLESS = Request(
+    role="probe",
+    attempt=1,
+    messages=(
+        {"role": "system", "content": "Role: probe\nReply with the verdict yes."},
+        {"role": "user", "content": "Do you answer?"},
+    ),
+    reply_schema={
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": ["yes"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    },
+)
+
+
+def token_limits(request: Request, max_tokens: int) -> TokenLimits:
+    """Return the most tokens that a request may take: of the prompt one a byte, as of digits."""
+    contents = [message["content"] for message in request.messages]
+    size = sum(len(text.encode()) for text in [*contents, json.dumps(request.reply_schema)])
+    marks = _TOKENS_A_MESSAGE * len(contents)
+    return TokenLimits(prompt=size + marks, completion=max_tokens)
+
+
+def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
+    """Return the reply; its counts and price are unknown where these cannot be true.
+
+    No prompt has 0 tokens, and no reply with a text: that is how some servers, and litellm for
+    others, say that they count nothing, and the price that comes of it is 0.
+
+    Args:
+        reply: The reply.
+        limits: The most that the request may take, beyond which nothing is true.
+    """
+    is_nought = reply.prompt_tokens == 0 or (reply.completion_tokens == 0 and bool(reply.text))
+    is_too_much = reply.tokens > limits.total + _UNSEEN_TOKENS
+    if not (is_nought or is_too_much):
+        return reply
+    unknown = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
+    return reply.model_copy(update=unknown)

@@ -6,17 +6,18 @@ import math
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal, NoReturn, Self, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 from agents.llm.reply import valid_unicode
 from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
 from infra.secrets import without_secrets_in
 from infra.settings import LanguageModelSettings
 
-Kind = Literal["transient", "declined", "refused"]
+PromptFault = Literal["too_long", "filtered"]
+Kind = Literal["transient", "rejected"] | PromptFault
 
 _FIRST_WAIT_S = 0.5
 _MAX_DOUBLINGS = 30
@@ -38,35 +39,32 @@ class RequestError(Exception):
         message: The provider's message, without the key.
         retry_after: The Retry-After header.
         may_be_billed: Whether the provider may have answered, and charge for it.
-        is_of_the_prompt: Whether the prompt is too long or filtered, or others are known to be
-            answered.
+        of_prompt: What the provider has against this prompt alone: it is too long, or filtered.
     """
 
     status: int
     message: str
     retry_after: str | None = None
     may_be_billed: bool = False
-    is_of_the_prompt: bool = False
+    of_prompt: PromptFault | None = None
 
     @property
     def kind(self) -> Kind:
-        """Whether to retry (transient), to give the prompt up (declined) or to stop (refused)."""
-        if self.is_of_the_prompt or self.status == 413:
-            return "declined"
+        """Whether to retry (transient), to give up the prompt, or to stop the run (rejected)."""
+        if self.of_prompt:
+            return self.of_prompt
+        if self.status == 413:
+            return "too_long"
         if _NO_QUOTA in self.message:
-            return "refused"
-        is_refusal = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
-        return "refused" if is_refusal and self.status not in _TRANSIENT else "transient"
+            return "rejected"
+        is_rejection = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
+        return "rejected" if is_rejection and self.status not in _TRANSIENT else "transient"
 
     @property
     def may_be_of_the_prompt(self) -> bool:
-        """Whether a refusal may concern the prompt alone, not the key, the model or the account."""
+        """Whether a rejection may concern the prompt alone, not key, model or account."""
         is_of_the_account = self.status in _OF_THE_ACCOUNT or _NO_QUOTA in self.message
-        return self.kind == "refused" and not is_of_the_account
-
-    def of_the_prompt(self) -> Self:
-        """Return the error of a prompt that is refused by itself, while others are answered."""
-        return replace(self, is_of_the_prompt=True)
+        return self.kind == "rejected" and not is_of_the_account
 
 
 def request_error(
@@ -76,11 +74,11 @@ def request_error(
     *,
     retry_after: str | None = None,
     may_be_billed: bool = False,
-    is_of_the_prompt: bool = False,
+    of_prompt: PromptFault | None = None,
 ) -> RequestError:
     """Return an error without the key and other secrets, whose message is bounded."""
     bounded = without_secrets_in(valid_unicode(message), key)[:_LONGEST_MESSAGE]
-    return RequestError(status, bounded, retry_after, may_be_billed, is_of_the_prompt)
+    return RequestError(status, bounded, retry_after, may_be_billed, of_prompt)
 
 
 def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
@@ -89,8 +87,13 @@ def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
     if error.kind == "transient":
         tries = settings.max_retries + 1
         raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
-    if error.kind == "declined":
-        raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
+    if error.kind == "too_long":
+        way_out = f"longer code is cut to {settings.variables}MAX_CODE_CHARACTERS"
+        raise PromptDeclinedError(
+            f"this prompt is too long for {model} {cause}; {way_out}"
+        ) from None
+    if error.kind == "filtered":
+        raise PromptDeclinedError(f"{model} filtered this prompt {cause}") from None
     raise ModelRefusedError(
         f"{model} refused the request {cause}; check the model's name, the key in "
         f"{settings.variables}API_KEY and, for a server of your own, {settings.variables}BASE_URL"

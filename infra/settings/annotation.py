@@ -29,11 +29,6 @@ class AnnotationSettings(Section):
         "that more than half of the rounds give is published. At temperature 0 rounds differ "
         "only by what the provider leaves to chance.",
     )
-    scaffolding: bool = Field(
-        False,
-        description="Whether code under test gets the imports and stand-ins that it lacks, and "
-        "programs the packages of the sandbox image; `spec` gives them in any case.",
-    )
     evidence: Literal["auto"] | Evidence = Field(
         "auto",
         description="Which pairs get a test program beside the unclear ones: none (read), those "

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from agents import Committee, build_committee
+from agents import Committee, build_committee, build_model
 from agents.committee.trace import TracedModel
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
@@ -109,12 +109,8 @@ class Bench:
                 max_try_time=rounds, configuration=configuration, evidence=evidence
             ),
         )
-        committee = build_committee(
-            everything.committee,
-            "recipe",
-            sandbox,
-            journal_ledger(everything.store, everything.llm),
-        )
+        model = build_model(everything.llm, journal_ledger(everything.store, everything.llm))
+        committee = build_committee(model, everything.committee, "recipe", sandbox)
         self._stack.push_async_callback(committee.close)
         return committee
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from agents import Committee, build_committee, journal_ledger
+from agents import Committee, build_committee, build_model, journal_ledger
 from infra.records import Code, Pair, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from sandbox.base import Sandbox
@@ -60,9 +60,8 @@ def committee_for(base_url: str, folder: Path, sandbox: Sandbox) -> Committee:
         annotation=AnnotationSettings(configuration="paper"),
         store=StoreSettings(folder=folder),
     )
-    return build_committee(
-        settings.committee, "recipe", sandbox, journal_ledger(settings.store, settings.llm)
-    )
+    model = build_model(settings.llm, journal_ledger(settings.store, settings.llm))
+    return build_committee(model, settings.committee, "recipe", sandbox)
 
 
 async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:

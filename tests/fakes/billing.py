@@ -12,8 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from agents.llm.litellm_transport import raw_reply
-from agents.llm.reply import RawReply
-from agents.llm.request import TokenLimits
+from agents.llm.reply import RawReply, TokenLimits
 from agents.llm.retry import RequestError
 from infra.identity import digest_of
 

@@ -35,7 +35,7 @@ _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 ALLOWED = {
     ("agents/claims/literals.py", "importlib.import_module"): "modules of the file's own list",
-    ("agents/llm/loading.py", "importlib.import_module"): "a module of litellm",
+    ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/price_list.py", "importlib.util.find_spec"): "where litellm's files are",
     ("flows/cli/server.py", "subprocess.Popen"): "Prefect's command line, with fixed arguments",
     ("flows/cli/server.py", "subprocess.run"): "Prefect's command line, with fixed arguments",

@@ -10,14 +10,12 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from agents.llm.client import OnCall, ignore_call
-from agents.llm.ledger import Ledger
-from agents.llm.prompt import Prompt
-from agents.llm.structured_output import ReplyType, read
+from agents.llm.client import LanguageModel, OnCall
+from agents.llm.reply import Request
 from infra.errors import ModelRefusedError
 from infra.identity import digest_of, mark_of
 from infra.records import LanguageModelCall
-from infra.settings import RECORDED_PREFIX, LanguageModelSettings
+from infra.settings import RECORDED_PREFIX
 
 # Parts of a prompt that tell requests of one role apart, and that no report of a run is in.
 _ABOUT = re.compile(
@@ -54,41 +52,25 @@ def recipe_of_replies(model: str) -> dict[str, str]:
     return {"by": by, "mark": mark_of(replies)}
 
 
-class RecordedReplies:
+class RecordedReplies(LanguageModel):
     """A model that gives recorded replies, which cost nothing; of its ledger it asks nothing."""
 
-    def __init__(self, settings: LanguageModelSettings, ledger: Ledger) -> None:
-        self.code_limit = settings.max_code_characters
-        self._model = settings.model
-        self._ledger = ledger
-
-    async def ask(
-        self,
-        role: str,
-        prompt: Prompt,
-        reply_type: type[ReplyType],
-        on_call: OnCall = ignore_call,
-    ) -> ReplyType:
-        """Return the recorded reply.
+    async def call(self, request: Request, on_call: OnCall) -> LanguageModelCall:  # noqa: ARG002 - of calls that fail
+        """Return a call with the recorded reply.
 
         Raises:
             ModelRefusedError: There is none: the request is about other queries or codes.
         """
-        key = key_of(role, prompt.user)
-        text = recording(self._model)[1].get(key)
+        model, prompt = self._settings.model, request.messages[1]["content"]
+        key = key_of(request.role, prompt)
+        text = recording(model)[1].get(key)
         if text is None:
             raise ModelRefusedError(
-                f"{self._model} has no reply of the {role} to this: it knows the packaged sample, "
-                "by its top 5 and configuration, and nothing else. To have other pairs judged set "
-                "COSQA_LLM__MODEL (or --model) and COSQA_LLM__API_KEY"
+                f"{model} has no reply of the {request.role} to this: it knows the packaged "
+                "sample, by its top 5 and configuration, and nothing else. To have other pairs "
+                "judged set COSQA_LLM__MODEL (or --model) and COSQA_LLM__API_KEY"
             )
-        call = LanguageModelCall(
-            role=role, attempt=1, model=self._model, prompt_digest=key, status="ok",
-            reply=text, cost_usd=0.0, cached=True,
+        return LanguageModelCall(
+            role=request.role, attempt=request.attempt, model=model, prompt_digest=key,
+            status="ok", reply=text, cost_usd=0.0, cached=True,
         )  # fmt: skip
-        on_call(call)
-        return read(text, reply_type)
-
-    async def close(self) -> None:
-        """Close the ledger."""
-        await self._ledger.close()

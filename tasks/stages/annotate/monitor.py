@@ -79,7 +79,7 @@ class ProgressMonitor:
             judged: Number of judged pairs of shards that have not ended.
         """
         failed = self.judged_pairs().failed
-        tokens, usd = self._ledger.spent_by_run()
+        tokens, usd = self._ledger.spent()
         _, left = self._ledger.left()
         notes = [
             f"{failed:,} failed" if failed else "",
@@ -116,7 +116,7 @@ class ProgressMonitor:
     def _judged_run(self) -> JudgedRun:
         tokens, usd = 0, 0.0
         with suppress(BudgetExhaustedError):  # the journal cannot be read
-            tokens, usd = self._ledger.spent_by_run()
+            tokens, usd = self._ledger.spent()
         return JudgedRun(
             collection=self._plan.collection,
             model=self._plan.recipe.model,

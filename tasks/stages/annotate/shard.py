@@ -12,7 +12,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.runtime import task_run
 from prefect.states import Cancelled, Completed, Failed
 
-from agents import Committee, Ledger, build_committee
+from agents import Committee, Ledger, build_committee, build_model
 from agents.committee.paths import AnnotationPath
 from infra.errors import (
     BoxLostError,
@@ -172,7 +172,8 @@ async def judge_pairs(
         slots: Bounds how many pairs are judged at once.
     """
     sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
-    committee = build_committee(chosen, recipe.recipe_id, sandbox, ledger, recipe.labelling_round)
+    model = build_model(chosen.llm, ledger, recipe.labelling_round)
+    committee = build_committee(model, chosen, recipe.recipe_id, sandbox)
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)

@@ -17,7 +17,7 @@ from agents import (
     recipe_of,
     written_answer,
 )
-from agents.llm.client import ReportingModel
+from agents.llm.client import LanguageModel
 from agents.roles.write import RefusedCode
 from infra.draws import Draw
 from infra.errors import (
@@ -155,7 +155,7 @@ class AnswerWriter:
         ledger = journal_ledger(self._database.settings, chosen.llm)
         sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
         model = build_model(chosen.llm, ledger)
-        committee = build_committee(chosen, self._recipe_id, sandbox, ledger)
+        committee = build_committee(model, chosen, self._recipe_id, sandbox)
 
         async def take() -> None:
             for query, before in queue:
@@ -168,7 +168,6 @@ class AnswerWriter:
             await asyncio.gather(*(take() for _ in range(self._generation.concurrency)))
         finally:
             await committee.close()
-            await model.close()
             await sandbox.close()
         if self._stop:
             raise self._stop
@@ -178,7 +177,7 @@ class AnswerWriter:
         self,
         query: Query,
         answers: list[GeneratedCode],
-        model: ReportingModel,
+        model: LanguageModel,
         committee: Committee,
     ) -> None:
         """Write answers until one is verified or no try is left, and count them."""

@@ -4,15 +4,10 @@ from typing import Any, Literal
 
 import pytest
 
-from agents import build_committee, journal_ledger
-from agents.committee.configurations import configuration_of
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
-    AnnotationSettings,
     Configuration,
     Evidence,
-    Settings,
-    StoreSettings,
 )
 from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
@@ -323,29 +318,17 @@ async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
 ROWS: tuple[Configuration, ...] = ("executor", "paper", "spec")
 
 
-@pytest.mark.parametrize("scaffolding", [False, True])
 @pytest.mark.parametrize("configuration", ROWS)
-async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
-    bench: Bench, configuration: Configuration, scaffolding: bool
+async def test_the_rows_of_the_ablation_get_no_scaffolding(
+    bench: Bench, configuration: Configuration
 ) -> None:
     method = "def backwards(self, text):\n    return np.array(text)[::-1]"
     pair = Pair(query=Query.of("reverse a string"), code=Code.of(method))
     screening = IN_DOUBT if configuration == "spec" else (UNCLEAR,)
     bench.serve([*screening, written(GOOD), written_blind(), ANSWERS])
     sandbox = always(FAILED)
-    annotation = AnnotationSettings(configuration=configuration, scaffolding=scaffolding)
-    settings = Settings(
-        llm=bench.settings(),
-        store=StoreSettings(folder=bench.folder),
-        annotation=annotation,
-    )
-    committee = build_committee(
-        settings.committee, "recipe", sandbox, journal_ledger(settings.store, settings.llm)
-    )
-    await committee.judge(pair)
-    await committee.close()
-    gets = configuration_of(annotation).scaffolding
-    assert gets == (scaffolding or configuration == "spec")
+    await bench.committee(sandbox, configuration=configuration).judge(pair)
+    gets = configuration == "spec"
     ((code, bare),) = sandbox.asked
     assert bare is not gets
     assert ("DummySelf" in code, "import numpy" in code) == (gets, gets)

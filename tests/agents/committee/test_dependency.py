@@ -14,9 +14,9 @@ import pytest
 
 from agents import recipe_of
 from agents.claims.program import is_claims_program
-from agents.committee.factory import committee_on
+from agents.committee.factory import build_committee
 from agents.committee.recipe import changed_parts, criterion_of, dependency_of
-from agents.llm.client import OnCall, ignore_call
+from agents.llm.client import LanguageModel, OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
 from agents.roles.fix import Repair
@@ -81,12 +81,11 @@ def by_lot(*parts: object) -> random.Random:
     return random.Random(digest_of([str(part) for part in parts]))
 
 
-class Model:
+class Model(LanguageModel):
     """A model whose replies follow from all that it is asked, and from what it is."""
 
-    code_limit = 6_000
-
     def __init__(self, variant: Variant) -> None:
+        self.code_limit = 6_000
         self._identity = (variant.settings.llm.model, variant.settings.llm.temperature)
         self._round = variant.labelling_round
 
@@ -221,7 +220,6 @@ VARIANTS = {
     "time-out": Variant({"gates": GateSettings(mutant_timeout_s=1)}),
     "memory": Variant({"sandbox": SandboxSettings(memory_mb=256)}),
     "image": Variant(sandbox="image 2"),
-    "executor, scaffolded": Variant(on("executor", scaffolding=True)),
     "model": Variant({"llm": LanguageModelSettings(model="openai/other")}),
     "temperature": Variant({"llm": LanguageModelSettings(model="openai/scripted", temperature=1)}),
     "round": Variant(labelling_round=2),
@@ -244,7 +242,7 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
 
 async def judged(variant: Variant) -> list[Annotation]:
     """Return the annotations of all pairs by a variant."""
-    committee = committee_on(
+    committee = build_committee(
         Model(variant), variant.settings.committee, "recipe", LotSandbox(variant)
     )
     return [await committee.judge(pair) for pair in PAIRS]

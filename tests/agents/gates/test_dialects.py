@@ -1,6 +1,6 @@
 """Test programs in JavaScript and Go are checked by their text, and their ends are told apart.
 
-Covers `agents.gates.dialects` and `agents.gates.rules`.
+Covers `agents.gates.dialects` and `agents.gates.gates`.
 """
 
 import pytest

@@ -139,7 +139,7 @@ async def test_a_redirect_is_not_followed_and_says_what_to_set(
             location = f"{status} Moved\r\nLocation: {other.base_url}\r\nContent-Length: 0"
             server.flood = Flood(location)
             error = await failure(way, server, tmp_path)
-            assert error.kind == "refused"
+            assert error.kind == "rejected"
             assert "base_url" in error.message
             assert KEY not in error.message
     assert not seen.sent

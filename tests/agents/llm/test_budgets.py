@@ -9,7 +9,7 @@ import pytest
 
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
-from agents.llm.request import TokenLimits
+from agents.llm.reply import TokenLimits
 from agents.roles.read import Screener
 from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
 from infra.records import Code, LanguageModelCall, Pair, Query

@@ -1,6 +1,6 @@
 """Laws of the client.
 
-Covers ``litellm_transport.py`` and ``request.py``.
+Covers ``litellm_transport.py`` and ``reply.py``.
 """
 
 import asyncio
@@ -298,14 +298,18 @@ async def test_a_refusal_of_which_nothing_can_be_found_out_may_pass(
 
 
 @pytest.mark.parametrize(
-    ("status", "message"),
-    [(413, "too large"), (400, "This model's maximum context length is 100 tokens")],
+    ("status", "message", "said"),
+    [
+        (413, "too large", "too long .*; longer code is cut to COSQA_LLM__MAX_CODE_CHARACTERS"),
+        (400, "This model's maximum context length is 100 tokens", "too long for openai/scripted"),
+        (400, "invalid_request_error: content_policy_violation", "filtered this prompt"),
+    ],
 )
 async def test_a_prompt_that_is_declined_stops_only_itself(
-    bench: Bench, screen: Screen, status: int, message: str
+    bench: Bench, screen: Screen, status: int, message: str, said: str
 ) -> None:
     bench.serve([rule("screener", {"status": status, "message": message})])
-    with pytest.raises(PromptDeclinedError):
+    with pytest.raises(PromptDeclinedError, match=said):
         await screen(bench.model(), [])
 
 

@@ -105,7 +105,7 @@ def test_any_bytes_and_any_text_can_be_read(completions: ChatCompletions, cases:
 def test_any_error_of_a_provider_is_an_error_of_ours(cases: int) -> None:
     def law(status: int, text: str, retry_after: str) -> None:
         told = request_error(status, text, "key", retry_after=retry_after)
-        assert told.kind in {"transient", "declined", "refused"}
+        assert told.kind in {"transient", "too_long", "filtered", "rejected"}
         assert backoff_s(0, told.retry_after, 9.0) <= 9.0
 
     examine(law, cases, st.integers(400, 599), st.text(), st.text(max_size=9))

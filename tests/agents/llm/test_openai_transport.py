@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.llm.litellm_transport import Transport, error_of_litellm, raw_reply
-from agents.llm.loading import loaded_litellm
+from agents.llm.litellm_transport import Transport, error_of_litellm, loaded_litellm, raw_reply
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError

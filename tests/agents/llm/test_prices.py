@@ -1,6 +1,6 @@
 """Laws of models' prices.
 
-Covers `agents.llm.price_list` and `agents.llm.loading`.
+Covers `agents.llm.price_list`.
 """
 
 import subprocess
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agents.llm.loading import loaded_litellm
+from agents.llm.litellm_transport import loaded_litellm
 from agents.llm.price_list import price_of, token_prices
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.committee.configurations import CONFIGURATIONS
-from agents.llm.loading import loaded_litellm
+from agents.llm.litellm_transport import loaded_litellm
 from agents.llm.prompt import RELEASES, fence, pair_section, shorten, system_text
 from agents.roles.write import CodeWriter
 from infra.languages import languages

@@ -202,10 +202,10 @@ def test_every_option_of_a_flow_s_command_sets_a_setting_that_there_is() -> None
 def test_any_setting_can_be_given() -> None:
     sets = [
         "annotation.rounds=3", "search.encoders=minilm, codet5p", 'evaluation.methods=["bm25"]',
-        "encoder.checkpoints={a = '/b'}", "annotation.scaffolding=true", "source.filters=testable",
+        "encoder.checkpoints={a = '/b'}", "annotation.seed=7", "source.filters=testable",
     ]  # fmt: skip
     chosen = settings_of(commands.collect, {"sets": sets, "source": "jsonl"})
-    assert (chosen.annotation.rounds, chosen.annotation.scaffolding) == (3, True)
+    assert (chosen.annotation.rounds, chosen.annotation.seed) == (3, 7)
     assert chosen.search.encoders == ("minilm", "codet5p")
     assert chosen.evaluation.methods == ("bm25",)
     assert chosen.encoder.checkpoints == {"a": Path("/b")}

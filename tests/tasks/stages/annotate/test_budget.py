@@ -72,7 +72,7 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
     ledger = journal_ledger(given.store, given.llm)
 
     def own() -> tuple[int, float]:
-        return ledger_of(given, budget).spent_by_run()
+        return ledger_of(given, budget).spent()
 
     spend(ledger, 100, 4.0)
     budget = budget_of(given)
