@@ -12,7 +12,7 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model
-from agents.llm.price_list import token_prices
+from agents.llm.price_list import prices_of
 
 __all__ = [
     "Committee",
@@ -24,8 +24,8 @@ __all__ = [
     "build_model",
     "check_model",
     "journal_ledger",
+    "prices_of",
     "prompt_versions",
     "recipe_of",
-    "token_prices",
     "written_answer",
 ]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from agents.llm.ledger import Ledger, journal_ledger
 from agents.llm.litellm_transport import error_of_litellm, loaded_litellm
-from agents.llm.price_list import is_priced, price_of
+from agents.llm.price_list import prices_of
 from agents.llm.reply import RawReply, TokenLimits, believable
 from agents.llm.retry import Probe, RequestError, raise_for, with_retries
 from infra.errors import LanguageModelError, TextsDeclinedError
@@ -175,7 +175,8 @@ class EmbeddingModel:
         """Return text → vector where it is usable, cached before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        most_usd = price_of(self._settings.model, *limits)
+        prices = prices_of(self._settings)
+        most_usd = prices and prices.usd(*limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
             started = time.monotonic()
             try:
@@ -202,7 +203,7 @@ class EmbeddingModel:
         prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
         cost = getattr(response, "_hidden_params", {}).get("response_cost")
         reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=cost, seconds=seconds)
-        has_price = reply.cost_usd or is_priced(self._settings.model)
+        has_price = reply.cost_usd or prices_of(self._settings)
         if reply.prompt_tokens is not None and has_price:
             return reply
         return reply.model_copy(update={"cost_usd": None})

@@ -20,7 +20,7 @@ import httpx
 
 from agents.llm.answers import TOO_LONG, bounded
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
-from agents.llm.price_list import is_priced, price_of, provider_of
+from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, TokenLimits
 from agents.llm.retry import PromptFault, RequestError, request_error
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
@@ -85,11 +85,11 @@ class Transport:
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         self._settings = settings
-        self._base_url, self._model = settings.base_url, settings.model
+        self._model, self._prices = settings.model, prices_of(settings)
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._completions: ChatCompletions | None = None
         if ChatCompletions.suits(self._model):
-            self._completions = ChatCompletions(self._model, self._base_url, self._key)
+            self._completions = ChatCompletions(settings)
 
     async def request(
         self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
@@ -119,14 +119,16 @@ class Transport:
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
-        update: dict[str, Any] = {"seconds": time.monotonic() - started}
-        if reply.cost_usd == 0 and not is_priced(self._model):  # unknown, not free
-            update["cost_usd"] = None
-        return reply.model_copy(update=update)
+        usd = reply.cost_usd
+        if self._settings.usd_per_million_tokens and self._prices and reply.is_counted:
+            usd = self._prices.usd(reply.prompt_tokens or 0, reply.completion_tokens or 0)
+        elif self._prices is None and usd == 0:  # unknown, not free
+            usd = None
+        return reply.model_copy(update={"seconds": time.monotonic() - started, "cost_usd": usd})
 
     def price_of(self, limits: TokenLimits) -> float | None:
-        """Return the US dollars for so many tokens by litellm's table, None for no known price."""
-        return price_of(self._model, *limits)
+        """Return the US dollars for so many tokens, None for no known price."""
+        return self._prices and self._prices.usd(*limits)
 
     async def close(self) -> None:
         """Close the connections; litellm's own, which are shared, once no transport needs them."""
@@ -149,7 +151,7 @@ class Transport:
                 await litellm.acompletion(
                     model=self._model,
                     messages=messages,
-                    api_base=self._base_url,
+                    api_base=self._settings.base_url,
                     api_key=self._key,
                     timeout=self._settings.timeout_s,
                     max_retries=0,

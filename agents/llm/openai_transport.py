@@ -18,9 +18,10 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from agents.llm.answers import TOO_LONG, bounded, read_completion
-from agents.llm.price_list import price_of, provider_of
+from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, plausible_count
 from agents.llm.retry import PromptFault, request_error
+from infra.settings import LanguageModelSettings
 
 if TYPE_CHECKING:
     import aiohttp
@@ -64,17 +65,17 @@ class ChatCompletions:
     """Requests to one model.
 
     Args:
-        model: litellm's name of the model.
-        base_url: The server's address, None for the provider's own.
-        key: The key, None for the one in the environment.
+        settings: litellm's name of the model; address and key, None for those of the environment.
     """
 
-    def __init__(self, model: str, base_url: str | None, key: str | None) -> None:
-        name, provider = provider_of(model), PROVIDERS[provider_of(model)]
-        self._model, self._name = model, model.removeprefix(f"{name}/")
+    def __init__(self, settings: LanguageModelSettings) -> None:
+        name = provider_of(settings.model)
+        provider = PROVIDERS[name]
+        self._name, self._prices = settings.model.removeprefix(f"{name}/"), prices_of(settings)
+        key = settings.api_key.get_secret_value() if settings.api_key else None
         self._key = key or found_key(provider.keys)
         named = (os.environ.get(name) for name in provider.bases)
-        base = base_url or next(filter(None, named), provider.base_url)
+        base = settings.base_url or next(filter(None, named), provider.base_url)
         self._url = base.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
         self._limit = "max_tokens"
         if name == "openai" and _REASONING.match(self._name):
@@ -169,8 +170,8 @@ class ChatCompletions:
         details = usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else None
         cached_tokens = plausible_count(cached or usage.get("prompt_cache_hit_tokens")) or 0
-        usd = price_of(self._model, reply.prompt_tokens, reply.completion_tokens, cached_tokens)
-        return reply.model_copy(update={"cost_usd": usd})
+        counted = reply.prompt_tokens, reply.completion_tokens, cached_tokens
+        return reply.model_copy(update={"cost_usd": self._prices and self._prices.usd(*counted)})
 
 
 def found_key(names: tuple[str, ...]) -> str | None:

@@ -1,7 +1,7 @@
-"""Prices of models by litellm's list; what it lacks is unknown, not free.
+"""Prices of models by the settings or by litellm's list; what both lack is unknown, not free.
 
-It is read without litellm, whose import takes seconds, and whose own count of a price takes half a
-millisecond.
+The list is read without litellm, whose import takes seconds, and whose own count of a price takes
+half a millisecond.
 """
 
 import json
@@ -10,7 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from infra.settings import LanguageModelSettings
+
 _LIST = "model_prices_and_context_window_backup.json"
+_MILLION = 1_000_000
 
 
 class Prices(NamedTuple):
@@ -20,28 +23,19 @@ class Prices(NamedTuple):
     received: float
     cached: float
 
-
-def is_priced(model: str) -> bool:
-    """Return whether a token of a model has a price, which may be 0."""
-    return _prices(model) is not None
-
-
-def price_of(
-    model: str, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0
-) -> float | None:
-    """Return the US dollars for tokens sent, some of them cached, and received; None if unknown."""
-    prices = _prices(model)
-    if prices is None:
-        return None
-    cached = min(cached_tokens, prompt_tokens)
-    sent = (prompt_tokens - cached) * prices.sent + cached * prices.cached
-    return sent + completion_tokens * prices.received
+    def usd(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        """Return the US dollars for tokens sent, some of them cached, and received."""
+        cached = min(cached_tokens, prompt_tokens)
+        sent = (prompt_tokens - cached) * self.sent + cached * self.cached
+        return sent + completion_tokens * self.received
 
 
-def token_prices(model: str) -> tuple[float, float] | None:
-    """Return the US dollars of a token sent and of one received, None for no known price."""
-    prices = _prices(model)
-    return prices and (prices.sent, prices.received)
+def prices_of(llm: LanguageModelSettings) -> Prices | None:
+    """Return the prices of a model, which may be 0; None where they are unknown."""
+    if llm.usd_per_million_tokens is None:
+        return _listed_prices(llm.model)
+    sent, received = llm.usd_per_million_tokens
+    return Prices(sent / _MILLION, received / _MILLION, sent / _MILLION)
 
 
 def provider_of(model: str) -> str:
@@ -51,7 +45,7 @@ def provider_of(model: str) -> str:
 
 
 @cache
-def _prices(model: str) -> Prices | None:
+def _listed_prices(model: str) -> Prices | None:
     provider, _, name = model.partition("/")
     name = ":".join(name.split(":")[:2]) if name.startswith("ft:") else name
     listed = _price_list()

@@ -1,7 +1,7 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -50,6 +50,9 @@ class SearchSettings(Section):
         return self
 
 
+Price = Annotated[float, Field(ge=0, le=1e6)]
+
+
 class LanguageModelSettings(Section):
     """The language model."""
 
@@ -96,6 +99,11 @@ class LanguageModelSettings(Section):
         None,
         gt=0,
         description="Maximum cost in US dollars, over all runs; needs a model with a known price.",
+    )
+    usd_per_million_tokens: tuple[Price, Price] | None = Field(
+        None,
+        description="Prices in US dollars of a million tokens sent and of a million received, such "
+        "as [0.15, 0.6], in place of those in litellm's list.",
     )
     max_code_characters: int = Field(
         12_000, ge=200, description="Longer code is cut to this length in prompts."

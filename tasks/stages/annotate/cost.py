@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from math import sqrt
 
-from agents import token_prices
+from agents import prices_of
 from infra.settings import CommitteeSettings, Configuration
 from infra.store import Database
 from infra.store.figures import Mean, PairMeans, pair_means
@@ -28,7 +28,8 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
     The time is unknown before that model has judged pairs here.
     """
     model, configuration = chosen.llm.model, chosen.annotation.configuration
-    prices = (0.0, 0.0) if chosen.llm.is_recorded else token_prices(model)
+    known = prices_of(chosen.llm)
+    prices = (0.0, 0.0) if chosen.llm.is_recorded else known and (known.sent, known.received)
     means = pair_means(database, model, configuration, prices)
     minutes = None
     if means and means.pairs >= _ENOUGH:
@@ -42,6 +43,8 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
         means, basis = _built_in(configuration, prices), f"built in for {configuration}"
     if chosen.llm.is_recorded:
         price = "no provider is asked"
+    elif chosen.llm.usd_per_million_tokens:
+        price = "at the prices of COSQA_LLM__USD_PER_MILLION_TOKENS"
     else:
         price = f"litellm's price list has {'no' if prices is None else 'the'} price of {model}"
     return Expected(

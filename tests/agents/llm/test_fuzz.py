@@ -11,6 +11,7 @@ from agents.llm.openai_transport import ChatCompletions
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError, backoff_s, request_error
 from agents.llm.structured_output import Reply, read
+from infra.settings import LanguageModelSettings
 from tests.fuzzing import NUMBERS, examine
 
 SCALARS = st.one_of(
@@ -43,7 +44,8 @@ class Verdict(Reply):
 
 @pytest.fixture(scope="module")
 def completions() -> ChatCompletions:
-    return ChatCompletions("openai/gpt-4o-mini", "http://127.0.0.1:1/v1", "key")
+    settings = LanguageModelSettings(model="openai/gpt-4o-mini", base_url="http://127.0.0.1:1/v1")
+    return ChatCompletions(settings)
 
 
 def completion(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> dict[str, Any]:

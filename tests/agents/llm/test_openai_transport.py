@@ -59,7 +59,9 @@ async def both_ways(
 ) -> tuple[Ending, Ending]:
     """Return what came of the same request by litellm's way and by the short one."""
     litellm = loaded_litellm()
-    short = ChatCompletions(model, server.base_url, key)
+    short = ChatCompletions(
+        LanguageModelSettings(model=model, base_url=server.base_url, api_key=key)
+    )
     theirs: Ending
     ours: Ending
     try:
