@@ -57,7 +57,7 @@ def challenge(
     for method in chosen_methods(chosen.evaluation, chosen.search):
         ranked = {
             language: rank_codes(
-                database, search.of_language(language), method, chosen,
+                database, search.of_language(language), method, chosen.encoder, chosen.ray,
                 wait_for=[read], return_state=True,
             )
             for language in functions

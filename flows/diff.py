@@ -23,12 +23,12 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         settings: The settings; None reads them from file and environment.
     """
     ready = check_inputs(settings, partial(check_comparison, benchmarks=[before, after]))
-    database, chosen = ready.database, ready.settings
+    database, scoring = ready.database, ready.settings.scoring
     first, second = (open_benchmark(database, folder) for folder in (before, after))
-    is_asked = bool(chosen.evaluation.methods)
-    old = score_methods(database, first, chosen) if is_asked else []
-    new = score_methods(database, second, chosen) if is_asked else []
+    is_asked = bool(scoring.evaluation.methods)
+    old = score_methods(database, first, scoring) if is_asked else []
+    new = score_methods(database, second, scoring) if is_asked else []
     return compare_versions(
-        first, second, results_of(old), results_of(new), chosen.evaluation, chosen.publish,
+        first, second, results_of(old), results_of(new), scoring.evaluation, scoring.publish,
         wait_for=[*old, *new],
     )  # fmt: skip

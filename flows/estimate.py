@@ -27,7 +27,15 @@ def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
     inputs = open_input(train, queries)
     methods = encoders_to_estimate(chosen.evaluation, chosen.search)
     estimated = [
-        estimate_method.submit(database, inputs, method, chosen, return_state=False)
+        estimate_method.submit(
+            database,
+            inputs,
+            method,
+            chosen.encoder,
+            chosen.ray,
+            chosen.estimation,
+            return_state=False,
+        )
         for method in methods
     ]
     return write_estimate(inputs, results_of(estimated), chosen.publish, wait_for=estimated)

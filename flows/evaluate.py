@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.futures import PrefectFuture
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
-from infra.settings import Settings
+from infra.settings import ScoringSettings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
@@ -44,25 +44,26 @@ def score_benchmarks(
         source: The collections.
         exported: The export of each set of labels, None where it has none, and its steps.
     """
+    scoring = ready.settings.scoring
     published = [reference for reference, _ in exported if reference]
     scored = [
         future
         for reference, steps in exported
         if reference
-        for future in score_methods(ready.database, OpenBenchmark(reference), ready.settings, steps)
+        for future in score_methods(ready.database, OpenBenchmark(reference), scoring, steps)
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]
-    chosen = ready.settings
-    methods = chosen_methods(chosen.evaluation, chosen.search)
+    methods = chosen_methods(scoring.evaluation, scoring.search)
     return write_report(
-        ready.database, source, published, methods, chosen.evaluation.depth, chosen.publish.folder,
+        ready.database, source, published, methods, scoring.evaluation.depth,
+        scoring.publish.folder,
         wait_for=after,
     )  # fmt: skip
 
 
 def score_methods(
-    database: Database, benchmark: OpenBenchmark, settings: Settings, after: Steps = ()
+    database: Database, benchmark: OpenBenchmark, settings: ScoringSettings, after: Steps = ()
 ) -> list[PrefectFuture[Run]]:
     """Start to score the methods that are set on a benchmark, side by side.
 

@@ -51,7 +51,7 @@ def leaderboard(
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
         recipe = check_agents(chosen.committee)
-    scored = score_methods(ready.database, opened, chosen)
+    scored = score_methods(ready.database, opened, chosen.scoring)
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
         ready.database, opened, ranked, chosen.evaluation, chosen.publish,

@@ -39,7 +39,9 @@ def neural_code_search(
         collection = read.result()[0]
     search = open_search(collection, questions, texts, DEEPEST, chosen.publish.folder)
     ranked = [
-        rank_codes(database, search, method, chosen, wait_for=[read], return_state=True)
+        rank_codes(
+            database, search, method, chosen.encoder, chosen.ray, wait_for=[read], return_state=True
+        )
         for method in chosen_methods(chosen.evaluation, chosen.search)
     ]
     runs = [state.result() for state in ranked]

@@ -1,5 +1,6 @@
 """The study flow: the papers' tables and figures, computed for one's own benchmark."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -8,7 +9,7 @@ from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.stages.preflight import check_inputs, collected_source
 from tasks.stages.scoring import OpenBenchmark
-from tasks.stages.study.evidence import StudyFiles
+from tasks.stages.study.evidence import Studied, StudyFiles
 from tasks.stages.study.overlap import overlaps_of
 from tasks.stages.study.report import studied_benchmark, with_study_metrics, write_study
 
@@ -24,14 +25,14 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Pat
         files: Further files that figures are computed from.
     """
     ready = check_inputs(settings)
-    evaluation = with_study_metrics(ready.settings.evaluation)
-    database, chosen = ready.database, ready.settings.model_copy(update={"evaluation": evaluation})
+    database, scoring = ready.database, ready.settings.scoring
+    scoring = replace(scoring, evaluation=with_study_metrics(scoring.evaluation))
     source = collected_source(ready)
-    published = studied_benchmark(database, source, chosen.publish)
-    scored = score_methods(database, OpenBenchmark(published), chosen) if published else []
+    published = studied_benchmark(database, source, scoring.publish)
+    scored = score_methods(database, OpenBenchmark(published), scoring) if published else []
     results_of(scored)
-    overlaps, compared = overlaps_of(database, source, chosen.search)
+    overlaps, compared = overlaps_of(database, source, scoring.search)
     return write_study(
-        database, source, published, overlaps, files or StudyFiles(), chosen,
-        wait_for=[*scored, *compared],
+        database, Studied(source, published, overlaps), files or StudyFiles(), scoring,
+        ready.settings.annotation.draw, wait_for=[*scored, *compared],
     )  # fmt: skip

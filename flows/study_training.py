@@ -67,7 +67,12 @@ def study_training(
     ]
     scored = [
         score_method.submit(
-            database, benchmarks[place.test], method, chosen, wait_for=steps, return_state=False
+            database,
+            benchmarks[place.test],
+            method,
+            chosen.scoring,
+            wait_for=steps,
+            return_state=False,
         )
         for place, method in tested
     ]

@@ -41,7 +41,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     methods = dict.fromkeys([*base, trained.name, *chosen.evaluation.methods])
     scored = [
         score_method.submit(
-            database, benchmark, method, chosen, wait_for=[made], return_state=False
+            database, benchmark, method, chosen.scoring, wait_for=[made], return_state=False
         )
         for method in methods
     ]

@@ -1,19 +1,10 @@
 """``cosqa compare-annotators``: how far labels can be trusted."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from flows.cli.output import print_table, say
-from flows.runtime.prefect_server import flow_result
-from infra.draws import Draw
-from infra.outputs import write_outputs
-from infra.settings import Settings
-from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.reports.text import counted
-from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
-from tasks.stages.preflight import check_annotators, needs_server
+from tasks.stages.compare_annotators import AnnotatorScore
 
 _COLUMNS = (
     "annotator", "decided", "accuracy", "95% interval", "alpha with people", "executable", "USD",
@@ -26,20 +17,6 @@ alpha with people: Krippendorff's, of all people and the annotator as coders; av
   people alone
 executable: share of the test programs whose last version ran to its end
 USD, seconds: mean for a pair, as if no reply had come from the store"""
-
-
-def compare(settings: Settings, output: Path | None, **arguments: Any) -> None:  # noqa: ANN401
-    """Score every annotator against the truth, print tables, write the figures."""
-    pairs = read_truth(arguments["truth"], Draw(arguments["limit"], settings.annotation.seed))
-    if not needs_server(settings.llm, settings.encoder):
-        check_annotators(settings, arguments["models"], arguments["configurations"])
-    judged = flow_result("compare_annotators", settings, **arguments)
-    scores = list(annotator_scores(pairs, judged, settings.store))
-    print_scores(scores, str(output or "--output FILE writes it"))
-    if output:
-        figures = [score.model_dump(mode="json") for score in scores]
-        text = json.dumps(figures, indent=1, ensure_ascii=False)
-        write_outputs(output.parent, {output.name: f"{text}\n"})
 
 
 def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:

@@ -6,6 +6,7 @@ Checks come first, so that a mistake is answered
 before Prefect is imported; what a command does is imported when it runs, so ``--help`` is quick.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +14,23 @@ from typing import Annotated, Any
 import typer
 
 from flows import options as o
-from flows.cli.output import command, flow_command
+from flows.cli.output import command, flow_command, say
 from flows.options import settings_of
-from infra.errors import SettingsError
+from infra.draws import Draw
+from infra.errors import SettingsError, SourceError
+from infra.outputs import require_writable, write_outputs
 
 app = typer.Typer(rich_markup_mode="rich")
 challenge_app = typer.Typer(
     rich_markup_mode="rich", no_args_is_help=True, help="Enter other people's challenges."
 )
+
+
+def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
+    """Run the flow of a name, and return its result."""
+    from flows.runtime.prefect_server import flow_state
+
+    return flow_state(flow, **arguments).result()
 
 
 def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: ANN401 - a function
@@ -36,7 +46,9 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
         pipeline.print_plan(settings)
     else:
         pipeline.run_flow(function.__name__, settings)
-        pipeline.remember(o.overrides_of(function, given), settings)
+        pipeline.remember(o.overrides_of(function, given), settings.preset)
+        if settings.llm.is_recorded:
+            say(pipeline.NEXT)
 
 
 @flow_command(
@@ -128,15 +140,20 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     no approval: --limit and COSQA_LLM__BUDGET_USD bound what it costs.
     """
     settings = settings_of(generate, given)
+    if confirmed:
+        from infra.store import require_store
+
+        require_store(settings.store)
+        from flows.cli.pipeline import read_back
+
+        read_back(confirmed, settings.store)
+        return
     from flows.cli import checks
 
-    checks.generation(settings, is_reading=confirmed is not None)
+    checks.pipeline("generate", settings)
     from flows.cli import pipeline
 
-    if confirmed:
-        pipeline.read_back(confirmed, settings.store)
-    else:
-        pipeline.generate(settings)
+    pipeline.generate(settings)
 
 
 @flow_command(
@@ -171,12 +188,13 @@ def leaderboard(
 
     folder = benchmark or only_benchmark(settings.store)
     check_comparison(settings, [folder], runs or ())
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_leaderboards
 
-    evaluation.leaderboard(
-        settings, benchmark=benchmark, runs=runs or (), annotate_unjudged=annotate_unjudged,
-        at_most=at_most,
+    written = _result(
+        "leaderboard", settings=settings, benchmark=benchmark, runs=runs or (),
+        annotate_unjudged=annotate_unjudged, at_most=at_most,
     )  # fmt: skip
+    print_leaderboards(written)
 
 
 @flow_command(
@@ -192,9 +210,10 @@ def diff(before: o.Before, after: o.After, **given: object) -> None:
     from tasks.runtime.input_checks import check_comparison
 
     check_comparison(settings, [before, after])
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_versions
 
-    evaluation.diff(settings, before=before, after=after)
+    written = _result("diff", settings=settings, before=before, after=after)
+    print_versions(written, is_scored=bool(settings.evaluation.methods))
 
 
 @flow_command(
@@ -214,9 +233,9 @@ def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -
     from tasks.runtime.input_checks import check_estimate
 
     check_estimate(settings, [train, queries])
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_estimate
 
-    evaluation.estimate(settings, train=train, queries=queries)
+    print_estimate(_result("estimate", settings=settings, train=train, queries=queries))
 
 
 @flow_command(
@@ -238,9 +257,9 @@ def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
     from tasks.runtime.input_checks import check_training
 
     check_training(settings, {"data": data}, test)
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_training
 
-    evaluation.train(settings, data=data, test=test)
+    print_training(_result("train", settings=settings, data=data, test=test))
 
 
 @flow_command(
@@ -266,8 +285,11 @@ def study(
     settings = settings_of(study, given)
     from flows.cli import checks
 
-    checks.study(settings, [*(annotators or ()), annotation_store, score_sheet])
-    from flows.cli import evaluation
+    checks.pipeline("study", settings)
+    for file in (*(annotators or ()), annotation_store, score_sheet):
+        if file is not None and not file.is_file():
+            raise SourceError(f"{file} cannot be read: there is no such file")
+    from flows.cli.evaluation import print_study
     from tasks.stages.study.evidence import StudyFiles
 
     files = StudyFiles(
@@ -275,7 +297,7 @@ def study(
         annotation_store=annotation_store,
         score_sheet=score_sheet,
     )
-    evaluation.study(settings, files)
+    print_study(_result("study", settings=settings, files=files))
 
 
 @flow_command(
@@ -297,9 +319,9 @@ def study_kape(data: o.DataSets, **given: object) -> None:
     from tasks.runtime.input_checks import check_kape
 
     check_kape(settings, named)
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_kape
 
-    evaluation.study_kape(settings, data=named)
+    print_kape(_result("study_kape", settings=settings, data=named))
 
 
 @flow_command(
@@ -324,9 +346,12 @@ def study_training(
     from tasks.runtime.input_checks import check_training
 
     check_training(settings, named, test, bases)
-    from flows.cli import evaluation
+    from flows.cli.evaluation import print_training_study
 
-    evaluation.study_training(settings, bases=tuple(bases), data=named, test=test, seeds=seeds)
+    folder = _result(
+        "study_training", settings=settings, bases=tuple(bases), data=named, test=test, seeds=seeds
+    )
+    print_training_study(folder)
 
 
 @flow_command(
@@ -350,15 +375,28 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, given)
-    from flows.cli import checks
+    from tasks.benchmarks.labelled_pairs import read_truth
 
-    checks.compare_annotators(settings, truth, limit, output)
-    from flows.cli.annotators import compare
+    if output:
+        require_writable(output)
+    pairs = read_truth(truth, Draw(limit, settings.annotation.seed))
+    from flows.cli.annotators import print_scores
+    from tasks.stages.compare_annotators import annotator_scores
+    from tasks.stages.preflight import check_annotators, needs_server
 
-    compare(
-        settings, output, truth=truth, models=models or (), configurations=configurations or (),
-        limit=limit,
+    chosen: Any = configurations or ()
+    if not needs_server(settings.llm, settings.encoder):
+        check_annotators(settings, models or (), chosen)
+    judged = _result(
+        "compare_annotators", settings=settings, truth=truth, models=models or (),
+        configurations=chosen, limit=limit,
     )  # fmt: skip
+    scores = list(annotator_scores(pairs, judged, settings.store))
+    print_scores(scores, str(output or "--output FILE writes it"))
+    if output:
+        figures = [score.model_dump(mode="json") for score in scores]
+        text = json.dumps(figures, indent=1, ensure_ascii=False)
+        write_outputs(output.parent, {output.name: f"{text}\n"})
 
 
 @flow_command(
@@ -393,11 +431,13 @@ def challenge(
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
-    from flows.cli import challenges
+    from flows.cli.challenges import print_challenge
 
-    challenges.codesearchnet(
-        settings, queries=queries, annotations=annotations, depth=depth, pool=pool
-    )
+    written = _result(
+        "challenge", settings=settings, queries=queries, annotations=annotations, depth=depth,
+        pool=pool,
+    )  # fmt: skip
+    print_challenge(written)
 
 
 @command(
@@ -410,15 +450,17 @@ def challenge_annotations(
     output: Annotated[Path, typer.Option(help="File to write.")],
     store: o.Store = None,
 ) -> None:
-    """Write people's grades of a challenge's sample as its annotation file; print its tables.
+    """Write people's grades of a challenge's sample as its annotation file.
 
     The sheets are those of `cosqa label sample --sample`, and `cosqa label read` reads them. The
     file is read by `cosqa challenge codesearchnet --annotations` and by the suite.
     """
     settings = settings_of(challenge_annotations, {"store": store})
-    from flows.cli import challenges
+    from infra.store import open_database
+    from tasks.stages.challenge.codesearchnet import write_annotations
 
-    challenges.annotations(settings, sample, output)
+    rows = write_annotations(open_database(settings.store), sample, output)
+    say(f"{output}: {rows:,} grades")
 
 
 @flow_command(
@@ -443,6 +485,9 @@ def neural_code_search(
 
     check_challenge(settings)
     read_questions(questions)
-    from flows.cli import challenges
+    from flows.cli.challenges import print_sheet
 
-    challenges.neural_code_search(settings, questions=questions, post_rank=post_rank)
+    written = _result(
+        "neural_code_search", settings=settings, questions=questions, post_rank=post_rank
+    )
+    print_sheet(written)

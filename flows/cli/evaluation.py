@@ -1,38 +1,36 @@
-"""What the commands do that measure: run a flow, print its tables and where its pages are."""
+"""What the flows that measure have found: their tables, and where their pages are."""
 
 import textwrap
+from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from flows.runtime.prefect_server import flow_result
-from infra.settings import Settings
 from tasks.reports.corrected import CorrectedScores
 from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
 from tasks.reports.diff import counted as counted_changes
-from tasks.reports.estimation import EstimationReport, estimate_table
+from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
-from tasks.reports.leaderboard import MethodRow, language_tables
-from tasks.reports.study import StudyReport
+from tasks.reports.leaderboard import MethodRow
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
+from tasks.stages.diff import WrittenDifference
 from tasks.stages.estimate import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate import read_report as read_estimate
-from tasks.stages.study.evidence import StudyFiles
+from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.kape import PAGE as KAPE_PAGE
 from tasks.stages.study.kape import read_kape_report
 from tasks.stages.study.report import PAGE as STUDY_PAGE
 from tasks.stages.study.report import read_report as read_study
 from tasks.stages.study.training import read_training_study
-from tasks.stages.train import read_training
+from tasks.stages.train import WrittenTraining, read_training
 
 _FLIPS = 5
 _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
 
 
-def leaderboard(settings: Settings, **arguments: object) -> None:
-    """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
-    written = flow_result("leaderboard", settings, **arguments)
+def print_leaderboards(written: WrittenLeaderboard) -> None:
+    """Print the tables of a leaderboard, the unjudged count and the page's path."""
     page = str(written.folder / "leaderboard.html")
     print_leaderboard(written.before, page)
     if written.after:
@@ -56,9 +54,6 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
         rest=page,
         note=_NOTE,
     )
-    methods = [row.method for row in board.rows]
-    for table in language_tables(board.languages, methods, board.metrics[:2]):
-        print_block(table, rest=page)
 
 
 def print_corrected(corrected: CorrectedScores, page: str) -> None:
@@ -90,14 +85,13 @@ def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
     return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
 
 
-def diff(settings: Settings, **arguments: object) -> None:
-    """Run the flow that compares two versions; print what changed and the page's path."""
-    written = flow_result("diff", settings, **arguments)
+def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:
+    """Print what changed between two versions of a benchmark, and the page's path."""
     page = str(written.folder / "difference.md")
     print_difference(written.change)
     if written.score_changes.methods:
         print_score_changes(written.score_changes, page)
-    elif settings.evaluation.methods:
+    elif is_scored:
         say("There is nothing to score: no query has a relevant code in both versions.")
     say(f"difference: {page}")
 
@@ -126,27 +120,20 @@ def _recipe_change(part: str, old: object, new: object) -> str:
     return f"{part} ({old} → {new})" if plain else part
 
 
-def estimate(settings: Settings, **arguments: object) -> None:
-    """Run the estimate's flow; print its tables and the page's path."""
-    folder = flow_result("estimate", settings, **arguments)
-    page = folder / ESTIMATE_PAGE
-    print_estimate(read_estimate(folder), str(page))
-    say(f"estimate: {page}")
-
-
-def print_estimate(report: EstimationReport, page: str) -> None:
-    """Print estimates, and what a reader must know."""
+def print_estimate(folder: Path) -> None:
+    """Print estimates, what a reader must know, and the page's path."""
+    report, page = read_estimate(folder), str(folder / ESTIMATE_PAGE)
     first = report.estimates[0]
     queries, pairs = counted(first.queries, "queries"), counted(first.training, "training pairs")
     about = f"{report.title}: {queries}, {pairs}"
     print_block(estimate_table(report), title=f"{about} of {report.training}", rest=page)
     for sentence in report.notes:
         say(f"note: {sentence}")
+    say(f"estimate: {page}")
 
 
-def train(settings: Settings, **arguments: object) -> None:
-    """Run the training's flow; print what was gained, and how to use the encoder."""
-    written = flow_result("train", settings, **arguments)
+def print_training(written: WrittenTraining) -> None:
+    """Print what was gained by training, and how to use the encoder."""
     report = read_training(written.encoder.folder)
     print_block(gains_table(report), title=f"{report.name}: test queries", rest=str(written.page))
     say(f"encoder: {written.encoder.reference}")
@@ -154,15 +141,9 @@ def train(settings: Settings, **arguments: object) -> None:
     say(f"training: {written.page}")
 
 
-def study(settings: Settings, files: StudyFiles) -> None:
-    """Run the study's flow; print what was computed, and why the rest was not."""
-    folder = flow_result("study", settings, files=files)
-    print_study(read_study(folder))
-    say(f"study: {folder / STUDY_PAGE}")
-
-
-def print_study(report: StudyReport) -> None:
+def print_study(folder: Path) -> None:
     """Print which tables were computed, then which were not, and why."""
+    report = read_study(folder)
     say("computed:", style="bold")
     for section in report.sections:
         if not section.problem:
@@ -174,19 +155,18 @@ def print_study(report: StudyReport) -> None:
             text = f"{section.title}: {section.problem}{command}"
             say(textwrap.fill(text, terminal_width(), initial_indent="  ",
                               subsequent_indent="    ", break_on_hyphens=False))  # fmt: skip
+    say(f"study: {folder / STUDY_PAGE}")
 
 
-def study_kape(settings: Settings, **arguments: object) -> None:
-    """Run the study's flow; print truth and estimates, of which the page has all."""
-    folder = flow_result("study_kape", settings, **arguments)
+def print_kape(folder: Path) -> None:
+    """Print truth and estimates, of which the page has all."""
     page = folder / KAPE_PAGE
     print_block(summary_table(read_kape_report(folder)), rest=str(page))
     say(f"study: {page}")
 
 
-def study_training(settings: Settings, **arguments: object) -> None:
-    """Run the study's flow; print its tables."""
-    folder = flow_result("study_training", settings, **arguments)
+def print_training_study(folder: Path) -> None:
+    """Print the tables of a training study."""
     page = str(folder / STUDY_PAGE)
     for table in study_tables(read_training_study(folder)):
         print_block(table, rest=page)

@@ -7,73 +7,24 @@ from pathlib import Path
 
 from flows.cli.output import print_table, say
 from infra.errors import SettingsError
-from infra.settings import Settings
+from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
 from tasks.reports.text import counted, tally
 from tasks.stages.label.results import LabelResults, label_results
-from tasks.stages.label.sample import sample_answers, sample_candidates, sample_preference
-from tasks.stages.label.sheets import positions_in_conflict, read_sheets, write_sheets
+from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.statistics.intervals import Interval
 
 _REST = "a wider terminal"
 _SHOWN = 20
 
 
-def write_random(
-    settings: Settings,
-    annotators: Sequence[str],
-    collection: str,
-    *,
-    pairs: int,
-    queries: int | None,
-) -> None:
-    """Draw pairs, or queries with all their judged pairs, and write sheets."""
-    names, database = _names(annotators), open_database(settings.store)
-    seed = settings.annotation.seed
-    if queries:
-        sample = sample_candidates(database, collection, "queries", queries, seed)
-    else:
-        sample = sample_candidates(database, collection, "pairs", pairs, seed)
-    _write(settings, database, sample, names)
+def names_of(annotators: Sequence[str]) -> list[str]:
+    """Return the names of people without repeats.
 
-
-def write_answers(
-    settings: Settings,
-    annotators: Sequence[str],
-    benchmark: Path | None,
-    runs: Sequence[Path],
-    queries: int,
-) -> None:
-    """Draw queries with each method's first code, and write sheets."""
-    if benchmark is None:
-        raise SettingsError("--answers are of methods on a benchmark: name it with --benchmark")
-    names, database = _names(annotators), open_database(settings.store)
-    seed = settings.annotation.seed
-    sample = sample_answers(database, benchmark, runs, queries, seed, settings.publish)
-    _write(settings, database, sample, names)
-
-
-def write_preference(
-    settings: Settings, annotators: Sequence[str], ours: Path, theirs: Path, queries: int
-) -> None:
-    """Draw two codes a query, one of each benchmark, and write sheets."""
-    names, database = _names(annotators), open_database(settings.store)
-    sample = sample_preference(database, ours, theirs, queries, settings.annotation.seed)
-    _write(settings, database, sample, names)
-
-
-def write_again(
-    settings: Settings, annotators: Sequence[str], sample_id: str, *, only_conflicts: bool
-) -> None:
-    """Write further sheets of a sample: all of it, or the items in conflict."""
-    names, database = _names(annotators), open_database(settings.store)
-    sample = samples.load_sample(database, sample_id)
-    positions = positions_in_conflict(database, sample, names) if only_conflicts else ()
-    _write(settings, database, sample, names, positions)
-
-
-def _names(annotators: Sequence[str]) -> list[str]:
+    Raises:
+        SettingsError: A file cannot be called so.
+    """
     for name in annotators:
         if not re.fullmatch(r"\w([\w.-]{0,62}\w)?", name):
             raise SettingsError(
@@ -82,26 +33,35 @@ def _names(annotators: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(annotators))
 
 
-def _write(
-    settings: Settings,
+def write(
     database: Database,
     sample: Sample,
     annotators: Sequence[str],
+    outputs: Path,
     positions: Collection[int] = (),
 ) -> None:
+    """Write a sheet of a sample for each person, and print where it is.
+
+    Args:
+        database: The store.
+        sample: The sample.
+        annotators: The people.
+        outputs: The folder of outputs, in which the folder of sheets is.
+        positions: The items on the sheets; empty takes all.
+    """
     for name in annotators:
         samples.assign(database, sample, name, positions)
-    files = write_sheets(database, sample, annotators, settings.publish.folder / "sheets")
+    files = write_sheets(database, sample, annotators, outputs / "sheets")
     say(f"sample {sample.sample_id}: {counted(len(positions or sample.items), 'items')}")
     for file in files:
         say(str(file))
     say("`cosqa label read FILE...` reads them when they are filled in, also in part.")
 
 
-def read(settings: Settings, sheets: Sequence[Path]) -> None:
+def read(store: StoreSettings, sandbox: SandboxSettings, sheets: Sequence[Path]) -> None:
     """Store the labels of sheets; print how far people agree, and what they label."""
-    database = open_database(settings.store)
-    found = read_sheets(database, sheets, settings.sandbox)
+    database = open_database(store)
+    found = read_sheets(database, sheets, sandbox)
     stored = tally({"labels": found.votes, "programs_run": found.programs})
     say(f"sample {found.sample.sample_id}: {stored}")
     print_results(found.sample, label_results(database, found.sample))

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
-from flows.runtime.prefect_server import flow_result, flow_state
+from flows.runtime.prefect_server import flow_state
 from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
 from tasks.reports.plan import plan_notes, plan_sentence, plan_table
-from tasks.reports.run import BenchmarkScores, scores_table, tables_by_language
+from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.reports.text import counted
 from tasks.stages.generate.confirm import confirm
-from tasks.stages.generate.plan import GenerationPlan, plan_generation
+from tasks.stages.generate.plan import plan_generation
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
@@ -29,7 +29,7 @@ from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate")
 _WRITE_REPORTS = ("benchmark", "evaluate")
-_NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
+NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
 the second line says what that would cost, the third has it judge:
   cosqa collect --path CODE --queries FILE --model openai/gpt-4o-mini
@@ -37,12 +37,12 @@ the second line says what that would cost, the third has it judge:
   COSQA_LLM__API_KEY=... cosqa benchmark --limit 10"""
 
 
-def remember(lasting: Overrides, settings: Settings) -> None:
+def remember(lasting: Overrides, preset: str | None) -> None:
     """Write the options of the first command that names its input into the settings file.
 
     What limits one run alone is left out. The sample names none: its file gives way to others.
     """
-    file, preset = Path("cosqa.toml"), settings.preset
+    file = Path("cosqa.toml")
     lasting.pop("reannotation", None)
     for section, key in (("source", "reread"), ("annotation", "limit")):
         lasting.get(section, {}).pop(key, None)
@@ -50,15 +50,13 @@ def remember(lasting: Overrides, settings: Settings) -> None:
     if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:
         file.write_text(lasting_settings(lasting, preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
-    if settings.llm.is_recorded:
-        say(_NEXT)
 
 
 def run_flow(name: str, settings: Settings) -> None:
     """Run the flow of a command, if it has anything to do."""
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
-    ended = flow_state(name, settings)
+    ended = flow_state(name, settings=settings)
     result = ended.result()
     if ended.message:
         say(ended.message)
@@ -114,8 +112,6 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
         f"{counted(benchmark.codes, 'codes')}, rankings of {benchmark.depth:,}"
     )
     print_block(scores_table(benchmark), title=about, rest=report)
-    for table in tables_by_language(benchmark):
-        print_block(table, rest=report)
 
 
 def print_plan(settings: Settings) -> None:
@@ -140,32 +136,25 @@ def generate(settings: Settings) -> None:
     """Run the flow that writes answers, and print what came of it."""
     if not needs_server(settings.llm, settings.encoder):
         check_agents(verifying_committee(settings.committee, settings.generation.configuration))
-    found = flow_result("generate", settings)
+    found = flow_state("generate", settings=settings).result()
     if found.verified or found.refused or found.failed:
         say(
             f"{counted(found.verified, 'answers')} verified, {found.refused:,} refused by the "
             f"agents; {counted(found.failed, 'queries')} not answered for now."
         )
-    say(_state(_answers_plan(settings)))
+    ready = check_inputs(settings)
+    source, model = collected_source(ready), settings.llm.model
+    plan = plan_generation(ready.database, source, model, settings.generation)
+    say(
+        f"{plan.collection} has {counted(plan.without_match, 'queries')} without a match: "
+        f"{plan.confirmed:,} have a confirmed answer, {plan.waiting:,} one that waits for people, "
+        f"{plan.given_up:,} are given up."
+    )
     if found.sheet:
         say(
             f"sheet: {found.sheet}\nWrite your name, and 1 or 0 for each answer; change its code "
             f"where it falls short. Then: cosqa generate --confirmed {found.sheet}"
         )
-
-
-def _answers_plan(settings: Settings) -> GenerationPlan:
-    ready = check_inputs(settings)
-    model = settings.llm.model
-    return plan_generation(ready.database, collected_source(ready), model, settings.generation)
-
-
-def _state(plan: GenerationPlan) -> str:
-    return (
-        f"{plan.collection} has {counted(plan.without_match, 'queries')} without a match: "
-        f"{plan.confirmed:,} have a confirmed answer, {plan.waiting:,} one that waits for people, "
-        f"{plan.given_up:,} are given up."
-    )
 
 
 def read_back(sheet: Path, store: StoreSettings) -> None:

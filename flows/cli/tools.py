@@ -4,7 +4,7 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -107,14 +107,28 @@ def label_sample(
     settings = settings_of(label_sample, locals())
     if sample and conflicts_of:
         raise SettingsError("--sample and --conflicts-of: leave one of them out")
-    from flows.cli import label
+    if answers and not benchmark:
+        raise SettingsError("--answers are of methods on a benchmark: name it with --benchmark")
+    from flows.cli.label import names_of, write
+    from infra.store import open_database, samples
+    from tasks.stages.label.sample import sample_answers, sample_candidates
+    from tasks.stages.label.sheets import positions_in_conflict
 
+    names, database, seed = (
+        names_of(annotators),
+        open_database(settings.store),
+        settings.annotation.seed,
+    )
+    positions: Collection[int] = ()
     if further := sample or conflicts_of:
-        label.write_again(settings, annotators, further, only_conflicts=bool(conflicts_of))
-    elif answers:
-        label.write_answers(settings, annotators, benchmark, runs or (), answers)
+        drawn = samples.load_sample(database, further)
+        positions = positions_in_conflict(database, drawn, names) if conflicts_of else ()
+    elif answers and benchmark:
+        drawn = sample_answers(database, benchmark, runs or (), answers, seed, settings.publish)
     else:
-        label.write_random(settings, annotators, collection or "", pairs=pairs, queries=queries)
+        kind: Literal["pairs", "queries"] = "queries" if queries else "pairs"
+        drawn = sample_candidates(database, collection or "", kind, queries or pairs, seed)
+    write(database, drawn, names, settings.publish.folder, positions)
 
 
 @command(
@@ -141,9 +155,13 @@ def label_preference(
     is preferred, with an interval.
     """
     settings = settings_of(label_preference, locals())
-    from flows.cli import label
+    from flows.cli.label import names_of, write
+    from infra.store import open_database
+    from tasks.stages.label.sample import sample_preference
 
-    label.write_preference(settings, annotators, ours, theirs, queries)
+    names, database = names_of(annotators), open_database(settings.store)
+    drawn = sample_preference(database, ours, theirs, queries, settings.annotation.seed)
+    write(database, drawn, names, settings.publish.folder)
 
 
 @command(
@@ -164,9 +182,10 @@ def label_read(
     stored with their results. What one person says is not shown before all pairs given to that
     person have a label.
     """
-    from flows.cli import label
+    from flows.cli.label import read
 
-    label.read(_of(store), sheets)
+    settings = _of(store)
+    read(settings.store, settings.sandbox, sheets)
 
 
 @command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")
@@ -248,16 +267,22 @@ def browse(
     copy of the store, which is taken anew when that has changed. Samples of `cosqa label sample`
     are labelled there by keyboard, blind first. Programs that people write run in a box.
     """
-    from flows.cli.browse import open_browsed, serve
+    from flows.cli.browse import serve
+    from infra.store import open_database, require_store
     from tasks.browse.bundle import write_bundle
+    from tasks.browse.labelling import Labelling
+    from tasks.browse.opened import OneFolder, StoreCopies
 
     settings = _of(store)
-    browsed = open_browsed(settings, folder)
+    if not folder:
+        require_store(settings.store)
+    browsed = OneFolder(folder) if folder else StoreCopies(settings.store)
     if bundle:
         pages = write_bundle(browsed.current(), bundle)
         say(f"{pages:,} pages: {bundle}")
     else:
-        serve(browsed, settings, host, port, is_store=folder is None)
+        labels = None if folder else Labelling(open_database(settings.store), settings.sandbox)
+        serve(browsed, labels, host, port)
 
 
 @command(store_app, "cosqa store check", "cosqa store check --store cosqa-data", name="check")

@@ -55,7 +55,6 @@ from flows.runtime import when_stopped
 from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
-from infra.settings import Settings
 
 # What says by its name, or by its value, that it is a secret: a URL with a user part.
 _SECRET_NAME = re.compile(
@@ -109,20 +108,19 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         yield url
 
 
-def flow_state(name: str, settings: Settings, **arguments: object) -> State[Any]:
+def flow_state(name: str, **arguments: object) -> State[Any]:
     """Return how the flow of a name has ended, which is imported while a server starts.
 
     Where a signal ends it, its run, and what that had begun, is cancelled.
 
     Args:
         name: The flow's, and that of its module.
-        settings: Its settings.
-        arguments: Its other arguments.
+        arguments: Its arguments.
     """
     module = f"flows.{name}"
     with prefect_api(meanwhile=lambda: import_module(module)):
         flow = getattr(import_module(module), name)
-        given = get_call_parameters(flow.fn, (), arguments | {"settings": settings})
+        given = get_call_parameters(flow.fn, (), arguments)
         with get_client(sync_client=True) as client:
             run = client.create_flow_run(
                 flow,
@@ -133,11 +131,6 @@ def flow_state(name: str, settings: Settings, **arguments: object) -> State[Any]
         with _cancelled_by_signals(run.id):
             ended = run_flow(flow, run, given, return_type="state")
             return cast("State[Any]", ended)
-
-
-def flow_result(name: str, settings: Settings, **arguments: object) -> Any:  # noqa: ANN401
-    """Return what the flow of a name returns; see `flow_state`."""
-    return flow_state(name, settings, **arguments).result()
 
 
 @contextmanager

@@ -43,6 +43,7 @@ from infra.settings.reannotation import (
     Reason,
 )
 from infra.settings.sandbox import SandboxSettings
+from infra.settings.scoring import ScoringSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     RECORDED_PREFIX,
@@ -85,6 +86,7 @@ __all__ = [
     "ReannotationSettings",
     "Reason",
     "SandboxSettings",
+    "ScoringSettings",
     "SearchSettings",
     "Section",
     "Settings",
@@ -146,6 +148,11 @@ class Settings(BaseSettings):
     def committee(self) -> CommitteeSettings:
         """The sections that say how a pair is judged."""
         return CommitteeSettings(self.annotation, self.llm, self.gates, self.sandbox)
+
+    @property
+    def scoring(self) -> ScoringSettings:
+        """The sections that say which methods rank, and where their scores go."""
+        return ScoringSettings(self.evaluation, self.search, self.encoder, self.ray, self.publish)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:

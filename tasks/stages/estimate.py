@@ -8,7 +8,7 @@ from pathlib import Path
 from prefect.logging import get_run_logger
 
 from infra.identity import digest
-from infra.settings import PublishSettings, Settings
+from infra.settings import EncoderSettings, EstimationSettings, PublishSettings, RaySettings
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
 from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
@@ -99,18 +99,23 @@ def open_input(train: Path, queries: Path) -> EstimationInput:
     "estimate the scores of {method} on {inputs.name}",
     key=lambda p: digest(
         *("estimate", _VERSION, p.database.store_id, p.method, encoder_key(p.method)),
-        *(p.inputs.identity, p.settings.estimation.model_dump_json()),
+        *(p.inputs.identity, p.settings.model_dump_json()),
     ),
     retries=VECTORS_AWAY,  # without `is_valid`: the result is complete
 )
 def estimate_method(
-    database: Database, inputs: EstimationInput, method: str, settings: Settings
+    database: Database,
+    inputs: EstimationInput,
+    method: str,
+    encoder: EncoderSettings,
+    ray: RaySettings,
+    settings: EstimationSettings,
 ) -> MethodEstimate:
     """Embed the texts, and return the estimated scores."""
-    vectors = TextVectors(inputs.name, database, settings.encoder, settings.ray)
+    vectors = TextVectors(inputs.name, database, encoder, ray)
     training = vectors.load_pairs(method, inputs.training)
     queries = vectors.load(method, "query", inputs.queries.texts)
-    return estimate_scores(method, training, queries, settings.estimation)
+    return estimate_scores(method, training, queries, settings)
 
 
 @stage("write-estimate", "report on the estimates for {inputs.name}")

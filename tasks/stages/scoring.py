@@ -16,7 +16,7 @@ from infra.errors import SourceError
 from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings, Settings
+from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
@@ -186,7 +186,7 @@ def _scoring_key(p: Parameters) -> str:
     retries=VECTORS_AWAY,
 )
 def score_method(
-    database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
+    database: Database, benchmark: OpenBenchmark, method: str, settings: ScoringSettings
 ) -> Run:
     """Rank a benchmark's codes by a method and store run and scores, unless they exist."""
     published, rankings = benchmark.published, None
@@ -205,7 +205,7 @@ def score_method(
 
 
 def _rank(
-    database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
+    database: Database, benchmark: OpenBenchmark, method: str, settings: ScoringSettings
 ) -> tuple[Evaluation, Rankings]:
     """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
     published, content = benchmark.published, benchmark.content

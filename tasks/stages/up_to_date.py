@@ -68,7 +68,7 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None
     published = published_benchmarks(sets, settings.publish)
-    inputs["settings"] = settings
+    inputs["settings"] = settings.scoring
     methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
     is_scored = all(
         is_done(score_method, **inputs, benchmark=OpenBenchmark(each), method=method)

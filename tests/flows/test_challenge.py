@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from flows.challenge import challenge
-from flows.cli.challenges import annotations as show_annotations
 from flows.cli.challenges import print_scores
 from infra.errors import SourceError
 from infra.settings import (
@@ -226,7 +225,7 @@ def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -
 
 
 def test_first_results_are_graded_on_sheets_and_read_back_as_an_annotation_file(
-    world: Path, capsys: pytest.CaptureFixture[str]
+    world: Path,
 ) -> None:
     settings = settings_in(world, "bm25", "tf-idf")
     written = challenge(world / "queries.csv", pool=3, settings=settings)
@@ -248,8 +247,8 @@ def test_first_results_are_graded_on_sheets_and_read_back_as_an_annotation_file(
     with pytest.raises(SourceError, match="nobody has graded"):
         write_annotations(database, sample.sample_id, world / "own.csv")
     let_people_grade(settings, sample, world)
-    show_annotations(settings, sample.sample_id, world / "own.csv")
-    assert f"{2 * len(pooled) - 1} grades" in capsys.readouterr().out
+    grades_written = write_annotations(database, sample.sample_id, world / "own.csv")
+    assert grades_written == 2 * len(pooled) - 1
     grades = read_grades(world / "own.csv", frozenset(QUERIES))
     assert grades.keys() == {"go", "python", "ruby"}
     both = [each for by in grades.values() for urls in by.values() for each in urls.values()]

@@ -80,7 +80,7 @@ def test_methods_are_estimated_and_shown(world: Path, capsys: pytest.CaptureFixt
     assert all(method in page for method in ENCODERS)
     assert "MRR" in (done / "estimate.md").read_text()
     capsys.readouterr()
-    print_estimate(report, "page")
+    print_estimate(done)
     printed = capsys.readouterr().out
     for words in ("asked: 100 queries", "codet5p", "note"):
         assert words in printed

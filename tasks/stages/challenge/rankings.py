@@ -16,7 +16,7 @@ from infra.collected import StoredCollection
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import mark
 from infra.records import Code, Query, Record
-from infra.settings import Settings
+from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, corpus
 from infra.store.vectors import ids_of, joint_blocks
 from tasks.benchmarks import write_run
@@ -117,12 +117,14 @@ def _is_ranked(search: Search, method: str) -> bool:
     is_valid=lambda p: _is_ranked(p.search, p.method),
     retries=VECTORS_AWAY,
 )
-def rank_codes(database: Database, search: Search, method: str, settings: Settings) -> Run:
+def rank_codes(
+    database: Database, search: Search, method: str, encoder: EncoderSettings, ray: RaySettings
+) -> Run:
     """Rank codes for queries by a method and write the run, unless it is there."""
     if not _is_ranked(search, method):
         queries = search.read_queries()
         found = [
-            _by_encoder(database, search, queries, name, settings)
+            _by_encoder(Embedding(database, name, encoder, ray), search, queries)
             if encoders.has(name)
             else _by_lexicon(database, search, queries, name)
             for name in components(method)
@@ -138,17 +140,14 @@ def _by_lexicon(database: Database, search: Search, queries: list[Query], name: 
     return retrievers.get(name)().rank(queries, Rows(Code, codes), search.depth)
 
 
-def _by_encoder(
-    database: Database, search: Search, queries: list[Query], name: str, settings: Settings
-) -> Rankings:
+def _by_encoder(embedding: Embedding, search: Search, queries: list[Query]) -> Rankings:
     """Return rankings by an encoder, once all codes have vectors."""
-    collection = search.collection.name
+    database, name, collection = embedding.database, embedding.encoder, search.collection.name
     codes = corpus.code_ids(database, collection, search.language)
-    embedding = Embedding(database, name, settings.encoder, settings.ray)
     embed_stored(embedding, search.title, "code", ids_of(codes))
     opened = stored_vectors(database, collection, name, "code").open(ids_of(codes))
     asked = sorted(queries, key=lambda query: query.query_id)
-    texts = TextVectors(search.name, database, settings.encoder, settings.ray)
+    texts = TextVectors(search.name, database, embedding.settings, embedding.ray)
     vectors = {name: texts.load(name, "query", [query.text for query in asked])}
     ids = [query.query_id for query in asked]
     blocks = partial(joint_blocks, {name: opened})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
-from infra.settings import SearchSettings, Settings
+from infra.settings import ScoringSettings, SearchSettings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.evidence import decide_labels
@@ -62,15 +62,19 @@ class StudyFiles(Record):
     score_sheet: Path | None = None
 
 
+class Studied(NamedTuple):
+    """The collections under study, their published benchmark, and how far encoders overlap."""
+
+    source: CollectedSource
+    published: Published | None
+    overlaps: Overlaps
+
+
 def gather_evidence(
-    database: Database,
-    source: CollectedSource,
-    published: Published | None,
-    overlaps: Overlaps,
-    files: StudyFiles,
-    settings: Settings,
+    database: Database, studied: Studied, files: StudyFiles, settings: ScoringSettings, draw: Draw
 ) -> Evidence:
     """Return the evidence; a part that is missing names the command that makes it."""
+    source, published, overlaps = studied.source, studied.published, studied.overlaps
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
@@ -95,7 +99,7 @@ def gather_evidence(
     if mismatches := _mismatches(database, source, current):
         evidence.mismatches = mismatches
     if current:
-        _add_agents(evidence, database, source, current, settings.annotation.draw)
+        _add_agents(evidence, database, source, current, draw)
     if published:
         _add_benchmark(evidence, database, published, settings)
     people = people_figures(database)
@@ -206,7 +210,7 @@ def _costs(rows: Sequence[PairCost]) -> dict[str, PairCost]:
 
 
 def _add_benchmark(
-    evidence: Evidence, database: Database, published: Published, settings: Settings
+    evidence: Evidence, database: Database, published: Published, settings: ScoringSettings
 ) -> None:
     """Add the counts over a published benchmark and the scores of methods to the evidence."""
     folder = Path(published.folder)

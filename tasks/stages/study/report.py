@@ -5,7 +5,8 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.settings import EvaluationSettings, PublishSettings, Settings
+from infra.draws import Draw
+from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import verify_export
@@ -15,8 +16,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
-from tasks.stages.study.evidence import StudyFiles, gather_evidence
-from tasks.stages.study.overlap import Overlaps
+from tasks.stages.study.evidence import Studied, StudyFiles, gather_evidence
 from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
@@ -43,20 +43,16 @@ def with_study_metrics(evaluation: EvaluationSettings) -> EvaluationSettings:
     return evaluation.model_copy(update={"metrics": tuple(names)})
 
 
-@stage("study", "report the study of {source.main.name}")
+@stage("study", "report the study of {studied.source.main.name}")
 def write_study(
-    database: Database,
-    source: CollectedSource,
-    published: Published | None,
-    overlaps: Overlaps,
-    files: StudyFiles,
-    settings: Settings,
+    database: Database, studied: Studied, files: StudyFiles, settings: ScoringSettings, draw: Draw
 ) -> Path:
     """Compute the figures, and write them with the published ones; return their folder.
 
     It has the page, the Markdown, and all figures as JSON.
     """
-    evidence = gather_evidence(database, source, published, overlaps, files, settings)
+    evidence = gather_evidence(database, studied, files, settings, draw)
+    source = studied.source
     title = f"{source.main.name}: the papers' tables and figures"
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now)

@@ -18,7 +18,7 @@ from typer._click import Command as AnyCommand
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from flows.cli import checks, commands, output
+from flows.cli import commands, output
 from flows.cli import pipeline as cli_pipeline
 from flows.cli.main import app
 from flows.options import overrides_of, questions, settings_of
@@ -253,11 +253,13 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
     truth = tmp_path / "truth.jsonl"
     truth.write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
     made = tmp_path / "new" / "folder"
-    checks.compare_annotators(Settings(), truth, None, made / "figures.json")
+    words = ["compare-annotators", "--truth", str(truth), "--store", str(tmp_path / "store")]
+    outcome = CliRunner().invoke(app, [*words, "--output", str(made / "figures.json")])
+    assert "no language model is named" in str(outcome.exception)
     assert made.is_dir()
     (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match=r"--output .* cannot be written"):
-        checks.compare_annotators(Settings(), truth, None, tmp_path / "file" / "figures.json")
+    outcome = CliRunner().invoke(app, [*words, "--output", str(tmp_path / "file" / "f.json")])
+    assert re.search("--output .* cannot be written", str(outcome.exception))
 
 
 @pytest.mark.parametrize(
@@ -339,8 +341,9 @@ def test_data_sets_have_names_and_folders(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:
     store = StoreSettings(folder=tmp_path)
     open_database(store)
-    with pytest.raises(SourceError, match=r"absent\.json cannot be read"):
-        checks.study(Settings(store=store), [tmp_path / "absent.json"])
+    words = ["study", "--store", str(tmp_path), "--annotators", str(tmp_path / "absent.json")]
+    outcome = CliRunner().invoke(app, words)
+    assert "absent.json cannot be read" in str(outcome.exception)
 
 
 def test_a_command_s_parameters_are_those_of_its_help() -> None:

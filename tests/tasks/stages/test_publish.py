@@ -231,7 +231,7 @@ def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
 ) -> None:
     export = published(labels, small_disk)
     assert export is not None
-    settings = Settings(publish=PublishSettings(folder=small_disk))
+    settings = Settings(publish=PublishSettings(folder=small_disk)).scoring
     fill(small_disk, 0)
     with pytest.raises(DiskFullError, match="--output"):
         score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings)

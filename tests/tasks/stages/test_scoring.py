@@ -12,7 +12,13 @@ from prefect.logging import disable_run_logger
 
 from infra.errors import PublishError, SourceError
 from infra.records import Query
-from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from infra.settings import (
+    EvaluationSettings,
+    PublishSettings,
+    ScoringSettings,
+    Settings,
+    StoreSettings,
+)
 from infra.store import Database, benchmarks, open_database, vectors
 from tasks.benchmarks import (
     write_benchmark,
@@ -57,14 +63,14 @@ def export(tmp_path: Path, database: Database) -> OpenBenchmark:
     return OpenBenchmark(own)
 
 
-def settings_in(folder: Path, depth: int = 10, *metrics: str) -> Settings:
+def settings_in(folder: Path, depth: int = 10, *metrics: str) -> ScoringSettings:
     return Settings(
         publish=PublishSettings(folder=folder / "out"),
         evaluation=EvaluationSettings(depth=depth, metrics=metrics),
-    )
+    ).scoring
 
 
-def scored(database: Database, export: OpenBenchmark, settings: Settings) -> tuple[Run, int]:
+def scored(database: Database, export: OpenBenchmark, settings: ScoringSettings) -> tuple[Run, int]:
     """Score BM25; return its run and how many rankings were written."""
     folder = settings.publish.folder.parent
     before = _written(folder)

@@ -1,0 +1,25 @@
+"""The sections that say which retrieval methods rank, and where their rankings and scores go."""
+
+from dataclasses import dataclass
+
+from infra.settings.encoder import EncoderSettings
+from infra.settings.sections import EvaluationSettings, PublishSettings, RaySettings, SearchSettings
+
+
+@dataclass(frozen=True)
+class ScoringSettings:
+    """What a method needs to rank a benchmark and be scored.
+
+    Attributes:
+        evaluation: The methods, the metrics and the depth of rankings.
+        search: The encoders that are methods where none is named.
+        encoder: How texts are embedded.
+        ray: Where they are embedded.
+        publish: The folder of rankings and reports.
+    """
+
+    evaluation: EvaluationSettings
+    search: SearchSettings
+    encoder: EncoderSettings
+    ray: RaySettings
+    publish: PublishSettings
