@@ -1,6 +1,5 @@
 """The leaderboard flow: retrieval methods compared on one benchmark."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -29,7 +28,6 @@ def leaderboard(
     settings: FlowSettings = None,
     *,
     annotate_unjudged: bool = False,
-    at_most: int | None = None,
 ) -> WrittenLeaderboard:
     """Rank a benchmark's codes by every method and compare their scores.
 
@@ -39,7 +37,6 @@ def leaderboard(
         settings: The settings; None reads them from file and environment.
         annotate_unjudged: Let the agents annotate unjudged results among the first of each method,
             and score all methods again.
-        at_most: How many of them, the best-ranked first; None takes all.
     """
     folders = [benchmark] if benchmark else []
     ready = check_inputs(settings, partial(check_comparison, benchmarks=folders, runs=runs))
@@ -62,11 +59,12 @@ def leaderboard(
         return written
     # Annotate unjudged results, and compare all runs again.
     pooled = add_to_pool(
-        ready.database, opened, at_most or sys.maxsize, chosen.publish,
+        ready.database, opened, chosen.publish,
         wait_for=[compared], return_state=True,
     )  # fmt: skip
-    # Who names a number of results wants them judged, whatever the reasons of other runs are.
-    policy = ReannotationSettings(retry_all=True, budget_usd=chosen.reannotation.budget_usd)
+    # Whoever asks for these results wants them judged, whatever the reasons of other runs are.
+    pairs, budget_usd = chosen.reannotation.pairs, chosen.reannotation.budget_usd
+    policy = ReannotationSettings(retry_all=True, pairs=pairs, budget_usd=budget_usd)
     run = replace(AnnotationRun.of(pooled.result(), recipe, chosen), policy=policy)
     _, steps = judge_candidates(run, [pooled])
     return write_leaderboard(

@@ -41,7 +41,6 @@ _KEY = (
     "The key is set where runs work, or in a Prefect Secret block that COSQA_LLM__API_KEY_BLOCK "
     "names."
 )
-_OF_RECIPE = "the recipe's"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,11 +225,6 @@ Reasons = Annotated[
     "not due yet too.",
     title="Reasons", choices=REASONS, line="Repeat it for several.", unset="all", panel=_JUDGE,
 )]  # fmt: skip
-Pairs = Annotated[int | None, option(
-    "--pairs", "reannotation.pairs",
-    "Judge at most so many pairs in this run, over all labelling rounds.",
-    title="Pairs to judge at most", unset="all pending ones", panel=_JUDGE,
-)]  # fmt: skip
 Budget = Annotated[float | None,
     option("--budget-usd", "reannotation.budget_usd", title="Budget of the run in US dollars",
            metavar="DOLLARS", unset="none", panel=_JUDGE),
@@ -294,11 +288,6 @@ AnnotateUnjudged = Annotated[bool, option(
     "again.",
     title="Annotate unjudged results", panel=_JUDGE,
 )]  # fmt: skip
-AtMost = Annotated[int | None, option(
-    "--at-most", "",
-    "With --annotate-unjudged: annotate at most N results, best-ranked first.",
-    title="Unjudged results to annotate at most", unset="all of them", min=1, panel=_JUDGE,
-)]  # fmt: skip
 Before = Annotated[Path, argument("Folder of the first version.", "First version")]
 After = Annotated[Path, argument("Folder of the second version.", "Second version")]
 TrainingPairs = Annotated[Path, option(
@@ -339,10 +328,6 @@ Recipe = Annotated[str | None, option(
     "--recipe", "training.recipe", title="Recipe", choices=tuple(RECIPES), panel=_TRAINING,
     unset="that of a model trained from nothing, else cosqa-plus",
 )]  # fmt: skip
-Epochs = Annotated[
-    int | None,
-    option("--epochs", "training.epochs", title="Epochs", unset=_OF_RECIPE, panel=_TRAINING),
-]
 EncoderName = Annotated[
     str | None,
     option("--name", "training.name", title="Name of the encoder", panel=_TRAINING,
@@ -482,11 +467,11 @@ INPUT = {
 }  # fmt: skip
 CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
-    "reasons": Reasons, "pairs": Pairs, "budget_usd": Budget, "approve": Approve,
+    "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
 }  # fmt: skip
 PLAN = {"plan": Plan}
 WRITING = MODEL | {"limit": WritingLimit}
-TRAINING = {"base": Base} | RECIPE | {"epochs": Epochs, "name": EncoderName}
+TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}
 
 
 def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Question]]:

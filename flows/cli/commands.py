@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import options as o
-from flows.cli.output import command, flow_command, say
+from flows.cli.output import STARTING, command, errors, flow_command, say
 from flows.options import settings_of
 from infra.draws import Draw
 from infra.errors import SettingsError, SourceError
@@ -28,6 +28,7 @@ challenge_app = typer.Typer(
 
 def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
     """Run the flow of a name, and return its result."""
+    errors.print(STARTING)
     from flows.runtime.prefect_server import flow_state
 
     return flow_state(flow, **arguments).result()
@@ -40,6 +41,7 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     from flows.cli import checks
 
     checks.pipeline(function.__name__, settings, is_plan=is_plan)
+    errors.print(STARTING)
     from flows.cli import pipeline
 
     if is_plan:
@@ -151,6 +153,7 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     from flows.cli import checks
 
     checks.pipeline("generate", settings)
+    errors.print(STARTING)
     from flows.cli import pipeline
 
     pipeline.generate(settings)
@@ -167,7 +170,6 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
 def leaderboard(
     benchmark: o.BenchmarkFolder = None,
     runs: o.Runs = None,
-    at_most: o.AtMost = None,
     *,
     annotate_unjudged: o.AnnotateUnjudged = False,
     **given: object,
@@ -177,10 +179,6 @@ def leaderboard(
     A method is a name such as bm25 or minilm, or several fused (bm25+minilm).
     """
     settings = settings_of(leaderboard, given)
-    if at_most and not annotate_unjudged:
-        raise SettingsError(
-            f"--at-most {at_most} limits what --annotate-unjudged annotates: give that too"
-        )
     if annotate_unjudged:
         settings.llm.require_model()
     from infra.store.benchmarks import only_benchmark
@@ -192,7 +190,7 @@ def leaderboard(
 
     written = _result(
         "leaderboard", settings=settings, benchmark=benchmark, runs=runs or (),
-        annotate_unjudged=annotate_unjudged, at_most=at_most,
+        annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
     print_leaderboards(written)
 

@@ -1,14 +1,13 @@
 """The terminal: messages, tables that never break a figure, and what a person sees of an error."""
 
-import functools
 import inspect
 import logging
 import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from threading import Timer
-from typing import Any, ParamSpec, TypeVar, get_args
+from itertools import accumulate
+from typing import Any, TypeVar, get_args
 
 import typer
 from rich.cells import cell_len, set_cell_size
@@ -19,19 +18,16 @@ from infra.errors import CosqaError
 from tasks.reports.document import Block, Code, Facts, Listing, Paragraph, Table, plain
 from tasks.reports.text import visible
 
-P = ParamSpec("P")
-T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
 
 console = Console(highlight=False, soft_wrap=True)
+STARTING = "starting …"  # libraries and a server take seconds
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
-_SILENT_S = 2.0
 _UNBOUNDED = 10_000
 _LONGEST, _LONGEST_CELL, _LONGEST_ERROR = 20_000, 400, 2_000
-_GAP = "  "
+_GAP = 2
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out
-_ELLIPSIS = "…"
 _FAILED = "Finished in state Failed("
 
 
@@ -86,29 +82,12 @@ def flow_command(
             )
             for key, kind in options.items()
         ]
-        run: Any = starting(function)
+        run: Any = function
         run.__signature__ = inspect.Signature([*own, *shared])
         run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-        made: F = command(app, *lines, name=name, panel=panel)(run)
-        return made
+        return command(app, *lines, name=name, panel=panel)(function)
 
     return register
-
-
-def starting(command: Callable[P, T]) -> Callable[P, T]:
-    """Let a command whose libraries and server take their time say once that it starts."""
-
-    @functools.wraps(command)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        notice = Timer(_SILENT_S, sys.stderr.write, ["starting …\n"])
-        notice.daemon = True  # what ends a command ends it
-        notice.start()
-        try:
-            return command(*args, **kwargs)
-        finally:
-            notice.cancel()
-
-    return run
 
 
 def terminal_width() -> int:
@@ -172,46 +151,23 @@ def print_table(
     """
     width = width or terminal_width()
     header, *rows = [[_on_one_line(cell) for cell in row] for row in (header, *rows)]
-    shown, label = _fit(header, rows, width)
+    names, *figures = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+    ends = [0, *accumulate(_GAP + figure for figure in figures)]
+    shown = sum(end <= width - min(names, width // _LABEL_SHARE) for end in ends)
+    label = min(names, width - ends[shown - 1])
     if title:
         say("\n".join(textwrap.wrap(title, width)), style="bold")
-    lines = _lines([row[:shown] for row in (header, *rows)], label)
-    say(lines[0], style="underline")
-    for line in lines[1:]:
-        say(line)
+    for place, (name, *cells) in enumerate([header, *rows]):
+        line = set_cell_size(_shortened(name, label), label)
+        for cell, figure in zip(cells[: shown - 1], figures, strict=False):
+            line += " " * (_GAP + figure - cell_len(cell)) + cell
+        say(line, style="" if place else "underline")
     if shown < len(header):
         left_out = ", ".join(header[shown:])
         note = f"{note}\nnot shown, for lack of width: {left_out}; all of it: {rest}".strip()
     for line in note.splitlines():
         say("\n".join(textwrap.wrap(line, width, break_on_hyphens=False)))
     say("")
-
-
-def _fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, int]:
-    """Return how many columns fit into ``width``, and the width of the first one."""
-    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
-    label = min(widths[0], width // _LABEL_SHARE)
-    shown, used = 1, label
-    while shown < len(widths) and used + len(_GAP) + widths[shown] <= width:
-        used += len(_GAP) + widths[shown]
-        shown += 1
-    return shown, min(widths[0], label + max(0, width - used))
-
-
-def _lines(rows: Sequence[Sequence[str]], label: int) -> list[str]:
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    return [
-        _GAP.join(
-            [
-                set_cell_size(_shortened(row[0], label), label),
-                *(
-                    " " * (width - cell_len(cell)) + cell
-                    for cell, width in zip(row[1:], widths[1:], strict=True)
-                ),
-            ]
-        )
-        for row in rows
-    ]
 
 
 def _shortened(name: str, width: int) -> str:
@@ -221,7 +177,7 @@ def _shortened(name: str, width: int) -> str:
     tail = (width - 1) // 2
     first = set_cell_size(name, width - 1 - tail)
     last = set_cell_size(name[::-1], tail)[::-1]
-    return f"{first}{_ELLIPSIS}{last}"
+    return f"{first}…{last}"
 
 
 def _on_one_line(text: str) -> str:

@@ -1,7 +1,5 @@
 """Pooling: unjudged results that methods rank high, turned into candidates for the agents."""
 
-from itertools import islice
-
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
@@ -27,7 +25,7 @@ def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
 
 @stage("add-to-pool", "add unjudged results of {benchmark.name} to its pool")
 def add_to_pool(
-    database: Database, benchmark: OpenBenchmark, limit: int, settings: PublishSettings
+    database: Database, benchmark: OpenBenchmark, settings: PublishSettings
 ) -> SearchReference:
     """Store a leaderboard's unjudged results as the candidates of a search of their own.
 
@@ -37,12 +35,11 @@ def add_to_pool(
     Args:
         database: The store that the benchmark was published from.
         benchmark: The benchmark, with a written leaderboard.
-        limit: Number of results, best-ranked first.
         settings: The folder of leaderboards.
     """
     file = leaderboard_folder(benchmark.published, settings) / UNJUDGED
     with file.open(encoding="utf-8") as lines:
-        unjudged = [Unjudged.model_validate_json(line) for line in islice(lines, limit)]
+        unjudged = [Unjudged.model_validate_json(line) for line in lines]
     collection = benchmark.published.collection
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
     search_id = SearchId(digest("pool", benchmark.benchmark_id, pairs))

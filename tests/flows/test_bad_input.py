@@ -186,7 +186,7 @@ for line in sys.stdin.read().splitlines():
         with redirect_stderr(shown):
             cli.main()
     except SystemExit as end:
-        told = shown.getvalue().removeprefix("starting …\\n")  # of a busy machine's imports
+        told = shown.getvalue().removeprefix("starting …\\n")
         assert end.code == 1, (line, end.code, told)
         assert told.startswith("error: "), (line, told)
         assert told.count("\\n") == 1, (line, told)

@@ -107,10 +107,10 @@ def test_a_preset_is_one_of_the_answers() -> None:
 
 
 def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
-    answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "at_most": 3}
+    answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "annotate_unjudged": True}
     given = arguments_of(leaderboard, FORMS["leaderboard"], answers)
     assert given.pop("settings").evaluation.methods == ("bm25",)
-    assert given == {"benchmark": "b", "at_most": 3}
+    assert given == {"benchmark": "b", "annotate_unjudged": True}
     assert leaderboard.validate_parameters(given)["benchmark"] == Path("b")
 
 

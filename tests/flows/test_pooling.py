@@ -31,7 +31,7 @@ def test_unjudged_results_are_judged_once_and_scored_again(
 
         options = ["--benchmark", str(world.output / "jsonl-agents"), "--method", METHOD]
         options.append("--annotate-unjudged")
-        some = world.run_on_folder("leaderboard", *options, "--at-most", "1")
+        some = world.run_on_folder("leaderboard", *options, "--set", "reannotation.pairs=1")
         assert len(model.calls) == 3, some.stdout
         all_of_them = world.run_on_folder("leaderboard", *options)
         assert len(model.calls) == 4, "each unjudged pair is sent once"

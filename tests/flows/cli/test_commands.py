@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from typer._click import Command as AnyCommand
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from flows.cli import commands, output
+from flows.cli import commands
 from flows.cli import pipeline as cli_pipeline
 from flows.cli.main import app
 from flows.options import overrides_of, questions, settings_of
@@ -142,25 +141,12 @@ def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:
     assert "Did you mean 'annotate'" in " ".join(outcome.output.split())
 
 
-@pytest.mark.parametrize(("lasts_s", "said"), [(0.5, "starting …\n"), (0.0, "")])
-def test_a_flow_s_command_that_takes_its_time_says_once_that_it_starts(
-    lasts_s: float,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(output, "_SILENT_S", 0.1)
-    output.starting(time.sleep)(lasts_s)
-    assert capsys.readouterr().err == said
-
-
 @pytest.mark.parametrize(
     "words",
     [
         ("benchmark", "--limit", "-1"),
         ("benchmark", "--top-k", "0"),
         ("benchmark", "--top-k", "many"),
-        ("leaderboard", "--benchmark", "b", "--at-most", "-3"),
         ("compare-annotators", "--truth", "t", "--limit", "-1"),
         ("list", "colours"),
     ],
@@ -260,18 +246,6 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     outcome = CliRunner().invoke(app, [*words, "--output", str(tmp_path / "file" / "f.json")])
     assert re.search("--output .* cannot be written", str(outcome.exception))
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:
-    outcome = CliRunner().invoke(app, words)
-    assert isinstance(outcome.exception, SettingsError)
-    assert told in str(outcome.exception)
 
 
 @pytest.mark.parametrize("command", ["collect", "generate", "study"])

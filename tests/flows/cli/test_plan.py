@@ -99,17 +99,17 @@ def test_a_plan_asks_for_what_was_not_collected_or_has_changed(
 
 
 @pytest.mark.parametrize(
-    ("reasons", "pairs", "expected"),
+    ("reasons", "expected"),
     [
-        ([], None, {}),
-        (["stale"], 5, {"take": ("stale",), "pairs": 5}),
-        (["failed"], None, {"take": ("failed",), "retry_all": True}),
+        ([], {}),
+        (["stale"], {"take": ("stale",)}),
+        (["failed"], {"take": ("failed",), "retry_all": True}),
     ],
 )
 def test_options_say_which_reasons_are_taken(
-    reasons: list[str], pairs: int | None, expected: dict[str, object]
+    reasons: list[str], expected: dict[str, object]
 ) -> None:
-    given = overrides_of(commands.annotate, {"reasons": reasons, "pairs": pairs})
+    given = overrides_of(commands.annotate, {"reasons": reasons})
     assert given.get("reannotation", {}) == expected
 
 
