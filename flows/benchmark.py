@@ -19,9 +19,6 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
 
     Work that an earlier run finished is not repeated. Settings may leave the agents out.
-
-    Args:
-        settings: The settings; None reads them from file and environment.
     """
     ready = check_inputs(settings)
     committee = ready.settings.committee

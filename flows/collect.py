@@ -16,11 +16,7 @@ from tasks.stages.preflight import ValidatedInputs, check_inputs
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def collect(settings: FlowSettings = None) -> State[CollectedSource]:
-    """Read the source, embed its texts, and find the candidates of every query.
-
-    Args:
-        settings: The settings; None reads them from file and environment.
-    """
+    """Read the source, embed its texts, and find the candidates of every query."""
     ready = check_inputs(settings)
     source, _ = collect_candidates(ready)
     name, outcome = source.main.name, counted(source.main.codes, "codes")

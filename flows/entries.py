@@ -140,7 +140,7 @@ def _description(question: Question) -> str:
     """Return what a form says of a question, and what an empty answer means."""
     elsewhere = "as in the environment or cosqa.toml, else " * bool(question.setting)
     empty = f"If empty: {elsewhere}{question.unset}." * bool(question.unset)
-    return " ".join(filter(None, (question.about, question.form, empty)))
+    return " ".join(filter(None, (question.about, empty)))
 
 
 benchmark = _entry(commands.benchmark)

@@ -20,11 +20,7 @@ from tasks.stages.scoring import OpenBenchmark, Run, score_method
 
 @flow(name="evaluate", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def evaluate(settings: FlowSettings = None) -> WrittenReport:
-    """Score every method on every export of the source's collections; write the report.
-
-    Args:
-        settings: The settings; None reads them from file and environment.
-    """
+    """Score every method on every export of the source's collections; write the report."""
     ready = check_inputs(settings)
     source = collected_source(ready)
     labels = label_sets(ready.database, source)

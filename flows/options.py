@@ -37,10 +37,6 @@ _SHEETS, _FIGURES = "Sheets", "Further figures"
 _OTHERS = f"Others: {SYNTAX}."
 _BASES = f"Encoders: {', '.join(encoders)}; or {SYNTAX}. Models: {', '.join(models)}."
 _MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o")
-_KEY = (
-    "The key is set where runs work, or in a Prefect Secret block that COSQA_LLM__API_KEY_BLOCK "
-    "names."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +47,6 @@ class Question:
         setting: As ``section.key``; empty for a value of the flow's own.
         title: What forms call it; empty where none asks it.
         about: What it means, in sentences.
-        form: A further sentence of the form.
         unset: What holds where it is not given, in words.
         choices: The names that an answer may be.
         examples: What an answer may look like.
@@ -60,7 +55,6 @@ class Question:
     setting: str = ""
     title: str = ""
     about: str = ""
-    form: str = ""
     unset: str = ""
     choices: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -99,13 +93,9 @@ def option(
     field = _field(setting)
     about = about or (field and field.description) or ""
     unset = more.pop("unset", _in_words(field.default) if field else "")
-    asked = {
-        name: more.pop(name) for name in ("title", "form", "choices", "examples") if name in more
-    }
+    asked = {name: more.pop(name) for name in ("title", "choices", "examples") if name in more}
     question = Question(setting=setting, about=about, unset=unset, **asked)
-    low = (
-        next((each.ge for each in field.metadata if isinstance(each, Ge)), None) if field else None
-    )
+    low = next((each.ge for each in question.bounds if isinstance(each, Ge)), None)
     sentences = [
         about,
         f"One of {', '.join(question.choices)}." * bool(question.choices),
@@ -195,7 +185,6 @@ Encoders = Annotated[
     "Encoder that candidates are found by; the similarities of several are averaged.",
     title="Encoders", choices=tuple(encoders), panel=_CANDIDATES,
     line=f"{_OTHERS} Repeat it for several.",
-    form="Checkpoints and encoders behind an API are set in cosqa.toml.",
 )]  # fmt: skip
 TopK = Annotated[
     int | None,
@@ -212,7 +201,7 @@ Model = Annotated[str | None, option(
     "Language model that judges, of `generate` also writes, by litellm's name "
     "(openai/gpt-4o-mini). Its key is read from COSQA_LLM__API_KEY. Without one, the packaged "
     "sample is judged by recorded replies.",
-    title="Language model", examples=_MODELS, form=_KEY, panel=_JUDGE,
+    title="Language model", examples=_MODELS, panel=_JUDGE,
 )]  # fmt: skip
 Limit = Annotated[int | None,
     option("--limit", "annotation.limit", title="Queries to annotate at most",

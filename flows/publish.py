@@ -15,11 +15,7 @@ Exported = list[tuple[Published | None, Steps]]
 
 @flow(name="publish", flow_run_name=run_name)
 def publish(settings: FlowSettings = None) -> State[list[Published]]:
-    """Export a benchmark for each collection and each origin of its labels; say which.
-
-    Args:
-        settings: The settings; None reads them from file and environment.
-    """
+    """Export a benchmark for each collection and each origin of its labels; say which."""
     ready = check_inputs(settings)
     source = collected_source(ready)
     exported = publish_labels(ready, source)

@@ -84,16 +84,14 @@ def serve(place: Path, port: int) -> None:
 @contextmanager
 def _bound(port: int) -> Iterator[socket.socket]:
     """Yield a socket at the port, where nobody else can listen from then on."""
-    with socket.socket() as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            bound.bind(("127.0.0.1", port))
-            bound.listen()
-        except OSError as error:
-            raise SettingsError(
-                f"port {port} of this machine is taken already ({error.strerror}), perhaps by an "
-                "earlier `cosqa server`: end it, or choose another port with --port"
-            ) from error
+    try:
+        bound = socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise SettingsError(
+            f"port {port} of this machine is taken already ({error.strerror}), perhaps by an "
+            "earlier `cosqa server`: end it, or choose another port with --port"
+        ) from error
+    with bound:
         yield bound
 
 

@@ -17,7 +17,7 @@ from infra.settings.reference import settings_reference
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.database import require_store
 from infra.store.evidence import find_judged
-from tasks.encoders import SYNTAX, encoders
+from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.metrics import metrics
@@ -45,9 +45,9 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
 def names(kind: str) -> None:
     """Print the names of one kind, a line each, with what they mean."""
     if kind == "encoders":
-        _print_encoders()
-        return
-    if kind == "configurations":
+        listed = {name: _model_of(encoders.get(name).spec) for name in encoders}
+        typer.echo(f"Others: {SYNTAX}.\n", err=True)
+    elif kind == "configurations":
         listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
@@ -62,18 +62,9 @@ def names(kind: str) -> None:
         typer.echo(f"{name:<{width}}  {about}".rstrip())
 
 
-def _print_encoders() -> None:
-    """Print a line for each encoder: name, dimensions, licence, model and its revision."""
-    specs = [encoders.get(name).spec for name in encoders]
-    name_width = max(len(spec.name) for spec in specs)
-    licence_width = max(len(spec.licence) for spec in specs)
-    for spec in specs:
-        revision = spec.revision[:12] if len(spec.revision) == 40 else spec.revision
-        typer.echo(
-            f"{spec.name:<{name_width}}  {spec.dimension:>4} dimensions  "
-            f"{spec.licence:<{licence_width}}  {spec.model} ({revision})"
-        )
-    typer.echo(f"\nOthers: {SYNTAX}.", err=True)
+def _model_of(spec: EncoderSpec) -> str:
+    revision = spec.revision[:12] if len(spec.revision) == 40 else spec.revision
+    return f"{spec.dimension:>4} dimensions, {spec.licence}, {spec.model} ({revision})"
 
 
 def _summary(factory: Callable[..., object]) -> str:

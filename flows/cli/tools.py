@@ -374,11 +374,7 @@ def print_settings(preset: o.Preset = None, sets: o.Set = None) -> None:
 def list_names(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
 ) -> None:
-    """List the registered names.
-
-    These are sources, filters, encoders, methods, metrics, suites, studies, estimators, languages,
-    configurations, presets.
-    """
+    """List the registered names of one kind, with what they mean."""
     from flows.cli import show
 
     show.names(kind)

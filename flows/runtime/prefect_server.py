@@ -300,8 +300,9 @@ def _require_answer(url: str) -> None:
             temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
             get_client(httpx_settings=settings, sync_client=True) as client,
         ):
-            is_healthy = client.request("GET", "/health").json() is True
-            if is_healthy and client.server_type != ServerType.CLOUD:
+            if client.request("GET", "/health").json() is not True:
+                raise ValueError("what answers is not Prefect's API")  # noqa: TRY301
+            if client.server_type != ServerType.CLOUD:
                 client.api_version()  # health is told to everybody
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
@@ -309,16 +310,11 @@ def _require_answer(url: str) -> None:
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             advice = "it is busy or out of order for now: try again soon, and see its own log"
         raise SettingsError(f"{url} (PREFECT_API_URL) answers {status}: {advice}") from None
-    except (httpx.TransportError, httpx.InvalidURL) as error:
+    except (httpx.TransportError, httpx.InvalidURL, ValueError) as error:
         raise SettingsError(
             f"no Prefect server answers at {url} (PREFECT_API_URL): start it with "
-            "`prefect server start`, or unset PREFECT_API_URL to use a private one "
-            f"({type(error).__name__}: {error})"
+            f"`prefect server start`, or {_PATH} ({type(error).__name__}: {error})"
         ) from None
-    except ValueError:
-        is_healthy = False
-    if not is_healthy:
-        raise SettingsError(f"{url} (PREFECT_API_URL) is not Prefect's API: {_PATH}")
 
 
 @contextmanager
