@@ -288,7 +288,7 @@ class Answering(BaseHTTPRequestHandler):
         ("/team/prefect/api", ""),
         ("/team/prefect/api/", ""),
         ("", "answers 404: correct the address, which ends with /api"),
-        ("/ui", "is not Prefect's API"),
+        ("/ui", "no Prefect server answers"),
         ("/closed/api", "answers 401: set PREFECT_API_AUTH_STRING"),
         ("/busy/api", "answers 503: it is busy or out of order for now: try again soon"),
         ("/team/prefect/api\r", "PREFECT_API_URL"),

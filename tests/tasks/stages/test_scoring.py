@@ -1,4 +1,7 @@
-"""Laws of scoring: no method is ranked twice, and no run or score of other settings is reused."""
+"""Laws of scoring: no method is ranked twice, and no run or score of other settings is reused.
+
+Covers `infra.settings.scoring`.
+"""
 
 import logging
 import shutil
