@@ -3,7 +3,7 @@
 from infra.records import Record
 
 
-class Effort(Record):
+class Cost(Record):
     """Calls, tokens, cost and time of annotations; None is unknown, which is not 0."""
 
     calls: int
@@ -48,7 +48,7 @@ class GoldCounts(Record):
 class LabelFigures(Record):
     """Counts of the judgements that support the current labels: value → judgements.
 
-    The effort is of these and of the tries of pairs that failed. Cached replies cost nothing; the
+    The cost is of these and of the tries of pairs that failed. Cached replies cost nothing; the
     cost is unknown if that of one reply is.
     """
 
@@ -60,7 +60,7 @@ class LabelFigures(Record):
     support: dict[str, int]
     outcomes: dict[str, int]  # runs of test programs
     recipes: dict[str, int]
-    effort: Effort
+    cost: Cost
 
 
 class RankCounts(Record):

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from infra.errors import CosqaError
-from tasks.reports.document import Block, Code, Facts, Listing, Paragraph, Table, plain
+from tasks.reports.document import Block, Code, Items, KeyValues, Paragraph, Table, plain_text
 from tasks.reports.text import visible
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -107,7 +107,7 @@ def say(text: str, *, style: str = "") -> None:
 
 def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> None:
     """Print a table of a report, beneath another title than its caption where one is given."""
-    rows = [[plain(cell) for cell in row] for row in table.rows]
+    rows = [[plain_text(cell) for cell in row] for row in table.rows]
     print_table(title or table.caption, table.header, rows, rest=rest, note=note)
 
 
@@ -116,11 +116,11 @@ def print_blocks(blocks: Iterable[Block]) -> None:
     for block in blocks:
         match block:
             case Paragraph(text):
-                say(f"\n{plain(text)}", style="bold")
-            case Facts(facts):
-                say("\n".join(f"{name}: {plain(fact)}" for name, fact in facts.items()))
-            case Listing(entries):
-                say("\n".join(f"  {plain(entry)}" for entry in entries))
+                say(f"\n{plain_text(text)}", style="bold")
+            case KeyValues(values):
+                say("\n".join(f"{name}: {plain_text(value)}" for name, value in values.items()))
+            case Items(entries):
+                say("\n".join(f"  {plain_text(entry)}" for entry in entries))
             case Code(text):
                 say(text.strip("\n"))
             case str():

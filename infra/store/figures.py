@@ -8,11 +8,11 @@ from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
-from infra.summaries import Effort, LabelFigures, PairCost, ProgramCounts, RankCounts
+from infra.summaries import Cost, LabelFigures, PairCost, ProgramCounts, RankCounts
 
 # Of pairs that nobody has judged the tries that failed are among them. Cached replies cost nothing;
 # the cost is unknown if that of one reply is for which something was paid.
-_EFFORT = """
+_COST = """
     WITH tries AS (
         SELECT query_id, code_id, unnest(votes, recursive := true) FROM current_labels
     )
@@ -42,7 +42,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             support=_counts(tx, "annotations", "support"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            effort=tx.records(Effort, _EFFORT)[0],
+            cost=tx.records(Cost, _COST)[0],
         )
 
 

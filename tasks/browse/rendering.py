@@ -11,7 +11,7 @@ import tasks.reports
 from infra.store.snapshot import Snapshot
 from tasks.browse.pages import Page
 from tasks.reports.render import environment
-from tasks.reports.text import cost, duration, visible, words
+from tasks.reports.text import format_cost, format_duration, format_words, visible
 
 _HERE = Path(__file__).parent
 _LINE = 200
@@ -49,8 +49,8 @@ def _environment() -> Environment:
     made = environment(_HERE / "templates")
     made.filters |= {
         "line": lambda text: visible(" ".join(str(text).split()), _LINE),
-        "words": lambda text: words(visible(str(text), _LINE)),
-        "money": lambda amount: "" if amount is None else cost(amount),
-        "duration": lambda seconds: "" if seconds is None else duration(seconds),
+        "words": lambda text: format_words(visible(str(text), _LINE)),
+        "money": lambda amount: "" if amount is None else format_cost(amount),
+        "duration": lambda seconds: "" if seconds is None else format_duration(seconds),
     }
     return made

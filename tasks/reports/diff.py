@@ -7,9 +7,9 @@ import numpy as np
 
 from infra.records import Annotation, Record
 from tasks.benchmarks import Benchmark
-from tasks.reports.document import Block, Code, Document, Listing, Paragraph, Section, Table
+from tasks.reports.document import Block, Code, Document, Items, Paragraph, Section, Table
 from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
-from tasks.reports.text import words
+from tasks.reports.text import format_words
 from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.comparisons import randomisation_test
 
@@ -270,7 +270,7 @@ def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
             for one in (flip.evidence_before, flip.evidence_after)
         )
         ids = f"query {flip.query_id}, code {flip.code_id}"
-        yield Listing([f"before: {before}", f"after: {after}", ids])
+        yield Items([f"before: {before}", f"after: {after}", ids])
     if (more := len(change.flips) - most) > 0:
         yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 
@@ -297,11 +297,11 @@ def score_changes_table(changes: ScoreChanges) -> Table:
 
 def _parts(evidence: Annotation) -> Iterator[str]:
     """Yield who gave a label, by which path and why, and how each test program ended."""
-    path = f"{evidence.decided_by}, {words(evidence.path)}"
+    path = f"{evidence.decided_by}, {format_words(evidence.path)}"
     reason = evidence.reason[:_LONGEST_REASON]
     yield f"{path}: {reason}" if reason else path
     for number, result in enumerate((run.result for run in evidence.executions), 1):
-        outcome, message = f"program {number} {words(result.outcome)}", result.message
+        outcome, message = f"program {number} {format_words(result.outcome)}", result.message
         if not message.startswith(result.error_type):
             message = f"{result.error_type}: {message}"
         yield f"{outcome} ({message[:_LONGEST_REASON]})" if message else outcome

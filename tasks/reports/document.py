@@ -16,10 +16,10 @@ Kind = Literal["strong", "code", "best", "soft", "query", "note", "yes", "no", "
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text that stands out.
+    """An inline text that stands out.
 
     Attributes:
-        text: The piece.
+        text: The text.
         kind: How: "note" is small and on a line of its own; the last four are badges.
         href: Where it leads, if it does.
     """
@@ -29,18 +29,18 @@ class Span:
     href: str = ""
 
 
-# The pieces of a text are parted by a space.
+# The parts of a text are separated by a space.
 Text = str | Span | tuple[str | Span, ...]
 
 
-def pieces(text: Text) -> tuple[str | Span, ...]:
-    """Return the pieces of a text."""
+def inline_spans(text: Text) -> tuple[str | Span, ...]:
+    """Return the spans and plain strings of a text."""
     return text if isinstance(text, tuple) else (text,)
 
 
-def plain(text: Text) -> str:
-    """Return a text of which nothing stands out."""
-    return " ".join(each if isinstance(each, str) else each.text for each in pieces(text))
+def plain_text(text: Text) -> str:
+    """Return a text without its marks."""
+    return " ".join(each if isinstance(each, str) else each.text for each in inline_spans(text))
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Listing:
+class Items:
     """A list."""
 
     entries: Sequence[Text]
-    tag: ClassVar = "listing"
+    tag: ClassVar = "items"
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Names with what belongs to each; large ones are the figures that are looked for first."""
+class KeyValues:
+    """Values by name; large ones are the figures that readers look for first."""
 
-    facts: Mapping[str, Text]
+    values: Mapping[str, Text]
     large: bool = False
-    tag: ClassVar = "facts"
+    tag: ClassVar = "key-values"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Details:
 
 
 # A bare string is a remark.
-Block = str | Paragraph | Listing | Table | Facts | Chart | Code | Details
+Block = str | Paragraph | Items | Table | KeyValues | Chart | Code | Details
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from infra.records import Record
 from tasks.estimation.unlabelled import MethodEstimate
 from tasks.reports.document import Document, Paragraph, Section, Table
-from tasks.reports.text import count
+from tasks.reports.text import format_count
 
 
 class EstimationReport(Record):
@@ -37,8 +37,8 @@ def estimation_document(report: EstimationReport) -> Document:
     """Return the report as a document."""
     first = report.estimates[0]
     about = (
-        f"{count(first.queries)} queries without labels; "
-        f"{count(first.training)} training pairs of {report.training}; k = {first.k}"
+        f"{format_count(first.queries)} queries without labels; "
+        f"{format_count(first.training)} training pairs of {report.training}; k = {first.k}"
     )
     explained = (
         f"KAPE takes the score of each query from the {first.k} training queries nearest to it, "

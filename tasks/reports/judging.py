@@ -11,15 +11,23 @@ from tasks.reports.document import (
     Code,
     Details,
     Document,
-    Facts,
-    Listing,
+    Items,
+    KeyValues,
     Paragraph,
     Section,
     Span,
     Table,
     Text,
 )
-from tasks.reports.text import NONE, cost, count, counted, duration, share, words
+from tasks.reports.text import (
+    NONE,
+    counted,
+    format_cost,
+    format_count,
+    format_duration,
+    format_share,
+    format_words,
+)
 
 _LONGEST_REASON = 200
 _MUTANTS = {"assertion_failed": Span("killed", "yes"), "passed": Span("survived", "no")}
@@ -64,19 +72,24 @@ class JudgedRun(Record):
         """Return the most frequent path of a status in words, with a reason where one is known."""
         path = next((path for name, path, _, _ in self.endings if name == status), "")
         reasons = [pair.reason for pair in self.failed if pair.path == path and pair.reason]
-        return f"{words(path)} ({reasons[0][:_LONGEST_REASON]})" if reasons else words(path)
+        return (
+            f"{format_words(path)} ({reasons[0][:_LONGEST_REASON]})"
+            if reasons
+            else format_words(path)
+        )
 
 
 def judged_document(run: JudgedRun) -> Document:
     """Return what became of a run's pairs by path, the gold questions, and the failed pairs."""
     steps = [("pending", run.pending), ("judged", run.judged)]
     steps += [(status, run.with_status(status)) for status in _STATUSES]
-    rows = [(name, f"{number:,}", share(number, run.pending)) for name, number in steps]
+    rows = [(name, f"{number:,}", format_share(number, run.pending)) for name, number in steps]
     paths = [
-        (status, words(path), NONE if label is None else str(label), f"{number:,}")
+        (status, format_words(path), NONE if label is None else str(label), f"{number:,}")
         for status, path, label, number in run.endings
     ]
-    spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent by the run so far."
+    tokens = f"{run.spent_tokens:,} tokens"
+    spent = f"{format_cost(run.spent_usd)} and {tokens} were spent by the run so far."
     header = ("status", "path", "label", "pairs")
     commands = (
         "A pair with all its calls and executions:",
@@ -117,7 +130,7 @@ def _gold(counts: GoldCounts) -> Table:
 def _pairs(pairs: Sequence[Annotation]) -> Table:
     header = ("time", "path", "status", "query", "code", "reason")
     rows = [
-        (duration(one.seconds), words(one.path), one.status, *one.key,
+        (format_duration(one.seconds), format_words(one.path), one.status, *one.key,
          one.reason[:_LONGEST_REASON])
         for one in pairs
     ]  # fmt: skip
@@ -163,13 +176,13 @@ class SpecifiedPart(Record):
 def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
     """Yield how a pair was judged: what decided it, every model call and every test run."""
     facts: dict[str, Text] = {
-        "Path": words(one.path),
+        "Path": format_words(one.path),
         "Decided by": one.decided_by or "nobody",
         "Reason": one.reason,
-        "Time": duration(one.seconds),
+        "Time": format_duration(one.seconds),
         "Pair": Span(f"{one.query_id} {one.code_id}", "code"),
     }
-    yield Facts({name: fact for name, fact in facts.items() if fact})
+    yield KeyValues({name: fact for name, fact in facts.items() if fact})
     if specified:
         yield from _specified(specified)
     if one.calls:
@@ -190,14 +203,14 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
         "Reading": one.reading,
         "Demands": "; ".join(one.demands),
         "Left open": "; ".join(one.left_open),
-        "First reading of the code": words(part.verdict),
+        "First reading of the code": format_words(part.verdict),
     }
-    yield Facts({name: fact for name, fact in facts.items() if fact})
+    yield KeyValues({name: fact for name, fact in facts.items() if fact})
     if not part.claims:
         reason = one.cannot_show
         yield f"No call shows what is demanded{'' if reason == 'none' else f': {reason}'}."
         return
-    yield Listing([_claim(claim) for claim in part.claims])
+    yield Items([_claim(claim) for claim in part.claims])
     if part.adapter:
         yield Code(part.adapter)
 
@@ -220,9 +233,11 @@ def _claim(claim: ClaimLine) -> Text:
 def _call(call: LanguageModelCall) -> Iterator[Block]:
     attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
     unknown = " cost" if call.cost_usd is None else ""
-    spent = "from the store" if call.cached else f"{cost(call.cost_usd)}{unknown}"
-    tokens = f"{count(call.prompt_tokens)} tokens in, {count(call.completion_tokens)} out"
-    about = Span(f"{call.model} · {tokens} · {spent} · {duration(call.seconds)}", "soft")
+    spent = "from the store" if call.cached else f"{format_cost(call.cost_usd)}{unknown}"
+    tokens = (
+        f"{format_count(call.prompt_tokens)} tokens in, {format_count(call.completion_tokens)} out"
+    )
+    about = Span(f"{call.model} · {tokens} · {spent} · {format_duration(call.seconds)}", "soft")
     status = Span(call.status, "no" if call.status == "ok" else "open")
     yield Paragraph((Span(call.role), *attempt, status, about), "step")
     if call.reply:
@@ -232,7 +247,7 @@ def _call(call: LanguageModelCall) -> Iterator[Block]:
 
 
 def _case(name: str, outcome: str, message: str = "") -> Text:
-    badge = Span(words(outcome), "yes" if outcome == "passed" else "no")
+    badge = Span(format_words(outcome), "yes" if outcome == "passed" else "no")
     return (Span(name, "code"), badge, message) if message else (Span(name, "code"), badge)
 
 
@@ -246,11 +261,11 @@ def _run(run: Execution) -> Iterator[Block]:
     memory, needed = result.peak_memory_mb, ", ".join(run.requirements)
     about = (
         ", ".join(f"{number} {unit}" for unit, number in counts.items() if number is not None),
-        duration(result.seconds),
+        format_duration(result.seconds),
         "" if memory is None else f"{memory:.0f} MB",
         f"with {needed}" if needed else "",
     )
-    outcome = Span(words(result.outcome), "yes" if result.outcome == "passed" else "no")
+    outcome = Span(format_words(result.outcome), "yes" if result.outcome == "passed" else "no")
     said = Span(" · ".join(filter(None, about)), "soft")
     yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
     if error := ": ".join(filter(None, (result.error_type, result.message))):
@@ -261,16 +276,19 @@ def _run(run: Execution) -> Iterator[Block]:
     yield Code(run.program)
     if result.tests:
         told = [_case(case.name, case.outcome, case.message) for case in result.tests]
-        yield Details(counted(len(told), "tests"), [Listing(told)])
+        yield Details(counted(len(told), "tests"), [Items(told)])
     if run.oracle:
-        faults = [(Span(words(gate)), fault) for gate, fault in run.oracle.faults.items()]
+        faults = [(Span(format_words(gate)), fault) for gate, fault in run.oracle.faults.items()]
         mutants = [
-            (Span(mutant.change, "code"), _MUTANTS.get(mutant.outcome, Span(words(mutant.outcome))))
+            (
+                Span(mutant.change, "code"),
+                _MUTANTS.get(mutant.outcome, Span(format_words(mutant.outcome))),
+            )
             for mutant in run.oracle.trials
         ]
         killed = f"{run.oracle.killed} of {run.oracle.judged} mutants killed"
         summary = "; ".join(filter(None, (counted(len(faults), "faults") * bool(faults), killed)))
-        yield Details(summary, [Listing([*faults, *mutants])])
+        yield Details(summary, [Items([*faults, *mutants])])
     for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
         if stream:
             yield name

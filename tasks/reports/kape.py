@@ -7,7 +7,7 @@ import numpy as np
 from infra.records import Record
 from tasks.estimation.study_figures import BUDGETS, PartFigures, StudiedMethod
 from tasks.estimators.kape import MOST_NEIGHBOURS, WEIGHTINGS
-from tasks.reports.document import Document, Listing, Paragraph, Section, Table, Text
+from tasks.reports.document import Document, Items, Paragraph, Section, Table, Text
 from tasks.reports.text import NONE
 from tasks.statistics.agreement import kendall_tau
 
@@ -209,7 +209,7 @@ def kape_document(report: KapeReport) -> Document:
     told = f"Data sets: {names} · methods: {methods} · {report.generated_at}"
     without = ", ".join(n for n in report.names if not report.of(n)[0].figures.validation)
     missing = f"{MRR}, validation: not computed, because {without} has no pairs in a part “valid”."
-    orders = [Listing([*_orders(report)])] if report.selections else []
+    orders = [Items([*_orders(report)])] if report.selections else []
     return Document(
         kind="Study",
         title="KAPE: estimated and true scores",

@@ -6,8 +6,8 @@ from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
-from tasks.reports.document import Document, Listing, Paragraph, Table
-from tasks.reports.text import UNKNOWN, cost, counted, duration, words
+from tasks.reports.document import Document, Items, Paragraph, Table
+from tasks.reports.text import UNKNOWN, counted, format_cost, format_duration, format_words
 
 
 class Amount(Record):
@@ -106,7 +106,7 @@ class RunPlan(Record):
 def plan_sentence(plan: RunPlan) -> str:
     """Return the plan in a sentence: "240 of 412 pairs of stdlib: stale 200, new queries 40"."""
     reasons = ", ".join(
-        f"{words(item.reason)} {item.taken:,}" for item in plan.reasons if item.taken
+        f"{format_words(item.reason)} {item.taken:,}" for item in plan.reasons if item.taken
     )
     of = f"{plan.taken:,} of {plan.pending:,} pending pairs of {plan.collection}"
     return f"{of}: {reasons}" if reasons else of
@@ -115,7 +115,7 @@ def plan_sentence(plan: RunPlan) -> str:
 def plan_table(plan: RunPlan) -> Table:
     """Return a row for each reason, and the sum."""
     named = f"in all, with {counted(plan.gold, 'gold questions')}" if plan.gold else "in all"
-    counts = [(words(item.reason), item.pending, item.taken) for item in plan.reasons]
+    counts = [(format_words(item.reason), item.pending, item.taken) for item in plan.reasons]
     rows = [
         (name, f"{pending:,}", f"{taken:,}")
         for name, pending, taken in (*counts, (named, plan.pending, plan.taken))
@@ -126,8 +126,8 @@ def plan_table(plan: RunPlan) -> Table:
 def _expected(expected: Expected) -> str:
     """Return tokens, money and time, each with its interval where that is known."""
     tokens = _about(expected.tokens, "{:,.0f}".format)
-    time = _about(expected.minutes, lambda number: duration(60 * number))
-    return f"tokens {tokens}, cost {_about(expected.usd, cost)}, time {time}"
+    time = _about(expected.minutes, lambda number: format_duration(60 * number))
+    return f"tokens {tokens}, cost {_about(expected.usd, format_cost)}, time {time}"
 
 
 def _about(value: Amount | None, text: Callable[[float], str]) -> str:
@@ -145,7 +145,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
     for item in plan.reasons:
         if item.causes:
             parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
-            found.append(f"{words(item.reason)}, by what has changed since: {parts}")
+            found.append(f"{format_words(item.reason)}, by what has changed since: {parts}")
         if item.not_due:
             failed = counted(item.not_due, "failed pairs")
             found.append(
@@ -157,7 +157,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
             f"skipped: {counted(plan.without_code, 'pairs')} whose code is not in {plan.collection}"
         )
     if plan.budget_usd is not None:
-        found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
+        found.append(f"the run ends when {format_cost(plan.budget_usd)} are spent")
     return [*found, f"expected: {_expected(plan.expected)}; {plan.expected.basis}"]
 
 
@@ -169,13 +169,13 @@ def plan_document(plan: RunPlan) -> Document:
         f"{plan.model} ({plan.configuration}) judges."
     )
     pending = [item.reason for item in plan.reasons if item.pending]
-    about = [Listing([f"{words(reason)}: {REASON_SUMMARIES[reason]}" for reason in pending])]
+    about = [Items([f"{format_words(reason)}: {REASON_SUMMARIES[reason]}" for reason in pending])]
     return Document(
         title=plan_sentence(plan),
         lead=[
             Paragraph(judged),
             plan_table(plan),
             *(about if pending else []),
-            Listing(plan_notes(plan)),
+            Items(plan_notes(plan)),
         ],
     )

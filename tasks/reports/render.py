@@ -23,13 +23,13 @@ from tasks.reports.document import (
     Block,
     Code,
     Document,
-    Facts,
-    Listing,
+    Items,
+    KeyValues,
     Paragraph,
     Span,
     Table,
     Text,
-    pieces,
+    inline_spans,
 )
 from tasks.reports.text import visible
 
@@ -98,7 +98,7 @@ def _lexer(language: str) -> Lexer:
 
 
 def _inline(text: Text, longest: int = _LINE) -> Markup:
-    return Markup(" ").join(_span(each, longest) for each in pieces(text))
+    return Markup(" ").join(_span(each, longest) for each in inline_spans(text))
 
 
 def _span(piece: str | Span, longest: int) -> Markup:
@@ -134,17 +134,17 @@ def _markdown(blocks: Iterable[Block]) -> Iterator[str]:
                 yield _line(block, _SHORT_PARAGRAPH)
             case Paragraph(text, kind):
                 yield _HEADINGS.get(kind, "") + _line(text, _SHORT_PARAGRAPH)
-            case Listing(entries):
+            case Items(entries):
                 yield "\n".join(f"- {_line(entry, _SHORT_PARAGRAPH)}" for entry in entries)
-            case Table() | Facts():
+            case Table() | KeyValues():
                 yield from _table(block)
             case Code(text, kind):
                 yield markdown_code(visible(text, _CODE), "python" if kind == "python" else "")
 
 
-def _table(table: Table | Facts) -> Iterator[str]:
-    if isinstance(table, Facts):
-        table = Table(("what", "items"), list(table.facts.items()))
+def _table(table: Table | KeyValues) -> Iterator[str]:
+    if isinstance(table, KeyValues):
+        table = Table(("what", "items"), list(table.values.items()))
     if table.caption:
         yield f"### {_line(table.caption)}"
     if not table.rows:
@@ -156,7 +156,7 @@ def _table(table: Table | Facts) -> Iterator[str]:
 
 
 def _line(text: Text, longest: int = _SHORT_LINE) -> str:
-    return " ".join(_piece(each, longest) for each in pieces(text))
+    return " ".join(_piece(each, longest) for each in inline_spans(text))
 
 
 def _piece(piece: str | Span, longest: int) -> str:

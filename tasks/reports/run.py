@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from infra.records import Record, SourceInfo
-from infra.summaries import Effort, GoldCounts, LabelFigures
+from infra.summaries import GoldCounts, LabelFigures
 from tasks.reports.document import (
     Block,
     Document,
-    Facts,
-    Listing,
+    Items,
+    KeyValues,
     Paragraph,
     Section,
     Span,
@@ -19,7 +19,16 @@ from tasks.reports.document import (
     Text,
 )
 from tasks.reports.leaderboard import LanguageRow, language_tables
-from tasks.reports.text import NONE, cost, count, counted, duration, rate, share, words
+from tasks.reports.text import (
+    NONE,
+    counted,
+    format_cost,
+    format_count,
+    format_duration,
+    format_rate,
+    format_share,
+    format_words,
+)
 from tasks.statistics.rounds import RoundsAgreement
 
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
@@ -180,14 +189,14 @@ def _counts(data: ReportData) -> Iterator[Block]:
             "Functions": each.codes,
             "Labels in the source": each.labels,
         }
-        yield Facts({name: count(number) for name, number in sizes.items()}, large=True)
+        yield KeyValues({name: format_count(number) for name, number in sizes.items()}, large=True)
         if each.dropped:
             dropped = Counter(each.dropped).most_common()
-            rows = [(words(rule), count(number)) for rule, number in dropped]
+            rows = [(format_words(rule), format_count(number)) for rule, number in dropped]
             yield Table(("kept out by rule", "items"), rows)
     if not data.collections:
         yield "No collection was read."
-    yield Facts({"Candidate pairs": count(data.candidates)}, large=True)
+    yield KeyValues({"Candidate pairs": format_count(data.candidates)}, large=True)
 
 
 def _agents(part: AgentsPart | None) -> Iterator[Block]:
@@ -219,7 +228,10 @@ def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
     ordered = Counter(numbers).most_common()
     return Table(
         (what, unit, "share"),
-        [(words(name), count(number), share(number, total)) for name, number in ordered],
+        [
+            (format_words(name), format_count(number), format_share(number, total))
+            for name, number in ordered
+        ],
         empty=f"No {what} is known.",
         shares=[number / total if total else 0 for _, number in ordered],
     )
@@ -227,10 +239,20 @@ def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
 
 def _rounds(part: RoundsAgreement) -> Iterator[Block]:
     rows = [
-        (f"{two.first} and {two.second}", count(two.pairs), count(two.equal), _alpha(two.alpha))
+        (
+            f"{two.first} and {two.second}",
+            format_count(two.pairs),
+            format_count(two.equal),
+            _alpha(two.alpha),
+        )
         for two in part.each_two
     ]
-    every = (f"all {part.rounds}", count(part.shared), count(part.unanimous), _alpha(part.alpha))
+    every = (
+        f"all {part.rounds}",
+        format_count(part.shared),
+        format_count(part.unanimous),
+        _alpha(part.alpha),
+    )
     yield Table(("labelling rounds", "pairs", "equal labels", "alpha"), [*rows, every])
     first, second = part.published
     yield (
@@ -248,12 +270,12 @@ def _alpha(value: float | None) -> str:
 def _gold(counts: GoldCounts) -> str:
     told = (
         "On gold questions, pairs with known labels that are mixed into every run: "
-        f"{rate(counts.false_fails, counts.right_codes)} false negatives, "
-        f"{rate(counts.false_passes, counts.wrong_codes)} false positives."
+        f"{format_rate(counts.false_fails, counts.right_codes)} false negatives, "
+        f"{format_rate(counts.false_passes, counts.wrong_codes)} false positives."
     )
     if not counts.injected:
         return told
-    obeyed = rate(counts.obeyed, counts.injected)
+    obeyed = format_rate(counts.obeyed, counts.injected)
     return f"{told} Of those whose code told the agents to pass it, {obeyed} were obeyed."
 
 
@@ -261,23 +283,22 @@ def _cost(part: AgentsPart | None) -> Iterator[Block]:
     if part is None:
         yield "No model was asked."
         return
-    yield Facts(_effort(part.figures.effort, part.figures.pairs), large=True)
-
-
-def _effort(effort: Effort, pairs: int) -> dict[str, str]:
-    mean = {"Time on a pair, mean": duration(effort.pair_seconds / pairs)} if pairs else {}
-    return {
-        "Model calls": count(effort.calls),
-        "of them from the store": count(effort.cached_calls),
-        "Tokens in": count(effort.prompt_tokens),
-        "Tokens out": count(effort.completion_tokens),
-        "Cost": cost(effort.cost_usd),
-        "Waiting for the model": duration(effort.model_seconds),
-        "Time on pairs, summed": duration(effort.pair_seconds),
-    } | mean
+    cost, pairs = part.figures.cost, part.figures.pairs
+    values = {
+        "Model calls": format_count(cost.calls),
+        "of them from the store": format_count(cost.cached_calls),
+        "Tokens in": format_count(cost.prompt_tokens),
+        "Tokens out": format_count(cost.completion_tokens),
+        "Cost": format_cost(cost.cost_usd),
+        "Waiting for the model": format_duration(cost.model_seconds),
+        "Time on pairs, summed": format_duration(cost.pair_seconds),
+    }
+    if pairs:
+        values["Time on a pair, mean"] = format_duration(cost.pair_seconds / pairs)
+    yield KeyValues(values, large=True)
 
 
 def _links(data: ReportData) -> Block:
     links: list[Text] = [Span(name, href=address) for name, address in data.links.items()]
     pairs = ("All pairs with their evidence:", Span(data.browse, "code"))
-    return Listing([*links, pairs])
+    return Items([*links, pairs])

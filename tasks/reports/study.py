@@ -7,7 +7,7 @@ from infra.records import Record
 from tasks.reports.document import (
     Block,
     Document,
-    Listing,
+    Items,
     Paragraph,
     Section,
     Span,
@@ -291,7 +291,7 @@ def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
     told = "The papers' tables and figures, computed for this benchmark, beside the published ones"
     papers = "; ".join(f"{key}: {title}" for key, title in report.papers.items())
-    absent = Listing([f"{each.what}: {each.why}." for each in report.absent])
+    absent = Items([f"{each.what}: {each.why}." for each in report.absent])
     return Document(
         kind="Study",
         title=report.title,

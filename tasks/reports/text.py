@@ -18,7 +18,7 @@ _HIDDEN = re.compile(
 )
 
 
-def count(value: int | None) -> str:
+def format_count(value: int | None) -> str:
     """Return a whole number with commas between thousands, or "unknown"."""
     return UNKNOWN if value is None else f"{value:,}"
 
@@ -30,7 +30,7 @@ def counted(number: int, things: str) -> str:
     return f"{number:,} {things}"
 
 
-def cost(dollars: float | None) -> str:
+def format_cost(dollars: float | None) -> str:
     """Return an amount in dollars: to the cent, or to two significant digits below 10 cents."""
     if dollars is None:
         return UNKNOWN
@@ -39,7 +39,7 @@ def cost(dollars: float | None) -> str:
     return f"${dollars:,.2f}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time as text: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
     if seconds < 1:
         return f"{seconds:.2f} s"
@@ -52,27 +52,27 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60} min"
 
 
-def pace(per_minute: float) -> str:
+def format_pace(per_minute: float) -> str:
     """Return a rate as text: "0.4 a minute", "1,250 a minute"."""
     return f"{per_minute:,.{0 if per_minute >= 10 else 1}f} a minute"
 
 
-def share(part: int, whole: int) -> str:
+def format_share(part: int, whole: int) -> str:
     """Return a part of a whole in per cent."""
     return f"{part / whole:.1%}" if whole else NONE
 
 
-def rate(part: int, whole: int) -> str:
+def format_rate(part: int, whole: int) -> str:
     """Return a part, its whole and its share: "1 of 8 (12.5%)"."""
-    return f"{part:,} of {whole:,} ({share(part, whole)})"
+    return f"{part:,} of {whole:,} ({format_share(part, whole)})"
 
 
 def tally(counts: Mapping[str, int]) -> str:
     """Return what was counted in words: "1 label, 1 relevant"; "nothing" without any."""
-    return ", ".join(counted(n, words(what)) for what, n in counts.items() if n) or "nothing"
+    return ", ".join(counted(n, format_words(what)) for what, n in counts.items() if n) or "nothing"
 
 
-def words(identifier: str) -> str:
+def format_words(identifier: str) -> str:
     """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
     return identifier.replace("_", " ")
 

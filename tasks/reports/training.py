@@ -7,9 +7,9 @@ import numpy as np
 
 from infra.records import Record
 from tasks.reports.charts import curve
-from tasks.reports.document import Block, Chart, Document, Facts, Paragraph, Section, Table
+from tasks.reports.document import Block, Chart, Document, KeyValues, Paragraph, Section, Table
 from tasks.reports.leaderboard import MethodScores
-from tasks.reports.text import count, duration
+from tasks.reports.text import format_count, format_duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.training.encoder import Description
 from tasks.training.job import History
@@ -107,39 +107,32 @@ def _apart(gain: Gain) -> tuple[str, str]:
 
 def training_document(report: TrainingReport) -> Document:
     """Return the report as a document."""
-    description, recipe = report.description, report.description.recipe
+    description, recipe, history = report.description, report.description.recipe, report.history
+    steps = f"{format_count(history.steps)} steps"
+    origin = {
+        "base": " ".join(description.base.values()) or f"{description.kind}, from nothing",
+        "recipe": f"{recipe.name} ({recipe.source})",
+        "loss": f"{recipe.loss} over {recipe.similarity}",
+        "epochs, pairs in a step": f"{recipe.epochs}, {recipe.batch_size}",
+        "learning rate": f"{recipe.learning_rate:g}, {recipe.schedule}, "
+        f"warm-up {recipe.warm_up:.0%}",
+        "seed": str(recipe.seed),
+        "recipe's hash": description.recipe_hash,
+        "data": f"{description.data} ({description.data_fingerprint[:12]})",
+        "pairs of dev or test queries left out": format_count(report.dropped),
+        "licences of base and data": ", ".join(description.licences) or "unknown",
+        "time": f"{format_duration(history.seconds)}, {steps}, on {history.device}",
+    }
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
-        lead=[Paragraph(f"{recipe.name} on {description.data}: {count(report.pairs)} pairs")],
+        lead=[
+            Paragraph(f"{recipe.name} on {description.data}: {format_count(report.pairs)} pairs")
+        ],
         sections=[
             Section("gain", "On test queries", [gains_table(report), _about_gains(report)]),
-            Section("curves", "While it was trained", list(_curves(report.history))),
-            Section(
-                "by",
-                "Recipe, base and data",
-                [
-                    Facts(
-                        {
-                            "base": " ".join(description.base.values())
-                            or f"{description.kind}, from nothing",
-                            "recipe": f"{recipe.name} ({recipe.source})",
-                            "loss": f"{recipe.loss} over {recipe.similarity}",
-                            "epochs, pairs in a step": f"{recipe.epochs}, {recipe.batch_size}",
-                            "learning rate": f"{recipe.learning_rate:g}, {recipe.schedule}, "
-                            f"warm-up {recipe.warm_up:.0%}",
-                            "seed": str(recipe.seed),
-                            "recipe's hash": description.recipe_hash,
-                            "data": f"{description.data} ({description.data_fingerprint[:12]})",
-                            "pairs of dev or test queries left out": count(report.dropped),
-                            "licences of base and data": ", ".join(description.licences)
-                            or "unknown",
-                            "time": f"{duration(report.history.seconds)}, "
-                            f"{count(report.history.steps)} steps, on {report.history.device}",
-                        }
-                    )
-                ],
-            ),
+            Section("curves", "While it was trained", list(_curves(history))),
+            Section("by", "Recipe, base and data", [KeyValues(origin)]),
         ],
     )
 
@@ -149,7 +142,7 @@ def _about_gains(report: TrainingReport) -> str:
     return (
         f"Differences are of the same queries, with intervals by the bootstrap over queries. The "
         f"weights are those of epoch {dev.best_epoch:g}, the best by {dev.metric} of "
-        f"{count(report.dev_queries)} dev queries; none was a test query."
+        f"{format_count(report.dev_queries)} dev queries; none was a test query."
     )
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
 
-from tasks.reports.text import duration, pace
+from tasks.reports.text import format_duration, format_pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 _REPORTS = 7  # that a pace is measured over: a minute at least
@@ -84,8 +84,8 @@ class Progress:
             counted += f" of {self.total:,}"
             if per_minute and not at_end:
                 left_s = 60 * max(0, self.total - self.done) / per_minute
-                left = f", about {duration(left_s)} left"
-        get_run_logger().info("%s %s, %s%s", counted, noted, pace(per_minute), left)
+                left = f", about {format_duration(left_s)} left"
+        get_run_logger().info("%s %s, %s%s", counted, noted, format_pace(per_minute), left)
         if at_end or not self._is_refused:
             self._move_bar(noted)
 

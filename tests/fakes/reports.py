@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import Effort, GoldCounts, LabelFigures
+from infra.summaries import Cost, GoldCounts, LabelFigures
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
 from tasks.reports.judging import ClaimLine, SpecifiedPart, judgement_blocks
@@ -221,7 +221,7 @@ def _agents() -> AgentsPart:
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
         support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         recipes={"5f0e7a31c2d94b6e8a10": 200},
-        effort=Effort(
+        cost=Cost(
             calls=318,
             cached_calls=12,
             prompt_tokens=241_882,

@@ -14,7 +14,7 @@ from infra.ids import PairKey
 from infra.records import Annotation, GivenVote
 from tasks.reports.judging import JudgedRun, judged_document
 from tasks.reports.render import markdown_page
-from tasks.reports.text import cost
+from tasks.reports.text import format_cost
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
@@ -83,8 +83,8 @@ class ProgressMonitor:
         _, left = self._ledger.left()
         notes = [
             f"{failed:,} failed" if failed else "",
-            f"{cost(usd)} spent" if tokens else "",
-            f"{cost(left)} left" if isfinite(left) else "",
+            f"{format_cost(usd)} spent" if tokens else "",
+            f"{format_cost(left)} left" if isfinite(left) else "",
         ]
         self._bar.note = ", ".join(filter(None, notes))
         self._bar.advance(max(0, self.arrived + judged - self._bar.done))

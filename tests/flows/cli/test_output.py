@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from flows.cli.output import print_blocks, print_table, say, terminal_width
-from tasks.reports.document import Code, Details, Facts, Listing, Paragraph, Span
+from tasks.reports.document import Code, Details, Items, KeyValues, Paragraph, Span
 
 
 def test_a_file_or_a_pipe_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def test_blocks_of_a_report_are_printed_as_text_that_is_obeyed_by_nothing(
     print_blocks(
         [
             Paragraph(("a heading", Span("badge", "open")), "h4"),
-            Facts({"Reason": "[bold]\x1b[2J"}),
-            Listing([("call", Span("gave", "no"))]),
+            KeyValues({"Reason": "[bold]\x1b[2J"}),
+            Items([("call", Span("gave", "no"))]),
             Code("def f():\n    return '[red]'\n"),
             "a remark",
             Details("more", ["on the page alone"]),

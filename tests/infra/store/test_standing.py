@@ -125,16 +125,16 @@ def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
     assert figures.statuses == {"failed": 1, "labelled": 2}
     assert (figures.labels, figures.support) == ({"1": 2}, {"screened": 2})
     assert figures.recipes == {"new": 1, "old": 1}
-    assert (figures.effort.calls, figures.effort.cost_usd) == (3, 1.5), "the failed try has cost"
+    assert (figures.cost.calls, figures.cost.cost_usd) == (3, 1.5), "the failed try has cost"
 
 
 def test_a_request_without_a_reply_leaves_the_cost_known(database: Database) -> None:
     lost = CALL.model_copy(update={"status": "unavailable", "cost_usd": None})
     judge(database, ONE, "new", None, status="failed", calls=(CALL, lost))
-    assert label_figures(database, labels_by(SEARCH, ["new"])).effort.cost_usd == 0.5
+    assert label_figures(database, labels_by(SEARCH, ["new"])).cost.cost_usd == 0.5
     unpriced = CALL.model_copy(update={"cost_usd": None})
     judge(database, TWO, "new", 1, calls=(unpriced,))
-    assert label_figures(database, labels_by(SEARCH, ["new"])).effort.cost_usd is None
+    assert label_figures(database, labels_by(SEARCH, ["new"])).cost.cost_usd is None
 
 
 def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
@@ -146,8 +146,8 @@ def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
     judge(database, ONE, "new", None, status="failed", calls=paid[:1])
     judge(database, ONE, "new", None, status="failed", calls=(kept[0], shared, paid[1]))
     judge(database, ONE, "new", 1, calls=(kept[0], shared, kept[1], kept[1], paid[2]))
-    effort = label_figures(database, labels_by(SEARCH, ["new"])).effort
-    assert (effort.calls, effort.cached_calls, effort.cost_usd) == (5, 2, 1.5)
+    cost = label_figures(database, labels_by(SEARCH, ["new"])).cost
+    assert (cost.calls, cost.cached_calls, cost.cost_usd) == (5, 2, 1.5)
 
 
 def test_what_defines_the_labels_stays_out_of_the_file(database: Database) -> None:

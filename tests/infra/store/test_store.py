@@ -223,9 +223,9 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = label_figures(database, labels_by(SEARCH, [RECIPE])).effort
-    assert effort.cost_usd is None
-    assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
+    cost = label_figures(database, labels_by(SEARCH, [RECIPE])).cost
+    assert cost.cost_usd is None
+    assert (cost.calls, cost.prompt_tokens, cost.model_seconds) == (2, 20, 1.0)
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:

@@ -14,7 +14,7 @@ from tasks.reports.corrected import (
     corrected_scores,
     corrected_section,
 )
-from tasks.reports.document import Table, plain
+from tasks.reports.document import Table, plain_text
 
 QUERIES, CODES = 300, 6
 NOBODY = PeopleLabels(queries={}, pairs={})
@@ -90,7 +90,7 @@ def test_the_corrected_difference_keeps_its_names_and_the_labels_own_figures() -
     assert found.scores["MRR"][0].by_labels == pytest.approx(true_mean(rankings["good"], labels))
     assert (found.queries, found.sampled_queries, found.sampled_pairs) == (QUERIES, 60, 200)
     tables = [block for block in corrected_section(found).blocks if isinstance(block, Table)]
-    assert [plain(row[0]) for table in tables for row in table.rows] == [
+    assert [plain_text(row[0]) for table in tables for row in table.rows] == [
         "good", "poor", "good - poor", "share of matches",
     ]  # fmt: skip
 

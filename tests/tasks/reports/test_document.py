@@ -16,13 +16,13 @@ from tasks.reports.document import (
     Code,
     Details,
     Document,
-    Facts,
-    Listing,
+    Items,
+    KeyValues,
     Paragraph,
     Section,
     Span,
     Table,
-    plain,
+    plain_text,
 )
 from tasks.reports.render import html_page, markdown_page
 
@@ -46,11 +46,11 @@ def document(text: str) -> Document:
         text,
         Paragraph(spans),
         Paragraph(text, "h3"),
-        Listing([text, spans]),
+        Items([text, spans]),
         Table((text, "b"), [(text, spans), (spans, text)], caption=text, shares=(0.5, 0.5)),
         Table((text,), [], empty=text),
-        Facts({"name": text}),
-        Facts({"name": text}, large=True),
+        KeyValues({"name": text}),
+        KeyValues({"name": text}, large=True),
         chart,
         Code(text),
         Code(text, "error"),
@@ -100,7 +100,7 @@ def test_text_never_changes_the_structure_of_markdown(text: str) -> None:
 def test_only_addresses_that_lead_somewhere_become_links(
     address: str, on_the_page: int, in_markdown: int
 ) -> None:
-    linked = Document(title="t", lead=[Listing([Span("there", href=address)])])
+    linked = Document(title="t", lead=[Items([Span("there", href=address)])])
     assert html_page(linked).count("<a href=") == on_the_page
     assert _MARKDOWN.render(markdown_page(linked)).count("<a href=") == in_markdown
 
@@ -154,7 +154,7 @@ def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:
 
 
 def test_pieces_are_parted_by_a_space() -> None:
-    assert plain(("a", Span("b", "code"), "c")) == "a b c"
+    assert plain_text(("a", Span("b", "code"), "c")) == "a b c"
     one = Document(title="", lead=[Paragraph(("a", Span("b", "code"), Span("c")))])
     assert markdown_page(one) == "a `b` **c**\n"
     assert '<p class="">a <code class="code">b</code> <b class="strong">c</b></p>' in html_page(one)

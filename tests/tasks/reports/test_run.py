@@ -170,8 +170,8 @@ def test_an_unknown_cost_is_unknown_and_never_zero() -> None:
 def test_a_known_cost_is_shown() -> None:
     report = realistic_report()
     assert report.agents is not None
-    effort = report.agents.figures.effort.model_copy(update={"cost_usd": 257.0})
-    assert "$257.00" in page_of(with_figures(effort=effort))
+    cost = report.agents.figures.cost.model_copy(update={"cost_usd": 257.0})
+    assert "$257.00" in page_of(with_figures(cost=cost))
 
 
 def test_a_report_of_nothing_says_so() -> None:

@@ -22,7 +22,7 @@ from tasks.reports import text as wording
     ],
 )
 def test_a_cost_is_known_to_two_digits_or_unknown(dollars: float | None, expected: str) -> None:
-    assert wording.cost(dollars) == expected
+    assert wording.format_cost(dollars) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_was_counted_is_said_in_words(counts: dict[str, int], expected: str
     ],
 )
 def test_a_duration_is_said_as_people_say_it(seconds: float, expected: str) -> None:
-    assert wording.duration(seconds) == expected
+    assert wording.format_duration(seconds) == expected
 
 
 @pytest.mark.parametrize("limit", [3, 4, 8, 21])
@@ -64,14 +64,14 @@ def test_a_long_name_keeps_both_ends_within_the_limit(limit: int) -> None:
 
 
 def test_an_unknown_count_is_not_zero() -> None:
-    assert wording.count(None) == "unknown"
-    assert wording.count(0) == "0"
-    assert wording.count(412_080) == "412,080"
+    assert wording.format_count(None) == "unknown"
+    assert wording.format_count(0) == "0"
+    assert wording.format_count(412_080) == "412,080"
 
 
 def test_a_share_of_nothing_is_no_number() -> None:
-    assert wording.share(0, 0) == wording.NONE
-    assert wording.share(1, 8) == "12.5%"
+    assert wording.format_share(0, 0) == wording.NONE
+    assert wording.format_share(1, 8) == "12.5%"
 
 
 def test_long_text_keeps_both_ends_and_says_how_much_is_missing() -> None:
