@@ -291,12 +291,17 @@ def test_a_new_suite_is_a_command_with_its_options(plugins: Path, tmp_path: Path
 
 def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Path) -> None:
     (tmp_path / "both.txt").write_text("def double(x): return x + x\n")
+    reads = (
+        "import extend_packages, sys\n"
+        "from infra.settings import SourceSettings\n"
+        "from tasks.sources import open_source\n"
+        "settings = SourceSettings(name='new-comer', path=sys.argv[1], greeting='goodbye')\n"
+        "(collected,) = open_source(settings).read().values()\n"
+        "print(*(query.text for query in collected.queries), len(collected.codes))\n"
+    )
+    assert run(plugins, "-c", reads, str(tmp_path)).stdout == "goodbye 1\n"
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
-    options += ["--model", "openai/gpt-4o-mini"]
-    cosqa(plugins, "collect", *options, "--set", "source.greeting=goodbye")
-    arguments = ["annotate", "--plan", *options, "--set"]
-    assert "1 of 1 pending pairs" in cosqa(plugins, *arguments, "source.greeting=goodbye")
-    refused = cosqa(plugins, *arguments, "source.farewell=goodbye")
+    refused = cosqa(plugins, "collect", *options, "--set", "source.farewell=goodbye")
     assert "no option 'farewell' (given: farewell=goodbye)" in refused
     assert "greeting" in refused
 

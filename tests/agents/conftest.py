@@ -18,12 +18,14 @@ from infra.settings import (
     Configuration,
     Evidence,
     LanguageModelSettings,
+    SandboxSettings,
     Settings,
     StoreSettings,
 )
 from sandbox.base import Sandbox
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.specified import SCREENING, SPECIFICATION
+from tests.real_sandbox import real_sandbox
 
 QUICK: dict[str, Any] = {"model": "openai/scripted", "max_backoff_s": 0.05, "max_retries": 2}
 
@@ -45,6 +47,17 @@ IN_DOUBT = (
 )
 
 
+# Libraries are imported, which takes long where the machine is busy.
+BOXES = SandboxSettings(slots=2, ready=1, memory_mb=512, timeout_s=90.0, tmp_mb=16, output_kb=8)
+
+
+@pytest.fixture(scope="session")
+async def sandbox() -> AsyncIterator[Sandbox]:
+    """One sandbox on the real engine for all tests of agents."""
+    async with real_sandbox(BOXES) as made:
+        yield made
+
+
 @pytest.fixture
 def pair() -> Pair:
     """A query with a function that answers it."""
@@ -62,6 +75,7 @@ class Bench:
         self._stack = stack
         self._ledgers: dict[str, JournalLedger] = {}
         self.server: ScriptedServer
+        self.sandbox: Sandbox
 
     def serve(
         self,

@@ -65,7 +65,7 @@ async def _check(cases: tuple[Case, ...]) -> int:
 
 @pytest.mark.docker
 async def test_code_that_is_made_to_answer_does_and_other_code_does_not() -> None:
-    assert await _check(CASES[:6] + REAL[::12]) > 50
+    assert await _check(CASES[:2] + REAL[::40]) > 15
 
 
 @pytest.mark.docker

@@ -7,13 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from flows.cli.evaluation import print_estimate
 from flows.estimate import estimate
-from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
+from infra.errors import SettingsError, SourceError, UnknownNameError
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.runtime.input_checks import check_estimate
 from tasks.stages import estimate as stage
@@ -24,7 +23,6 @@ from tests.flows.estimation import (
     pair,
     pairs_file,
     settings_in,
-    store_vectors,
     write_lines,
 )
 
@@ -97,21 +95,6 @@ def test_a_second_run_computes_nothing_and_other_options_do(
     assert run(world, "minilm", k=3) != first
     assert (first / "estimate.html").read_bytes() == page, "each command has its own report"
     assert len(computed) == 2
-
-
-@pytest.mark.exhaustive
-def test_a_run_that_failed_goes_on_where_it_ended(world: Path, computed: list[str]) -> None:
-    spoilt = np.full((len(TRAIN), 32), np.nan, np.float32)
-    store_vectors(open_store(world), "codet5p", "query", [query for query, _ in TRAIN], spoilt)
-    with pytest.raises(
-        EstimationError, match=r"codet5p, pairs of train: .*150 rows are zero or hold NaN"
-    ):
-        run(world, *ENCODERS)
-    assert computed == ["minilm"]
-    assert not (world / "out").exists(), "no half report"
-    embedded(open_store(world), "codet5p", TRAIN)
-    run(world, *ENCODERS)
-    assert computed == ["minilm", "codet5p"]
 
 
 LABELLED_0 = {"query": "q", "code": "c", "label": 0}

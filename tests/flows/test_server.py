@@ -158,6 +158,7 @@ def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outliv
     assert still_running(left, 240) == []
 
 
+@pytest.mark.nightly
 def test_when_the_worker_ends_all_ends_with_a_message(served: Served) -> None:
     left = psutil.Process(served.process.pid).children(recursive=True)
     served.child("prefect worker start").kill()

@@ -5,13 +5,11 @@ Covers `flows.study_kape` and `tasks.stages.study.kape`.
 
 import json
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from prefect.settings import PREFECT_LOCAL_STORAGE_PATH
 
 from flows.study_kape import study_kape
 from infra.errors import (
@@ -34,7 +32,6 @@ from tests.flows.estimation import (
     settings_in,
     store_vectors,
 )
-from tests.waiting import until
 
 TRAIN = [pair(number) for number in range(60)]
 TEST = [*(pair(number) for number in range(1_000, 1_022)), TRAIN[0], (TRAIN[1][0].upper(), "x()")]
@@ -76,11 +73,6 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[StudyFigures]:
     return figures
 
 
-def kept_results() -> set[Path]:
-    """Return the files of the results that Prefect has cached."""
-    return set(PREFECT_LOCAL_STORAGE_PATH.value().rglob("*"))
-
-
 def test_methods_are_studied_stored_and_shown_and_not_computed_again(
     world: Path, computed: list[StudyFigures]
 ) -> None:
@@ -102,29 +94,6 @@ def test_methods_are_studied_stored_and_shown_and_not_computed_again(
     assert again.name == "renamed+other"
     names = {each.name: each.figures for each in read_kape_report(again).studied}
     assert names == {"renamed": first.figures, "other": first.figures}
-
-
-def test_a_run_that_failed_goes_on_and_loses_nothing(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One method's figures never come to be, as after a kill; those of the other stay."""
-    calls: list[int] = []
-    numbers = count(1)
-    before = kept_results()
-
-    def ending(*arguments: Any) -> StudyFigures:
-        calls.append(number := next(numbers))
-        if number == 2:
-            until(lambda: kept_results() > before, awaited="the other method's figures")
-            raise KeyboardInterrupt
-        return study_figures(*arguments)
-
-    monkeypatch.setattr("tasks.stages.study.kape.study_figures", ending)
-    with pytest.raises(KeyboardInterrupt):
-        run(world, *ENCODERS)
-    assert not (world / "out").exists(), "no half report"
-    assert len(read_kape_report(run(world, *ENCODERS)).studied) == 2
-    assert len(calls) == 3, "what was computed is not computed again"
 
 
 def test_changed_pairs_are_studied_again(world: Path, computed: list[StudyFigures]) -> None:

@@ -84,7 +84,7 @@ def test_the_checkpoint_that_is_published_nowhere_is_made_and_stands_in_for_it(
     assert json.loads((folder / "encoder.json").read_text())["licences"] == ["unknown"]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly  # the gate has it without a cluster: tests/tasks/training/test_trainer.py
 def test_an_error_of_the_training_comes_from_the_worker_and_leaves_no_encoder(
     tmp_path: Path, data: Path
 ) -> None:

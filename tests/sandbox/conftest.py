@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from infra.settings import SandboxSettings
 from sandbox.base import Box, Sandbox
@@ -21,14 +20,14 @@ CODE = '''def double(number):
 LIMITS = SandboxSettings(slots=2, ready=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest.fixture(scope="session")
 async def sandbox() -> AsyncIterator[Sandbox]:
     """Return one sandbox for all tests of the session's loop: its boxes wait ready."""
     async with real_sandbox(LIMITS) as made:
         yield made
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def box(sandbox: Sandbox) -> AsyncIterator[Box]:
     async with sandbox.box(CODE) as made:
         yield made

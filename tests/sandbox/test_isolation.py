@@ -6,21 +6,11 @@ and ``inside/clock.py`` in a box.
 
 import pytest
 
-from sandbox.backends import make_sandbox
-from sandbox.base import Box, Sandbox
-from tests.sandbox.conftest import CODE, LIMITS
+from sandbox.base import Box
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 HEALTHY = "from target import double\nassert double(2) == 4"
-FORK_BOMB = """
-import os
-while True:
-    try:
-        os.fork()
-    except OSError:
-        pass
-"""
 DAEMONS = """
 import os, time
 for _ in range(3):
@@ -90,13 +80,12 @@ async def test_a_program_is_nobody_in_particular(box: Box) -> None:
 @pytest.mark.parametrize(
     ("program", "outcome"),
     [
-        (FORK_BOMB, "timeout"),
         (DAEMONS, "passed"),
         (MEMORY_OF_MANY, "memory"),
         (CRASH, "killed"),
         ("import os\nos.kill(1, 9)\nos.kill(1, 19)\nos.kill(os.getpid(), 9)", "killed"),
     ],
-    ids=["fork bomb", "daemons", "memory of many", "crash", "killing the first process"],
+    ids=["daemons", "memory of many", "crash", "killing the first process"],
 )
 async def test_the_box_is_whole_after_an_attack(box: Box, program: str, outcome: str) -> None:
     assert (await box.run(program)).outcome == outcome
@@ -108,17 +97,13 @@ async def test_a_program_leaves_no_files_and_no_processes_behind(box: Box) -> No
     assert (await box.run(LOOK)).stdout == "[] []\nset()\n"
 
 
-@pytest.mark.parametrize("module", ["numpy", "pandas", "requests", "bs4", "yaml", "PIL"])
-async def test_common_packages_are_there_and_out_of_reach(sandbox: Sandbox, module: str) -> None:
-    patient = make_sandbox(LIMITS.model_copy(update={"timeout_s": 60.0, "ready": 0}))
-    async with patient.box(CODE) as box:
-        there = await box.run("import os\nassert os.listdir('/opt/packages')")
-        imported = await box.run(f"import {module}")
-        opened = await box.run(f"import {module}\nopen({module}.__file__, 'a')")
-    await patient.close()
-    if there.outcome != "passed":
+async def test_common_packages_are_there_and_out_of_reach(box: Box) -> None:
+    if (await box.run("import os\nassert os.listdir('/opt/packages')")).outcome != "passed":
         pytest.skip("the image was built without a package index")
-    assert (imported.outcome, opened.outcome) == ("passed", "raised")
+    for module in ("numpy", "pandas", "requests", "bs4", "yaml", "PIL"):
+        opens = f"import {module}\nprint('imported')\nopen({module}.__file__, 'a')"
+        opened = await box.run(opens, timeout_s=60.0)
+        assert (opened.stdout, opened.outcome) == ("imported\n", "raised"), (module, opened)
 
 
 async def test_a_program_meets_no_wheel_cache(box: Box) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sandbox.base import Box, Sandbox
 from tests.sandbox.conftest import LIMITS
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 OUTCOMES = {
     "passed": "from target import double\nassert double(2) == 4",

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
@@ -13,7 +12,7 @@ from sandbox.base import Sandbox
 from tests.fakes.package_index import Site
 from tests.sandbox.conftest import CODE, LIMITS
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 PREFILLED = Path("sandbox/image/packages.txt").read_text("utf-8").splitlines()
 HEALTHY = """
@@ -28,7 +27,7 @@ def test_it():
 WRONG = "from target import double\ndef test_it():\n    assert double(2) == 5\n"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest.fixture(scope="module")
 async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     """Return a sandbox with time enough for commands."""
     made = make_sandbox(LIMITS.model_copy(update={"command_timeout_s": 60.0}))
@@ -36,7 +35,7 @@ async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     await made.close()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest.fixture(scope="module")
 async def hasty(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     """Return a sandbox with little time for commands."""
     made = make_sandbox(LIMITS.model_copy(update={"command_timeout_s": 5.0, "ready": 0}))

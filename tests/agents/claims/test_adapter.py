@@ -4,9 +4,8 @@ import pytest
 
 from agents.claims.adapter import adapter_fault, works_on_arguments
 from infra.languages.python.scaffolding import scaffolded
+from sandbox.base import Sandbox
 from tests.agents.claims.test_fixtures import ran
-from tests.real_sandbox import real_sandbox
-from tests.sandbox.conftest import LIMITS
 
 CODE = scaffolded("""
 class Counter:
@@ -249,8 +248,8 @@ def own(self): return self
 
 
 @pytest.mark.docker
-async def test_an_adapter_that_answers_in_the_codes_place_is_not_run() -> None:
-    async with real_sandbox(LIMITS) as sandbox, sandbox.box("") as box:
+async def test_an_adapter_that_answers_in_the_codes_place_is_not_run(sandbox: Sandbox) -> None:
+    async with sandbox.box("") as box:
         for what, (body, example) in CHEATS.items():
             adapter = f"def answer(text):\n    {body}"
             (run,) = await ran(box, IDLE, adapter, example)
@@ -259,13 +258,13 @@ async def test_an_adapter_that_answers_in_the_codes_place_is_not_run() -> None:
 
 
 @pytest.mark.docker
-async def test_a_code_that_works_holds_claims_by_what_is_made_for_it() -> None:
+async def test_a_code_that_works_holds_claims_by_what_is_made_for_it(sandbox: Sandbox) -> None:
     code = "def done(words, *more):\n    return ' '.join(sorted(words))"
     given = {
         "text.split()": "'b a'", "list(text)": "['b', 'a']", "set(text)": "['b', 'a']",
         "text, 'x', int": "['b', 'a']", "text, True, None": "['b', 'a']",
     }  # fmt: skip
-    async with real_sandbox(LIMITS) as sandbox, sandbox.box("") as box:
+    async with sandbox.box("") as box:
         for body, example in given.items():
             adapter = f"def answer(text):\n    return done({body})"
             (run,) = await ran(box, code, adapter, f"{example} => 'a b'")

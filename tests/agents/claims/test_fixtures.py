@@ -10,9 +10,7 @@ from agents.claims.claim import Claim, claims_in, same_value
 from agents.claims.program import ClaimRun, claim_runs, claims_program
 from agents.gates.static_checks import faults_of
 from infra.languages.python import Python
-from sandbox.base import Box
-from tests.real_sandbox import real_sandbox
-from tests.sandbox.conftest import LIMITS
+from sandbox.base import Box, Sandbox
 
 
 @pytest.mark.parametrize(
@@ -180,8 +178,10 @@ async def ran(
 
 
 @pytest.mark.docker
-async def test_a_code_meets_what_a_claim_makes_and_is_judged_by_what_it_leaves() -> None:
-    async with real_sandbox(LIMITS) as sandbox, sandbox.box("") as box:
+async def test_a_code_meets_what_a_claim_makes_and_is_judged_by_what_it_leaves(
+    sandbox: Sandbox,
+) -> None:
+    async with sandbox.box("") as box:
         for what, (code, adapter, holding, failing) in RUNS.items():
             found = await ran(box, code, adapter, holding)
             assert {run.outcome for run in found} == {"held"}, found

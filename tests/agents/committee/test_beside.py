@@ -10,12 +10,11 @@ import pytest
 
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Configuration
+from sandbox.base import Sandbox
 from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
 from tests.agents.committee.test_specified import RIGHT, screened, specified
 from tests.agents.conftest import IN_DOUBT, Bench, rule
 from tests.fakes.sandbox import PASSED, FakeSandbox
-from tests.real_sandbox import real_sandbox
-from tests.sandbox.conftest import LIMITS
 
 CODE = RIGHT.replace("n = n % len(items)", "n = Number(n) % size(items)")
 BESIDE = "from operator import index as Number\ndef size(items):\n    return len(items)"
@@ -46,10 +45,11 @@ def told_to(bench: Bench, role: str) -> str:
     return str(call["messages"][1]["content"])
 
 
-async def judged(bench: Bench, configuration: Configuration, *script: dict[str, Any]) -> Annotation:
+async def judged(
+    bench: Bench, sandbox: Sandbox, configuration: Configuration, *script: dict[str, Any]
+) -> Annotation:
     bench.serve([*script, ANSWERS])
-    async with real_sandbox(LIMITS) as sandbox:
-        return await bench.committee(sandbox, configuration=configuration).judge(PAIR)
+    return await bench.committee(sandbox, configuration=configuration).judge(PAIR)
 
 
 @pytest.mark.docker
@@ -58,9 +58,11 @@ async def judged(bench: Bench, configuration: Configuration, *script: dict[str, 
     [("executor", "ungated"), ("paper", "ungated"), ("spec", "valid_oracle")],
 )
 async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_runs(
-    bench: Bench, configuration: Configuration, support: str
+    bench: Bench, sandbox: Sandbox, configuration: Configuration, support: str
 ) -> None:
-    annotation = await judged(bench, configuration, *screening_of(configuration), written())
+    annotation = await judged(
+        bench, sandbox, configuration, *screening_of(configuration), written()
+    )
     assert roles(annotation)[-3:] == ["screener", "writer", "arbiter"]
     assert (annotation.path, annotation.support) == ("unclear_passed", support)
     assert "names that the code lacks" in told_to(bench, "writer")
@@ -72,34 +74,36 @@ async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_run
 
 
 @pytest.mark.docker
-async def test_what_a_screener_puts_there_is_there_for_claims(bench: Bench) -> None:
+async def test_what_a_screener_puts_there_is_there_for_claims(
+    bench: Bench, sandbox: Sandbox
+) -> None:
     lacking = screened("clear_match")
     lacking["steps"][0]["reply"]["beside"] = BESIDE
-    annotation = await judged(bench, "spec", specified(), lacking, written(beside=""))
+    annotation = await judged(bench, sandbox, "spec", specified(), lacking, written(beside=""))
     assert (annotation.path, annotation.support) == ("claims_hold", "valid_oracle")
     assert "Number, size\n" in told_to(bench, "screener")
     assert [run.beside for run in annotation.executions] == [BESIDE]
 
 
 @pytest.mark.docker
-async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench) -> None:
+async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench, sandbox: Sandbox) -> None:
     lacking = screened("clear_match")
     raises = BESIDE.replace("return len(items)", "raise ValueError(items)")
     lacking["steps"][0]["reply"]["beside"] = raises
-    annotation = await judged(bench, "spec", specified(), lacking, written("", ""))
+    annotation = await judged(bench, sandbox, "spec", specified(), lacking, written("", ""))
     assert (annotation.path, annotation.label) == ("unclear_not_run", 1)
     execution, *_ = annotation.executions
     assert "ValueError" in {case.error_type for case in execution.result.tests}
 
 
 @pytest.mark.docker
-async def test_the_fixer_of_programs_may_add_to_it(bench: Bench) -> None:
+async def test_the_fixer_of_programs_may_add_to_it(bench: Bench, sandbox: Sandbox) -> None:
     fixes = rule(
         "fixer",
         {"reply": {"diagnosis": "d", "action": "add_import_to_code", "content": BESIDE}},
         GAVE_UP,
     )
-    annotation = await judged(bench, "spec", *IN_DOUBT, written(beside=""), fixes)
+    annotation = await judged(bench, sandbox, "spec", *IN_DOUBT, written(beside=""), fixes)
     assert (annotation.path, annotation.support) == ("unclear_mended_passed", "valid_oracle")
     assert [run.beside for run in annotation.executions] == ["", BESIDE]
     assert "Number, size\n" in told_to(bench, "fixer")

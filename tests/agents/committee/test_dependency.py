@@ -45,7 +45,7 @@ from tests.fakes.specified import claims_run
 
 PAIRS = [
     Pair(query=Query.of(f"add {n}"), code=Code.of(f"def plus(x):\n    return x + {n}"))
-    for n in range(40)
+    for n in range(24)
 ]
 PROGRAMS = [
     *(f"from target import plus\ndef test_it():\n    assert plus({n}) == {n}" for n in range(6)),

@@ -5,7 +5,7 @@ The numbers are those of a list of faults that readers found once.
 Covers `agents.committee.tester`, `agents.roles.judge`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,25 +20,17 @@ from agents.llm.prompt import system_text
 from agents.roles.judge import is_confirmed
 from infra.languages.python import Python
 from infra.records import Code, ExecutionResult, Pair, Query
-from infra.settings import GateSettings, SandboxSettings
+from infra.settings import GateSettings
 from sandbox.base import Sandbox
 from tests.agents.committee.test_configurations import ANSWERS, written, written_blind
 from tests.agents.conftest import Bench, rule
 from tests.agents.gates.test_validator import InTurn
 from tests.fakes.sandbox import FakeSandbox
-from tests.real_sandbox import real_sandbox
 
-LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
 SPEC = CONFIGURATIONS["spec"]
 GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
 
 real = pytest.mark.docker
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with real_sandbox(LIMITS) as made:
-        yield made
 
 
 def pair_of(code: str, query: str = "a query") -> Pair:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from infra.records import Annotation, Code, Pair, Query
+from sandbox.base import Sandbox
 from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import PASSED, FakeSandbox
-from tests.real_sandbox import real_sandbox
-from tests.sandbox.conftest import LIMITS
 
 QUERY = Query.of("python rotate a list to the left by n places")
 RIGHT = """
@@ -34,6 +33,12 @@ ANSWERS = rule("claims_arbiter", {"reply": {"reason": "it does", "verdict": "ans
 pytestmark = pytest.mark.docker
 
 
+@pytest.fixture
+def bench(bench: Bench, sandbox: Sandbox) -> Bench:
+    bench.sandbox = sandbox
+    return bench
+
+
 def specified(**changes: str) -> dict[str, Any]:
     return rule("specifier", {"reply": {**SPECIFICATION, **changes}})
 
@@ -49,9 +54,8 @@ def valued(*values: str) -> dict[str, Any]:
 
 async def judged(bench: Bench, code: str, *script: dict[str, Any]) -> Annotation:
     bench.serve(script)
-    async with real_sandbox(LIMITS) as sandbox:
-        committee = bench.committee(sandbox, configuration="spec", evidence="read")
-        return await committee.judge(Pair(query=QUERY, code=Code.of(code)))
+    committee = bench.committee(bench.sandbox, configuration="spec", evidence="read")
+    return await committee.judge(Pair(query=QUERY, code=Code.of(code)))
 
 
 def told(annotation: Annotation) -> tuple[str, int | None, str | None, str]:
@@ -156,8 +160,7 @@ async def test_a_program_is_run_for_a_match_of_which_no_claim_ran(
     writer = rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}})
     bench.serve([specified(), screened(verdict, adapter=""), writer])
     pair = Pair(query=QUERY, code=Code.of(RIGHT))
-    async with real_sandbox(LIMITS) as sandbox:
-        annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    annotation = await bench.committee(bench.sandbox, configuration="spec").judge(pair)
     expected = ("unclear_passed", "valid_oracle") if programs else (verdict, "screened")
     assert (annotation.path, annotation.support) == expected
     assert len(annotation.executions) == programs
@@ -261,9 +264,8 @@ async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it_and_to_the_write
             rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}}),
         ]
     )
-    async with real_sandbox(LIMITS) as sandbox:
-        committee = bench.committee(sandbox, configuration="spec")
-        annotation = await committee.judge(Pair(query=QUERY, code=Code.of(lacking)))
+    committee = bench.committee(bench.sandbox, configuration="spec")
+    annotation = await committee.judge(Pair(query=QUERY, code=Code.of(lacking)))
     asked = [(call["role"], call["messages"][1]["content"]) for call in bench.server.calls]
     assert [role for role, _ in asked] == ["specifier", "screener", "screener", "writer", "arbiter"]
     assert "sorted(items)" in asked[2][1]
@@ -347,12 +349,11 @@ async def test_code_that_is_no_python_is_judged_by_reading(
 async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench) -> None:
     """Fault 1: the reading is chosen before any code is seen, and asked for once."""
     bench.serve([specified(), screened("clear_match")])
-    async with real_sandbox(LIMITS) as sandbox:
-        committee = bench.committee(sandbox, configuration="spec", evidence="read")
-        both = [
-            await committee.judge(Pair(query=QUERY, code=Code.of(code)))
-            for code in (RIGHT, f"# the same\n{RIGHT}")
-        ]
+    committee = bench.committee(bench.sandbox, configuration="spec", evidence="read")
+    both = [
+        await committee.judge(Pair(query=QUERY, code=Code.of(code)))
+        for code in (RIGHT, f"# the same\n{RIGHT}")
+    ]
     assert bench.server.count("specifier") == 1
     first, second = (annotation.calls[0] for annotation in both)
     assert (first.cached, second.cached) == (False, True)

@@ -221,7 +221,7 @@ GROWING = {
     "headers that never end": "def f()\n" * 25_000,
     "one header that never ends": "def f(" + ")" * 100_000,
     "names that are not bound": "def f():\n" + "".join(f"    return n{i}\n" for i in range(4_000)),
-    "functions": "".join(f"def f{i}(): x{i} = 0\n" for i in range(2_000)),
+    "functions": "".join(f"def f{i}(): x{i} = 0\n" for i in range(1_000)),
     "code that runs nowhere": "def f():\n    if 0:\n" + "        g(1)\n" * 1_000,
     "code that is all the same": "def f(x):\n" + "    x = x + 1\n" * 1_000,
     "assertions": "import target\n" + "assert target.f(1) == 2\n" * 1_500,

@@ -1,14 +1,9 @@
 """Laws of programs that work out expected values from arguments."""
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from agents.gates.arguments import expects_by_arguments
-from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from tests.real_sandbox import real_sandbox
 
 EXPECTS = (
     "assert f(x) == sorted(x)",
@@ -36,12 +31,6 @@ def test_a_program_expects_what_its_arguments_say_or_asks_for_them() -> None:
     assert [body for body in ASKS if expects_by_arguments(head + body)] == []
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with real_sandbox(SandboxSettings(slots=1, memory_mb=256, timeout_s=10.0)) as made:
-        yield made
-
-
 CHANGES = {  # code, and how the programs end where arguments stay as they were
     "def f(x):\n    x.clear()\n    return []": ("passed", "assertion_failed"),
     "def f(x):\n    x[:] = [7]\n    return x": ("passed", "assertion_failed"),
@@ -51,7 +40,6 @@ CHANGES = {  # code, and how the programs end where arguments stay as they were
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("code", CHANGES)
 async def test_expected_values_of_arguments_fail_where_these_stay(
     code: str, sandbox: Sandbox

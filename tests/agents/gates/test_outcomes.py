@@ -3,23 +3,16 @@
 Covers `agents.gates.outcomes`, `agents.gates.catching`, `infra.languages.python.tracebacks`.
 """
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome, evidence_of
 from agents.gates.outcomes import PythonRules, catches_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.tracebacks import exceptions_in
 from infra.records import CaseResult, ExecutionResult
-from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
 from tests.fakes.sandbox import FAILED, PASSED, lacks
-from tests.real_sandbox import real_sandbox
 
-# Libraries are imported, which takes long where the machine is busy.
-LIMITS = SandboxSettings(slots=1, memory_mb=512, timeout_s=90.0, tmp_mb=16, output_kb=8)
 CODE = """
 import os, json
 from collections import Counter
@@ -150,12 +143,6 @@ LOADS_BADLY = "from flask_app import db\n@db.route\ndef f(x):\n    return x"
 OLD = "def f(x):\n    print x"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with real_sandbox(LIMITS) as made:
-        yield made
-
-
 def in_test(body: str) -> str:
     lines = body.splitlines()
     return f"{HEAD}def test_it():\n" + "".join(
@@ -164,7 +151,6 @@ def in_test(body: str) -> str:
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 async def test_each_failure_is_laid_to_whom_it_belongs_in_a_test_and_outside_one(
     sandbox: Sandbox,
 ) -> None:
@@ -179,7 +165,6 @@ async def test_each_failure_is_laid_to_whom_it_belongs_in_a_test_and_outside_one
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("code", [LOADS_BADLY, OLD, "f = undefined_name"])
 async def test_code_that_cannot_be_loaded_lacks_its_surroundings(
     sandbox: Sandbox, code: str

@@ -3,11 +3,9 @@
 Covers `agents.gates.stubs` and what the committee does with it.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,11 +19,9 @@ from agents.roles.write import Composition
 from infra.languages.python import Python
 from infra.languages.python.scaffolding import with_beside
 from infra.records import Code, ExecutionResult, Pair, Query
-from infra.settings import GateSettings, SandboxSettings
+from infra.settings import GateSettings
 from sandbox.base import Sandbox
-from tests.real_sandbox import real_sandbox
 
-LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
 CODE = """def total(items):
     checked = clean(items)
     logger.debug(PATTERN)
@@ -203,14 +199,7 @@ PATCHES = f"mock.patch('target.clean', {CLEANS}, create=True).start()"
 CLEAN = "def clean(items):\n    return [int(item) for item in items]"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with real_sandbox(LIMITS) as made:
-        yield made
-
-
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     ("beside", "line", "protection"),
     [
@@ -246,7 +235,6 @@ HELD = {
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("name", HELD)
 async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
     sandbox: Sandbox, name: str

@@ -1,13 +1,11 @@
 """The gates on a table of test programs, in the real sandbox."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
@@ -16,26 +14,18 @@ from infra.languages.python import Python
 from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, ExecutionResult, MutantRun, OracleReport, Pair, Query
-from infra.settings import GateSettings, SandboxSettings
+from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Sandbox
 from tests.agents.gates.oracle_cases import CASES, Case
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, raised
-from tests.real_sandbox import real_sandbox
 from tests.sandbox import attacks
 from tests.sandbox.attacks.expected import NOT_PROMISED
 
 TARGETS = Path(attacks.__file__).parent / "targets"
 FALSE = "from target import double\nassert double(2) == 5\n"
-LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
 VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python())
 GOOD = CASES[0]
 TINY = next(case for case in CASES if case.name == "a getter of one line")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with real_sandbox(LIMITS) as made:
-        yield made
 
 
 def draft_of(case: Case) -> tuple[Pair, Draft]:
@@ -53,12 +43,12 @@ def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> F
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -> None:
     pair, draft = draft_of(case)
+    patience_s = 2.0 if case.name == "runs for ever" else None
     async with sandbox.box(scaffolded(pair.code.text)) as box:
-        result = await box.run(draft.program)
+        result = await box.run(draft.program, timeout_s=patience_s)
         report = await VALIDATOR.validate(pair, draft, result, box)
     assert next(iter(report.faults), None) == case.gate, (result, report)
 
@@ -239,7 +229,6 @@ UNCAUGHT += [
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("name", sorted(NOT_PROMISED.keys() - NOT_CAUGHT))
 async def test_of_what_a_box_does_not_promise_the_gates_catch(sandbox: Sandbox, name: str) -> None:
     """The false assert passes; on broken versions it passes too, or apart it fails."""
@@ -249,7 +238,6 @@ async def test_of_what_a_box_does_not_promise_the_gates_catch(sandbox: Sandbox, 
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("case", UNCAUGHT, ids=lambda case: case.name)
 async def test_what_the_readme_calls_uncaught_passes_the_gates_without_protection(
     sandbox: Sandbox, case: Case
@@ -276,7 +264,6 @@ FIRST_OF = (
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 async def test_a_value_on_which_the_tests_own_line_raises_is_noticed(sandbox: Sandbox) -> None:
     program = "from target import first_of\ndef test_it():\n    assert first_of([1, 2])[0] == 2\n"
     pair = Pair(query=Query.of("a query"), code=Code.of(FIRST_OF))
@@ -372,7 +359,6 @@ EFFECTS = {
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     ("asserted", "told"),
     [("f([1]) is None and size([1, 2]) == 2", "beside the code"), ("f([1]) == None", "only 0 of")],
@@ -392,7 +378,6 @@ async def test_a_program_that_tests_what_stands_beside_the_code_is_told_so(
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("code", [*EMPTY, *EFFECTS])
 async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
     code: str, sandbox: Sandbox

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
@@ -42,7 +41,7 @@ ENDLESS = {
 SETTINGS = ("core_pattern", "modprobe", "hostname", "randomize_va_space")
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest.fixture(scope="module")
 async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     """Return a sandbox with time enough on a busy machine."""
     made = make_sandbox(LIMITS.model_copy(update={"timeout_s": 20.0}))
@@ -81,7 +80,6 @@ def test_every_hostile_file_has_its_line() -> None:
         assert {file.stem for file in (HERE / folder).glob("*.py")} == set(table)
 
 
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     "name",
     [
@@ -104,7 +102,6 @@ async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
     f"{result.message}{result.stdout}{result.stderr}".encode()  # nothing that no store takes
 
 
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
 async def test_a_false_assert_about_hostile_code_ends_as_stated(arena: Sandbox, name: str) -> None:
     expected = (TARGETS | NOT_PROMISED)[name]
@@ -114,7 +111,6 @@ async def test_a_false_assert_about_hostile_code_ends_as_stated(arena: Sandbox, 
     assert is_allowed(expected, result.outcome, result.error_type), result
 
 
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
 async def test_no_false_assert_passes_about_code_in_a_process_of_its_own(
     arena: Sandbox, name: str
@@ -131,7 +127,6 @@ def test_no_false_assert_may_pass_but_those_of_the_list() -> None:
     assert not [name for name, expected in TARGETS.items() if "passed" in expected]
 
 
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("name", SECOND_RUNS | FOUND_BY_SECOND_RUNS)
 async def test_a_second_run_finds_of_a_hostile_first_one_what_is_stated(
     arena: Sandbox, name: str
@@ -149,7 +144,6 @@ def test_a_second_run_may_find_nothing_but_what_the_list_says() -> None:
     assert set(SECOND_RUNS.values()) == {"passed"}
 
 
-@pytest.mark.asyncio(loop_scope="session")
 async def test_code_beside_its_program_can_turn_up_the_counts_of_asserts_and_calls(
     arena: Sandbox,
 ) -> None:

@@ -30,7 +30,6 @@ BROKEN = ExecutionResult(outcome="killed", message="it fell over")
 
 @pytest.mark.docker
 @pytest.mark.nightly
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     "behaviour", BEHAVIOURS_OF_ALL_LANGUAGES, ids=lambda behaviour: behaviour.name
 )

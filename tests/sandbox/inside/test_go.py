@@ -154,7 +154,6 @@ func TestRaised(t *testing.T) {
 
 @pytest.mark.docker
 @pytest.mark.nightly  # it makes an image
-@pytest.mark.asyncio(loop_scope="session")
 async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
     async with sandbox.box(CODE, language="go") as box:
         result = await box.run(PROGRAM)
@@ -172,7 +171,6 @@ async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
 
 @pytest.mark.docker
 @pytest.mark.nightly
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     "code",
     [

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.base import Box
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 FUNCTIONS = """
 from target import double

@@ -73,7 +73,6 @@ def test_a_language_has_the_command_line_of_its_harness() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
     async with sandbox.box(CODE, language="javascript") as box:
         result = await box.run(PROGRAM)

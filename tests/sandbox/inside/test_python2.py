@@ -46,7 +46,6 @@ def test_an_ordinary_error_is_none(source: str) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 async def test_a_result_says_so(sandbox: Sandbox) -> None:
     async with sandbox.box("def f(d):\n    return d.iteritems()\n") as box:
         result = await box.run("from target import f\nf({})")

@@ -16,7 +16,7 @@ from sandbox.inside.reports import read_report
 from sandbox.inside.run_tests import run_tests
 from tests.sandbox.inside.test_runner import whole
 
-docker = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+docker = pytest.mark.docker
 
 
 def outcomes(result: ExecutionResult) -> dict[str, str]:

@@ -215,7 +215,6 @@ def test_a_frame_that_is_no_report_is_an_error_of_the_box(frame: bytes) -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("number", [signal.SIGRTMIN + 1, 50, signal.SIGKILL])
 async def test_a_program_may_end_itself_by_any_signal(box: Box, number: int) -> None:
     result = await box.run(f"import os, signal\nos.kill(os.getpid(), {int(number)})")
@@ -225,7 +224,6 @@ async def test_a_program_may_end_itself_by_any_signal(box: Box, number: int) -> 
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 async def test_a_name_without_end_is_cut(box: Box) -> None:
     result = await box.run("raise type('N' * 100_000, (Exception,), {})")
     assert (result.outcome, result.error_type) == ("raised", "N" * 500)

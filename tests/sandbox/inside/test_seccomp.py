@@ -92,7 +92,6 @@ def test_the_kernel_takes_the_filter() -> None:
 
 
 @pytest.mark.docker
-@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     "call",
     [

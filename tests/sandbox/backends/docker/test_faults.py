@@ -14,7 +14,6 @@ from pathlib import Path
 
 import docker
 import pytest
-import pytest_asyncio
 
 from infra.errors import ImageMissingError, SandboxError
 from sandbox.backends.docker.backend import DockerSandbox
@@ -26,7 +25,6 @@ from tests.waiting import until
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.slow,
-    pytest.mark.asyncio(loop_scope="session"),
     # docker-py leaves a socket that could not connect to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
@@ -41,7 +39,7 @@ def _collect_what_could_not_connect() -> Iterator[None]:
     gc.collect()
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
+@pytest.fixture(scope="module")
 async def engine(
     sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[OwnEngine]:
@@ -52,7 +50,7 @@ async def engine(
         yield made
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def own(engine: OwnEngine, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DockerSandbox]:
     monkeypatch.setenv("DOCKER_HOST", engine.address)
     made = DockerSandbox(LIMITS)
@@ -168,7 +166,7 @@ async def test_cleaning_everything_removes_the_images_of_users_but_those_in_use(
     assert await run() == "passed"
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def line(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Line]:

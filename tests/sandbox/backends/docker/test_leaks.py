@@ -18,12 +18,11 @@ from sandbox.backends.docker.engine import NAME
 from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers
 from tests.sandbox.conftest import CODE, LIMITS
-from tests.waiting import until
+from tests.waiting import eventually, until
 
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.slow,
-    pytest.mark.asyncio(loop_scope="session"),
 ]
 
 PROGRAM = "from target import double\nopen('/tmp/left', 'w').write('x')\nassert double(2) == 4"
@@ -86,7 +85,6 @@ async def test_nothing_is_left_of_many_boxes(
     await own.close()
     await settle(before)
     assert await left_of(name) == []
-    assert more_than(before) == {}
     await asyncio.to_thread(until, lambda: on_disk(made) == [])
 
 
@@ -107,23 +105,19 @@ async def test_no_more_than_before_is_the_law_for_each_resource(kind: str) -> No
 
 async def steady() -> dict[str, int]:
     """Return what this process holds once other tests' sandbox has replaced its used boxes."""
-    last, unchanged = held(), 0
-    for _ in range(100):
-        await asyncio.sleep(0.1)
-        now = held()
-        unchanged = unchanged + 1 if now == last else 0
-        if unchanged == 10:
-            break
-        last = now
-    return last
+    looks = [held()]
+
+    def is_steady() -> bool:
+        looks.append(held())
+        return len(looks) > 10 and looks[-10:] == [looks[-1]] * 10
+
+    await eventually(is_steady, awaited="a process that holds the same for a second")
+    return looks[-1]
 
 
 async def settle(before: dict[str, int]) -> None:
-    """Give worker threads the moment that they take to end."""
-    for _ in range(50):
-        if not more_than(before):
-            return
-        await asyncio.sleep(0.1)
+    """Wait until this process holds no more than before; worker threads take a moment to end."""
+    await eventually(lambda: more_than(before) == {}, awaited=f"no more than {before}")
 
 
 async def left_of(name: str) -> list[str]:

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 from docker.models.containers import Container
 
 from infra.settings import SandboxSettings
@@ -16,7 +15,7 @@ from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network, removals
 from tests.sandbox.conftest import CODE, LIMITS
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 # Leaves a connection that would linger, one with data that nobody read, a name without a file, and
 # a process that holds on to a port.
@@ -69,7 +68,7 @@ else:
 """
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
     """Return a sandbox with two slots and no box started in advance; needs an engine too."""
     limits = {**LIMITS.model_dump(), "slots": 2, "ready": 0}

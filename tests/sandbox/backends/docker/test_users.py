@@ -16,7 +16,7 @@ from sandbox.backends.docker.users import IMAGE_USER, UserImages, number_of
 from sandbox.base import Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 
 NUMBER = "import os\nprint(os.getuid())"
 WHO = """

@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
-import pytest_asyncio
 from docker.models.containers import ContainerCollection
 
 from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.base import Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 
-pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.docker
 STATUS = "words = dict(line.split(':', 1) for line in open('/proc/{}/status'))\n"
 
 
@@ -80,7 +79,7 @@ WALLS = {
 }  # fmt: skip
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
     """Return a sandbox of the test's own; needs an engine, as the other one does."""
     made = DockerSandbox(LIMITS.model_copy(update={"ready": 0}))
