@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import gc
 import os
 import re
 import sys
@@ -65,6 +66,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         seconds[_scope(item.nodeid)] += _seconds(item)
     items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and tests, which stay, out of all later collections of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -1,21 +1,11 @@
-"""What the benchmarks share: medians and their table, CoSQA's files."""
+"""What the benchmarks share: medians and their table."""
 
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-
-
-def cosqa_data() -> Path:
-    """Return the folder of CoSQA's published files, or end the program, saying what it needs."""
-    named = os.environ.get("COSQA_DATA")
-    if named and (Path(named) / "cosqa-dev.json").is_file():
-        return Path(named)
-    raise SystemExit(f"set COSQA_DATA to the folder with cosqa-dev.json; it is {named!r}")
 
 
 def medians(contenders: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:

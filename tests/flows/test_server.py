@@ -24,7 +24,7 @@ from tests.ports import free_port
 from tests.prefect_api import ask
 from tests.processes import still_running
 
-pytestmark = pytest.mark.slow(220)
+pytestmark = pytest.mark.slow(100)
 
 CASES = [
     Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
@@ -123,8 +123,8 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
         server.process.wait(240)
 
 
-def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outlives_the_server(
-    served: Served, model: ScriptedServer, tmp_path: Path
+def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
+    served: Served,
 ) -> None:
     found = {each["name"]: each for each in served.post("deployments/filter", {})}
     assert found.keys() == DEPLOYMENTS.keys()
@@ -132,8 +132,8 @@ def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outliv
         assert found[name]["entrypoint"] == each["entrypoint"]
         crons = [schedule["schedule"]["cron"] for schedule in found[name]["schedules"]]
         assert crons == [schedule["cron"] for schedule in each.get("schedules", [])]
-    automations = {each["name"] for each in served.post("automations/filter", {})}
-    assert automations > {"annotate after collect", "evaluate after publish"}
+    automations = {each["name"]: each["id"] for each in served.post("automations/filter", {})}
+    assert automations.keys() > {"annotate after collect", "evaluate after publish"}
     assert any(name.endswith("started again") for name in automations)
     assert SECRET not in str(served.child("loopback_server").environ())
     assert httpx.post(f"{served.api}/deployments/filter", json={}).status_code == 401
@@ -142,6 +142,17 @@ def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outliv
     page = httpx.get(served.api.removesuffix("/api"), follow_redirects=True)
     assert "Prefect Server" in page.text
     assert httpx.get(served.api.replace("/api", "/ui-settings")).json()["auth"] == "BASIC"
+    served.ask("PATCH", f"automations/{automations['annotate after collect']}", {"enabled": False})
+    collected = served.run("collect", {"top_k": 2})
+    waited(lambda: served.get(f"flow_runs/{collected}")["state_type"] == "COMPLETED")
+    left = psutil.Process(served.process.pid).children(recursive=True)
+    served.process.send_signal(signal.SIGINT)
+    assert served.process.wait(240) == 0, served.log.read_text()[-3000:]
+    assert still_running(left, 240) == []
+
+
+@pytest.mark.nightly
+def test_a_deployment_runs_with_what_comes_after(served: Served, tmp_path: Path) -> None:
     annotate = f"deployments/{served.deployment('annotate')}"
     served.ask("PATCH", annotate, {"parameters": {"approve": False}})
     collected = served.run("collect", {"reread": True, "top_k": 2})
@@ -152,10 +163,6 @@ def test_deployments_are_served_and_run_with_what_comes_after_and_nothing_outliv
     waited(lambda: "COMPLETED" in [each["state_type"] for each in served.runs("annotate")])
     with open_database(StoreSettings(folder=tmp_path / "work" / "cosqa-data")).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == 2 * len(CASES)
-    left = psutil.Process(served.process.pid).children(recursive=True)
-    served.process.send_signal(signal.SIGINT)
-    assert served.process.wait(240) == 0, served.log.read_text()[-3000:]
-    assert still_running(left, 240) == []
 
 
 @pytest.mark.nightly

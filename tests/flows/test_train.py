@@ -22,7 +22,10 @@ from infra.settings import (
 from tasks.stages.train import read_training
 from tests.tasks.training.world import checkpoint, rows, write_lines
 
-pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.slow]
+# The gate trains in `test_every_flow` and, without a cluster, in the tests of stage and trainer.
+pytestmark = [
+    pytest.mark.usefixtures("prefect_server"), pytest.mark.slow, pytest.mark.nightly,
+]  # fmt: skip
 
 SETTINGS = TrainingSettings(
     base="codebert-base", recipe="codexglue", name="my-codebert", epochs=1, batch_size=8
@@ -84,7 +87,6 @@ def test_the_checkpoint_that_is_published_nowhere_is_made_and_stands_in_for_it(
     assert json.loads((folder / "encoder.json").read_text())["licences"] == ["unknown"]
 
 
-@pytest.mark.nightly  # the gate has it without a cluster: tests/tasks/training/test_trainer.py
 def test_an_error_of_the_training_comes_from_the_worker_and_leaves_no_encoder(
     tmp_path: Path, data: Path
 ) -> None:
