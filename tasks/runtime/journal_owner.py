@@ -7,10 +7,9 @@ journal at one moment travels in one call.
 import asyncio
 import pickle
 import zlib
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
@@ -20,10 +19,11 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from agents import JournalLedger, Ledger, Reservation, journal_ledger
 from infra.budget import Budget
-from infra.errors import WorkerLostError
+from infra.errors import UnrecordableError, WorkerLostError
 from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
 
+_GATHERED_S = 0.02  # for which calls wait for others: an exchange costs more than what it carries
 _GO_ON = "what was paid for is stored: run the same command again"
 
 _Call = tuple[str, tuple[Any, ...]]  # a method of the ledger, its arguments
@@ -52,6 +52,8 @@ class _Attempt:
     waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # calls that wait for others
     reservations: dict[int, Reservation] = field(default_factory=dict)
     unsent: set[int] = field(default_factory=set)  # numbers of those that wait for their turn
+    commits: set[asyncio.Task[Any]] = field(default_factory=set)  # that are being written
+    error: Exception | None = None  # of a commit
     slots: int = 0  # pairs that it may judge at once
     judged: int = 0  # pairs
 
@@ -72,11 +74,21 @@ class Owner:
         self._attempts: dict[str, _Attempt] = {}
         self._lost: set[str] = set()  # workers of which all is taken back
 
-    async def exchange(self, name: str, worker: str, judged: int, calls: bytes) -> bytes:
-        """Make calls of the ledger, pickled; return how they ended, in their order."""
+    async def exchange(
+        self, name: str, worker: str, judged: int, released: int, calls: bytes, commits: bytes
+    ) -> bytes:
+        """Make calls of the ledger, pickled; return how they ended, in their order.
+
+        Commits are made meanwhile: their first error is that of the next ``flush``.
+        """
         attempt = await self._attempt(name, worker)
         attempt.judged = judged
-        made = [self._end_of(attempt, *call) for call in pickle.loads(calls)]  # noqa: S301 - own
+        self._free_slots(attempt, released)
+        for commit in pickle.loads(commits):  # noqa: S301 - from this run's own worker
+            writing = asyncio.create_task(self._commit(attempt, *commit))
+            attempt.commits.add(writing)
+            writing.add_done_callback(attempt.commits.discard)
+        made = [self._end_of(attempt, *call) for call in pickle.loads(calls)]  # noqa: S301 - as above
         ends = await asyncio.gather(*made)
         self._refuse_lost(worker)
         return pickle.dumps(ends)
@@ -105,16 +117,12 @@ class Owner:
         attempt.slots += granted
         return granted
 
-    async def release_slots(self, name: str, worker: str, number: int) -> None:
-        """Let others have so many slots."""
-        self._free_slots(await self._attempt(name, worker), number)
-
     async def at_work(self) -> tuple[int, int]:
         """Return how many attempts are at work, and how many pairs these have judged."""
         return len(self._attempts), sum(attempt.judged for attempt in self._attempts.values())
 
     async def release(self, name: str) -> None:
-        """Take back what an attempt has that has ended, however it ended."""
+        """Take back what an attempt has that has ended, once its commits are written."""
         await self._take_back(self._attempts.pop(name, None))
 
     async def close(self) -> None:
@@ -143,6 +151,8 @@ class Owner:
         for call in attempt.waiting:
             call.cancel()
         self._free_slots(attempt, attempt.slots)
+        if attempt.commits:
+            await asyncio.wait(attempt.commits)
         unsent = set(attempt.unsent)
         while attempt.reservations:
             number, reservation = attempt.reservations.popitem()
@@ -152,10 +162,11 @@ class Owner:
                 await self._ledger.abandon(reservation)
 
     async def _end_of(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> _End:
-        """Make a call of the ledger; return its result or its error."""
+        """Make a call; return its result or its error."""
         try:
-            if method == "commit":
-                attempt.reservations.pop(arguments[0].number, None)
+            if method == "flush":
+                await self._flush(attempt)
+                return None, None
             result = await getattr(self._ledger, method)(*arguments)
             if method == "reserve" and attempt.worker in self._lost:
                 await self._ledger.commit(result, 0, 0.0)
@@ -164,6 +175,21 @@ class Owner:
         except Exception as error:  # noqa: BLE001 - raised where the call was made
             return None, error
         return result, None
+
+    async def _commit(self, attempt: _Attempt, reservation: Reservation, *taken: Any) -> None:  # noqa: ANN401
+        """Commit; an error is that of the next flush."""
+        attempt.reservations.pop(reservation.number, None)
+        try:
+            await self._ledger.commit(reservation, *taken)
+        except Exception as error:  # noqa: BLE001 - raised by the flush
+            attempt.error = error
+
+    async def _flush(self, attempt: _Attempt) -> None:
+        """Wait until an attempt's commits are written; raise the error of one that was not."""
+        if attempt.commits:
+            await asyncio.wait(attempt.commits)
+        if attempt.error:
+            raise attempt.error
 
     async def _wait(self, attempt: _Attempt, call: Coroutine[Any, Any, _Result]) -> _Result:
         """Wait for what others let go of, until the attempt ends."""
@@ -241,11 +267,11 @@ class WorkerLedger(Ledger):
         self._attempt = attempt
         self._worker = uuid4().hex
         self._judged = 0
+        self._released = 0  # slots
         self._calls: list[tuple[_Call, asyncio.Future[Any]]] = []  # to be sent, with their ends
+        self._commits: list[tuple[Any, ...]] = []  # to be sent: arguments
         self._sending: asyncio.Task[None] | None = None
-        self._commits: set[asyncio.Future[None]] = set()
-        self._unwritten: dict[bytes, bytes] = {}  # replies that are on their way to the owner
-        self._error: BaseException | None = None  # of a commit
+        self._unwritten: dict[bytes, bytes] = {}  # replies that were committed since a flush
 
     async def content(self, key: str) -> bytes | None:
         """Return what is stored for a key."""
@@ -278,11 +304,9 @@ class WorkerLedger(Ledger):
 
         Until then the reply counts as on the wire, and is found here.
         """
-        replies = dict(contents)
-        self._unwritten |= replies
-        end = self._call("commit", reservation, tokens, usd, contents)
-        self._commits.add(end)
-        end.add_done_callback(partial(self._forget, replies.keys()))
+        self._unwritten |= contents
+        self._commits.append((reservation, tokens, usd, contents))
+        self._send_soon()
 
     async def flush(self) -> None:
         """Wait until all that was committed is written.
@@ -291,10 +315,8 @@ class WorkerLedger(Ledger):
             UnrecordableError: The journal cannot be written.
             WorkerLostError: The owner is lost.
         """
-        if self._commits:
-            await asyncio.wait(self._commits)
-        if self._error:
-            raise self._error
+        await self._call("flush")
+        self._unwritten.clear()
 
     async def acquire_slots(self, wanted: int) -> int:
         """Wait until a pair more may be judged; return how many may, at most as many as wanted."""
@@ -304,10 +326,10 @@ class WorkerLedger(Ledger):
             )
         return granted
 
-    async def release_slots(self, number: int) -> None:
+    def release_slots(self, number: int) -> None:
         """Let others judge so many pairs."""
-        with _explained():
-            await self._actor.release_slots.remote(self._attempt, self._worker, number)
+        self._released += number
+        self._send_soon()
 
     def count_judged(self) -> None:
         """Count one more judged pair, which the owner hears of with the next call."""
@@ -315,35 +337,34 @@ class WorkerLedger(Ledger):
 
     async def close(self) -> None:
         """Give back all that the attempt has, which then has ended."""
-        if self._commits:
-            await asyncio.wait(self._commits)
+        with suppress(UnrecordableError, WorkerLostError):
+            await self._call("flush")
         with suppress(WorkerLostError), _explained():
             await self._actor.release.remote(self._attempt)
-
-    def _forget(self, keys: Iterable[bytes], end: "asyncio.Future[None]") -> None:
-        """Forget replies that are written, or why they are not."""
-        self._commits.discard(end)
-        for key in keys:
-            self._unwritten.pop(key, None)
-        self._error = self._error or end.exception()
 
     def _call(self, method: str, *arguments: Any) -> "asyncio.Future[Any]":  # noqa: ANN401
         end: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls.append(((method, arguments), end))
-        if self._sending is None or self._sending.done():
-            self._sending = asyncio.create_task(self._send())
+        self._send_soon()
         return end
 
+    def _send_soon(self) -> None:
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
     async def _send(self) -> None:
-        """Send all calls that there are in one exchange, and then those that came meanwhile."""
-        while self._calls:
+        """Send all that there is in one exchange, and then what came meanwhile."""
+        while self._calls or self._commits or self._released:
             sent, self._calls = self._calls, []
+            commits, self._commits = self._commits, []
+            released, self._released = self._released, 0
             try:
                 with _explained():
                     calls = pickle.dumps([call for call, _ in sent])
                     content = await self._actor.exchange.remote(
-                        self._attempt, self._worker, self._judged, calls
-                    )
+                        self._attempt, self._worker, self._judged, released, calls,
+                        pickle.dumps(commits),
+                    )  # fmt: skip
                 ends: list[_End] = pickle.loads(content)  # noqa: S301 - from this run's own
             except Exception as error:  # noqa: BLE001 - raised by all that wait
                 ends = [(None, error)] * len(sent)
@@ -351,8 +372,8 @@ class WorkerLedger(Ledger):
                 if not end.done():
                     end.set_exception(problem) if problem else end.set_result(result)
                 elif method == "reserve" and result:  # who waited was cancelled
-                    self._call("commit", result, 0, 0.0)
-            await asyncio.sleep(0)  # those who have waited ask for more
+                    self._commits.append((result, 0, 0.0))
+            await asyncio.sleep(_GATHERED_S)
 
 
 @contextmanager

@@ -225,7 +225,7 @@ class Slots:
         if self._waiting > 0:
             self._free.release()
         else:
-            await self._ledger.release_slots(1)
+            self._ledger.release_slots(1)
 
     def close(self) -> None:
         """Ask for no more slots."""
@@ -246,7 +246,7 @@ class Slots:
             for _ in range(used):
                 self._free.release()
             if granted > used:  # pairs that have ended have left their slots meanwhile
-                await self._ledger.release_slots(granted - used)
+                self._ledger.release_slots(granted - used)
             await asyncio.sleep(0)  # those who have waited take them
 
 

@@ -40,7 +40,7 @@ class Here:
         self.exchanges = 0
         self.terms = Terms(self.store, self.llm, Budget(), IN_FLIGHT)
         self.owner = Owner(self.terms)
-        names = ("exchange", "take_turn", "acquire_slots", "release_slots", "release")
+        names = ("exchange", "take_turn", "acquire_slots", "release")
         self._handle = SimpleNamespace(
             **{name: SimpleNamespace(remote=partial(self._call, name)) for name in names}
         )
@@ -215,7 +215,7 @@ async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path:
         most = max(most, judging)
         await asyncio.sleep(0.002)
         judging -= 1
-        await worker.release_slots(1)
+        worker.release_slots(1)
 
     workers = [here.worker(name) for name in "abc"]
     await asyncio.gather(*(judge(worker) for worker in workers for _ in range(9)))

@@ -337,7 +337,7 @@ class Owner:
             raise WorkerLostError("its process died")
         return 1
 
-    async def release_slots(self, number: int) -> None:
+    def release_slots(self, number: int) -> None:
         self.back += number
 
     def count_judged(self) -> None:
