@@ -22,12 +22,13 @@ from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import Run
 
+_DEPTH = 300  # results of a query in a language that the challenge reads
+
 
 @flow(name="challenge", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def challenge(
     queries: Path,
     annotations: Path | None = None,
-    depth: int = 300,
     pool: int | None = None,
     settings: FlowSettings = None,
 ) -> WrittenChallenge:
@@ -38,7 +39,6 @@ def challenge(
     Args:
         queries: The challenge's queries.csv, or other queries.
         annotations: The challenge's annotationStore.csv, by which predictions are scored.
-        depth: Results of a query in a language.
         pool: How many of each method's first results are drawn into a sample for people.
         settings: The source, the methods and the folder; None reads them from file and environment.
     """
@@ -50,7 +50,7 @@ def challenge(
         read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
         collection = read.result()[0]
     texts = challenge_queries(queries)
-    search = open_search(collection, queries, texts, depth, chosen.publish.folder)
+    search = open_search(collection, queries, texts, _DEPTH, chosen.publish.folder)
     functions = searched_languages(database, collection)
     runs: list[Run] = []
     steps, written = [], []

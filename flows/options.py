@@ -368,15 +368,11 @@ ChallengeAnnotations = Annotated[Path | None, option(
     "The challenge's annotationStore.csv, or your own, by which predictions are scored.",
     title="Annotations", examples=("annotationStore.csv",), panel=_INPUT,
 )]  # fmt: skip
-ChallengeDepth = Annotated[int, option(
-    "--depth", "", "Results of a query in each language; the challenge reads 300.",
-    title="Results of a query", unset="300", min=1, max=10_000, panel=_SCORING,
-)]  # fmt: skip
 ChallengePool = Annotated[int | None, option(
     "--pool", "",
     "Draw the first N results of each method, query and language into a sample that people grade "
     "from 0 to 3; the paper's annotators were given 10 of an ensemble.",
-    title="First results to grade", unset="no sample", min=1, panel=_OUTPUT,
+    title="First results to grade", unset="no sample", min=1, max=300, panel=_OUTPUT,
 )]  # fmt: skip
 AnsweredQuestions = Annotated[Path, option(
     "--questions", "", "Neural Code Search's 287_android_questions.json, or your own like it.",

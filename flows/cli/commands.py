@@ -17,7 +17,7 @@ from flows import options as o
 from flows.cli.output import STARTING, command, errors, flow_command, say
 from flows.options import settings_of
 from infra.draws import Draw
-from infra.errors import SettingsError, SourceError
+from infra.errors import SourceError
 from infra.outputs import require_writable, write_outputs
 
 app = typer.Typer(rich_markup_mode="rich")
@@ -408,7 +408,6 @@ def compare_annotators(
 def challenge(
     queries: o.ChallengeQueries,
     annotations: o.ChallengeAnnotations = None,
-    depth: o.ChallengeDepth = 300,
     pool: o.ChallengePool = None,
     **given: object,
 ) -> None:
@@ -419,8 +418,6 @@ def challenge(
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
     settings = settings_of(challenge, given)
-    if pool and pool > depth:
-        raise SettingsError(f"--pool {pool} asks for more than --depth {depth}: raise that")
     from tasks.benchmarks.challenge import challenge_queries, read_grades
     from tasks.runtime.input_checks import check_challenge, whole_corpus
 
@@ -432,8 +429,7 @@ def challenge(
     from flows.cli.challenges import print_challenge
 
     written = _result(
-        "challenge", settings=settings, queries=queries, annotations=annotations, depth=depth,
-        pool=pool,
+        "challenge", settings=settings, queries=queries, annotations=annotations, pool=pool,
     )  # fmt: skip
     print_challenge(written)
 

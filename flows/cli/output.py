@@ -198,12 +198,13 @@ class _WithoutErrors(logging.Filter):
         return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
 
 
+_WITHOUT_ERRORS = _WithoutErrors()
+
+
 def hide_tracebacks() -> None:
     """Let Prefect log no traceback, and no error that is printed when the command ends."""
     for name in ("prefect.flow_runs", "prefect.task_runs"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(item, _WithoutErrors) for item in logger.filters):
-            logger.addFilter(_WithoutErrors())
+        logging.getLogger(name).addFilter(_WITHOUT_ERRORS)
 
 
 def print_error(error: BaseException) -> None:

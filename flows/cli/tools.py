@@ -5,12 +5,10 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 
 import inspect
 from collections.abc import Collection, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from flows import options as o
 from flows.cli.commands import challenge_app
@@ -29,6 +27,7 @@ def _group(about: str) -> typer.Typer:
 
 label_app = _group("Let people label samples of pairs on sheets, and read them back.")
 store_app = _group("Check the store, back it up and restore it.")
+suite_app = _group("Score other people's evaluation suites from their own files.")
 sandbox_app = _group("Check the sandbox that untrusted code runs in, and clean it up.")
 
 Kind = Literal[
@@ -411,33 +410,8 @@ def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
     app.command(name, help=summary, epilog=examples(" ".join(words)))(run)
 
 
-class _Suites(TyperGroup):
-    """Makes the suites' commands when they are asked for: their modules load Arrow and NumPy."""
-
-    @property
-    def commands(self) -> Any:  # noqa: ANN401 - the library's
-        """Name of a suite → its command."""
-        return _suite_commands()
-
-    @commands.setter
-    def commands(self, _: object) -> None:
-        """Keep none of those that are there when the group is made: there is none."""
-
-
-@cache
-def _suite_commands() -> Any:  # noqa: ANN401
-    made = _group("")
-    for name in suites:
-        _add_suite(made, name, suites.get(name))
-    return typer.main.get_group(made).commands
-
-
-suite_app = typer.Typer(
-    cls=_Suites,
-    rich_markup_mode="rich",
-    no_args_is_help=True,
-    help="Score other people's evaluation suites from their own files.",
-)
+for _name in suites:
+    _add_suite(suite_app, _name, suites.get(_name))
 
 
 @command(
