@@ -87,7 +87,7 @@ class _Optional:
 
 
 def form_of(command: Callable[..., None], *, is_called: bool = False) -> inspect.Signature:
-    """Return the signature of which Prefect makes the schema of a form.
+    """Return the signature that Prefect turns into the schema of a form.
 
     Args:
         command: The command, whose options with a title are asked for.

@@ -11,7 +11,7 @@ from tasks.stages.preflight import check_agents, check_inputs, collected_source
 
 @flow(name="generate", flow_run_name=run_name)
 def generate(settings: FlowSettings = None) -> Generated:
-    """Have answers written to the queries of which the agents label no candidate 1."""
+    """Let a model write answers to the queries without a candidate that the agents label 1."""
     ready = check_inputs(settings)
     generation = ready.settings.generation
     committee = verifying_committee(ready.settings.committee, generation.configuration)

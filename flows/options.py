@@ -41,7 +41,7 @@ _MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o")
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a form asks, and which setting the answer sets.
+    """A question of a form, and the setting that the answer sets.
 
     Attributes:
         setting: As ``section.key``; empty for a value of the flow's own.
@@ -135,7 +135,7 @@ def _in_words(default: object) -> str:
     return "" if default is None or isinstance(default, bool | Mapping) else str(default)
 
 
-# What is read.
+# Input.
 
 Preset = Annotated[str | None, option(
     "--preset", "",
@@ -177,7 +177,7 @@ Reread = Annotated[
     bool | None, option("--reread", "source.reread", title="Read the source again", panel=_INPUT)
 ]
 
-# How candidates are found and judged.
+# Candidates and annotation.
 
 Encoders = Annotated[
     list[str] | None, option(
@@ -240,7 +240,7 @@ Plan = Annotated[bool, option(
     "anything is collected.",
     panel=_INSTEAD,
 )]  # fmt: skip
-# How is scored.
+# Scoring.
 
 Methods = Annotated[list[str] | None, option(
     "--method", "evaluation.methods",
@@ -293,7 +293,7 @@ AskedQueries = Annotated[Path, option(
     title="Queries", panel=_INPUT,
 )]  # fmt: skip
 
-# How is trained.
+# Training.
 
 TrainingData = Annotated[Path, option(
     "--data", "",
@@ -556,7 +556,7 @@ def settings_of(
 ) -> Settings:
     """Return the settings of a call, its options over those of file and environment.
 
-    Of a command that reads a source, the sample that an earlier one kept gives way to other input;
+    For a command that reads a source, other input replaces the sample of an earlier command;
     where neither input nor model is named, it runs the sample.
 
     Args:

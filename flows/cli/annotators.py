@@ -20,7 +20,7 @@ USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
 def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
-    """Print for each model how well it judges, beside people, and what its labels cost.
+    """Print for each model how well it and people judge, and what its labels cost.
 
     Args:
         scores: All annotators'.

@@ -1,4 +1,4 @@
-"""What the flows of challenges have found: scores, and where their files are."""
+"""Output of the commands of challenges: scores, and where their files are."""
 
 from flows.cli.output import print_table, say
 from tasks.benchmarks.challenge import LANGUAGES

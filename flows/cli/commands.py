@@ -80,8 +80,8 @@ def benchmark(**given: object) -> None:
 def collect(**given: object) -> None:
     """Read queries and code, embed them, and find the candidates of each query.
 
-    The first command in a folder that names its input keeps its options in cosqa.toml for those
-    that follow; the model is for them.
+    The first command in a folder that names its input writes its options to cosqa.toml for later
+    commands; the model is for them.
     """
     _run_pipeline(collect, given)
 
@@ -274,11 +274,11 @@ def study(
     score_sheet: o.ScoreSheet = None,
     **given: object,
 ) -> None:
-    """Compute the papers' tables and figures for a benchmark, beside the published ones.
+    """Compute the papers' tables and figures for a benchmark, next to the published ones.
 
-    Each figure stands beside the published one, with the difference and with what differed: data,
-    model, size. Methods that are not scored yet are ranked first. What cannot be computed says what
-    is missing.
+    Each figure stands next to the published one, with the difference and the conditions that
+    differed: data, model, size. Methods that are not scored yet are ranked first. Tables that
+    cannot be computed say why.
     """
     settings = settings_of(study, given)
     from flows.cli import checks
@@ -308,7 +308,7 @@ def study(
 def study_kape(data: o.DataSets, **given: object) -> None:
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
-    Computes the tables and figures of the paper for each encoder on each data set, beside the
+    Computes the tables and figures of the paper for each encoder on each data set, next to the
     published ones: estimates by budget, by number of neighbours and by weighting. What was computed
     before is not computed again. `cosqa estimate` estimates scores where the truth is not known.
     """
@@ -335,9 +335,9 @@ def study_training(
     """Train bases on data sets by several seeds, and compare what each data set gains.
 
     Each training is that of `cosqa train`: an encoder of its own, which is not trained again, named
-    after base, data set and seed. Bases stand beside themselves before training, data sets of the
-    same test queries beside one another, and beside the papers' figures what has the names that the
-    papers use (cosqa and cosqa-plus; python, java, ...).
+    after base, data set and seed. Each base is compared with itself before training, and data sets
+    of the same test queries with one another; data sets that have the papers' names (cosqa and
+    cosqa-plus; python, java, ...) are compared with the papers' figures.
     """
     settings = settings_of(study_training, given)
     named = o.folders("--data", data)

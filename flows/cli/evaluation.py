@@ -1,4 +1,4 @@
-"""What the flows that measure have found: their tables, and where their pages are."""
+"""Output of the commands that measure: tables, and where the pages are."""
 
 import textwrap
 from pathlib import Path
@@ -159,7 +159,7 @@ def print_study(folder: Path) -> None:
 
 
 def print_kape(folder: Path) -> None:
-    """Print truth and estimates, of which the page has all."""
+    """Print the summary of truth and estimates; the page has all of them."""
     page = folder / KAPE_PAGE
     print_block(summary_table(read_kape_report(folder)), rest=str(page))
     say(f"study: {page}")

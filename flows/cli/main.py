@@ -27,8 +27,8 @@ _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
 _STOPPING_S = 4.0
-# What a user has set for other work: flows tried again without a condition, results as pickles in
-# the store, errors in place of log lines.
+# Undoes settings that a user made for other work: flows tried again without a condition, results as
+# pickles in the store, errors in place of log lines.
 _PREFECT = {
     "PREFECT_FLOWS_DEFAULT_RETRIES": "0",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
@@ -147,7 +147,7 @@ def ended_soon_after_signals() -> Iterator[None]:
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
-    os.environ.setdefault("DO_NOT_TRACK", "1")  # else Prefect tells of its usage data at first
+    os.environ.setdefault("DO_NOT_TRACK", "1")  # else Prefect first prints a notice of usage data
     ask_loopback_directly()
     os.environ |= _PREFECT
     is_terminated = Event()

@@ -1,4 +1,4 @@
-"""What the pipeline's commands do: run a flow, plan it, and print what came of it."""
+"""The commands of the pipeline: run a flow, or plan it, and print its results."""
 
 import os
 from collections.abc import Mapping

@@ -37,7 +37,7 @@ _POOL = "cosqa"
 _POLL_S = 0.5
 _END_TIMEOUT_S = 30.0
 # Leases of Prefect's own slots survive the server; of the two UIs that Prefect serves, the first
-# one shows "Resume" beside a run's name.
+# one shows "Resume" next to a run's name.
 _SERVER = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_V2_ENABLED": "false",

@@ -263,7 +263,7 @@ def browse(
 
     Pages show pairs by status, label, path, model and text; a pair with its code, verdicts,
     programs, tests and mutants; a query with its candidates; methods by query. They answer from a
-    copy of the store, which is taken anew when that has changed. Samples of `cosqa label sample`
+    copy of the store, which is renewed when the store has changed. Samples of `cosqa label sample`
     are labelled there by keyboard, blind first. Programs that people write run in a box.
     """
     from flows.cli.browse import serve

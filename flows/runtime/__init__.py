@@ -6,5 +6,5 @@ share, ``writing`` the lock under which they write, ``approval`` how people appr
 
 from collections.abc import Callable
 
-# What is called, in threads, once a signal has been heard that ends this process seconds later.
+# Functions to call, in threads, once a signal has come that ends this process seconds later.
 when_stopped: list[Callable[[], object]] = []

@@ -1,7 +1,7 @@
 """Approval of an annotation's plan by a person, before anything is paid for.
 
 A deployment's run is suspended: its process ends, it holds nothing, and the plan stands above a
-form in the Prefect UI. Resume makes a worker start it anew; the plan is made again, and what the
+form in the Prefect UI. Resume makes a worker start it again; the plan is made again, and what the
 approved one allows, which is part of the pause's name, bounds it.
 """
 
@@ -34,7 +34,7 @@ class Answer(RunInput):
     approved: bool = Field(
         True, title="Judge these pairs", description="Otherwise the run ends and asks no model."
     )
-    reason: str = Field("", title="Reason", description="It is kept with the end of the run.")
+    reason: str = Field("", title="Reason", description="It is recorded at the end of the run.")
 
 
 def approved(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSettings:

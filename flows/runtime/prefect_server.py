@@ -56,7 +56,7 @@ from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
 
-# What says by its name, or by its value, that it is a secret: a URL with a user part.
+# Names of variables that hold secrets, and values that do: URLs with a user part.
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
 )
@@ -135,7 +135,7 @@ def flow_state(name: str, **arguments: object) -> State[Any]:
 
 @contextmanager
 def _cancelled_by_signals(run: UUID) -> Iterator[None]:
-    """Cancel a run that a signal ends in the ``with``: at once, and when its own end is told."""
+    """Cancel a run that a signal ends in the ``with``: at once, and when it ends."""
     cancel = partial(copy_context().run, _cancel, run)  # in a thread, which knows no server else
     when_stopped.append(cancel)
     try:
@@ -224,7 +224,7 @@ def with_auth(url: str) -> AbstractContextManager[None]:
 
 
 def auth_file() -> Path:
-    """Return the file with the password of `cosqa server`, beside Prefect's database."""
+    """Return the file with the password of `cosqa server`, next to Prefect's database."""
     return Path(PREFECT_HOME.value()) / "cosqa-auth"
 
 
@@ -303,7 +303,7 @@ def _require_answer(url: str) -> None:
             if client.request("GET", "/health").json() is not True:
                 raise ValueError("what answers is not Prefect's API")  # noqa: TRY301
             if client.server_type != ServerType.CLOUD:
-                client.api_version()  # health is told to everybody
+                client.api_version()  # everybody may ask for its health
     except httpx.HTTPStatusError as error:
         status = error.response.status_code
         advice = f"{_KEY} {auth_file()}" if status in _REFUSED else _PATH
@@ -402,7 +402,7 @@ def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) 
 def is_private(port: int, auth: str) -> bool:
     """Return whether the server answers those who send ``auth``, and refuses others.
 
-    Health is told to everybody, so it is asked for its version.
+    Everybody may ask for its health, so it is asked for its version.
     """
     refused = _status(port, "/api/admin/version") == HTTPStatus.UNAUTHORIZED
     return refused and _status(port, "/api/admin/version", auth) == HTTPStatus.OK

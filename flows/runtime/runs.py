@@ -1,7 +1,7 @@
-"""What all flows share: their parameters, the names of their runs, stages side by side.
+"""Shared by all flows: their parameters, the names of their runs, stages side by side.
 
 Names appear in the Prefect UI: sentences that say what a run does. Prefect draws its arrows from
-``wait_for``. So the parts of flows hand on, beside what they return, the steps that the next part
+``wait_for``. So the parts of flows hand on, besides their results, the steps that the next part
 follows: states and futures of stages.
 """
 
