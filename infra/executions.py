@@ -131,13 +131,11 @@ class OracleReport(Record):
         return self.killed + len(self.survivors)
 
     @property
-    def mutation_score(self) -> float | None:
-        """Share of killed mutants among those that ran to an end, None without any."""
-        return self.killed / self.judged if self.judged else None
-
-    @property
     def mutation_interval(self) -> tuple[float, float] | None:
-        """The score's 80% confidence interval (Wilson, 1927), None without any."""
+        """The 80% confidence interval (Wilson, 1927) of the mutation score, None without any.
+
+        The score is the share of killed mutants among those that ran to an end.
+        """
         if not self.judged:
             return None
         n, z = self.judged, NormalDist().inv_cdf(0.9)

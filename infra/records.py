@@ -6,7 +6,7 @@ They hold values only: no connection, no path to be opened, no method that does 
 import unicodedata
 from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from infra.executions import (
     CaseResult,
@@ -309,10 +309,3 @@ class Annotation(Vote):
         """The agents that were asked, and ``box`` if a program ran, in alphabetical order."""
         parts = {call.role for call in self.calls} | ({"box"} if self.executions else set())
         return ",".join(sorted(parts))
-
-    @field_validator("label")
-    @classmethod
-    def _is_binary(cls, value: int | None) -> int | None:
-        if value not in (0, 1, None):
-            raise ValueError("a label is 0 or 1; undecided is a status")
-        return value

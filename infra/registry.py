@@ -23,22 +23,13 @@ class Registry(Generic[Factory]):
     Args:
         kind: What the entries are, for messages ("encoder").
         package: The dotted name of the folder whose modules register themselves.
-        members: What every entry must have; one that lacks some is refused when it is registered.
         one_per_file: False where a file may register several plug-ins under any names; the first
             look-up then imports the whole folder.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        package: str,
-        *,
-        members: Sequence[str] = (),
-        one_per_file: bool = True,
-    ) -> None:
+    def __init__(self, kind: str, package: str, *, one_per_file: bool = True) -> None:
         self.kind = kind
         self.package = package
-        self._members = members
         self._one_per_file = one_per_file
         self._entries: dict[str, Factory] = {}
 
@@ -48,9 +39,6 @@ class Registry(Generic[Factory]):
         def add(factory: Factory) -> Factory:
             if self._entries.get(name, factory) is not factory:
                 raise ValueError(f"two {self.kind}s are registered as {name!r}")
-            lacking = [member for member in self._members if not hasattr(factory, member)]
-            if lacking:
-                raise TypeError(f"{self.kind} {name!r} lacks {', '.join(lacking)}")
             self._entries[name] = factory
             return factory
 

@@ -76,6 +76,5 @@ class Estimator(Protocol):
 estimators: Registry[type[Estimator]] = Registry(
     "estimator",
     "tasks.estimators",
-    members=("uses_labels", "is_stable", "estimate"),
     one_per_file=False,
 )

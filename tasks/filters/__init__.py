@@ -67,7 +67,7 @@ def notes_of(rule: Filter) -> list[str]:
     return list(getattr(rule, "notes", ()))
 
 
-filters: Registry[type[Filter]] = Registry("filter", "tasks.filters", members=("reason_to_drop",))
+filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
 
 
 class FilterChain:

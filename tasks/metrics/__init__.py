@@ -74,9 +74,7 @@ class Metric:
         raise NotImplementedError
 
 
-metrics: Registry[type[Metric]] = Registry(
-    "metric", "tasks.metrics", members=("needs_depth", "score"), one_per_file=False
-)
+metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics", one_per_file=False)
 
 
 @dataclass(frozen=True)

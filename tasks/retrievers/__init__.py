@@ -35,6 +35,4 @@ class Retriever(Protocol):
         ...
 
 
-retrievers: Registry[type[Retriever]] = Registry(
-    "retrieval method", "tasks.retrievers", members=("rank",)
-)
+retrievers: Registry[type[Retriever]] = Registry("retrieval method", "tasks.retrievers")

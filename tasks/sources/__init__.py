@@ -110,9 +110,7 @@ class Source(Protocol):
 
 _FLAGS = ("path", "distribution", "queries")  # options of sources that the command line has too
 
-sources: Registry[type[Source]] = Registry(
-    "source", "tasks.sources", members=("Options", "write_example", "fingerprint", "read")
-)
+sources: Registry[type[Source]] = Registry("source", "tasks.sources")
 
 
 class Part(NamedTuple):

@@ -51,6 +51,4 @@ class Study:
         raise NotImplementedError
 
 
-studies: Registry[type[Study]] = Registry(
-    "study", "tasks.studies", members=("title", "reading", "figures"), one_per_file=False
-)
+studies: Registry[type[Study]] = Registry("study", "tasks.studies", one_per_file=False)

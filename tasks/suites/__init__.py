@@ -69,6 +69,4 @@ class Suite(Protocol):
         ...
 
 
-suites: Registry[type[Suite]] = Registry(
-    "suite", "tasks.suites", members=("Options", "write_example", "figures")
-)
+suites: Registry[type[Suite]] = Registry("suite", "tasks.suites")

@@ -139,12 +139,6 @@ def test_a_file_that_registers_another_name_is_named_with_what_it_registers(fold
         shapes.get("flat")
 
 
-def test_a_plug_in_that_lacks_a_member_is_refused_with_its_name() -> None:
-    registry: AnyRegistry = Registry("number", "numbers", members=("real", "area", "volume"))
-    with pytest.raises(TypeError, match=r"number 'one' lacks area, volume$"):
-        registry.register("one")(int)
-
-
 def test_two_entries_cannot_share_a_name(folder: Path) -> None:
     shapes = shapes_of()(folder)
     shapes.register("round")(int)

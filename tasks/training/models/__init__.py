@@ -10,6 +10,4 @@ from typing import Any
 
 from infra.registry import Registry
 
-models: Registry[Any] = Registry(
-    "model to train", "tasks.training.models", members=("recipe", "of", "load")
-)
+models: Registry[Any] = Registry("model to train", "tasks.training.models")

@@ -168,7 +168,7 @@ async def test_a_valid_oracle_that_passes_is_a_judgement_of_its_own(
     assert standing(annotation) == (1, "valid_oracle", 2, 2)
     (execution,) = annotation.executions
     assert execution.oracle is not None
-    assert execution.oracle.mutation_score == 1
+    assert not execution.oracle.survivors
 
 
 async def test_an_arbiter_who_overrules_a_valid_oracle_disagrees_with_it(
