@@ -23,3 +23,9 @@ async def eventually(
     while not is_so():
         assert time.monotonic() < deadline, f"{awaited}: not in {patience_s} s"
         await asyncio.sleep(_POLL_S)
+
+
+async def settled() -> None:
+    """Let all tasks of the loop go on until each waits for what no task of the loop gives."""
+    for _ in range(100):
+        await asyncio.sleep(0)

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -90,10 +89,8 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         gone = address.format(closed.getsockname()[1])
-        started = time.monotonic()
         with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*; start one there"):
             infra.ray._connect(library, RaySettings(address=gone))
-    assert time.monotonic() - started < 15
 
 
 def test_a_run_without_work_leaves_ray_alone() -> None:
@@ -105,10 +102,8 @@ def test_who_listens_and_says_nothing_is_no_cluster(address: str) -> None:
     library: Any = SimpleNamespace(init=pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = RaySettings(address=address.format(silent.getsockname()[1]))
-        started = time.monotonic()
         with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*timed out"):
             infra.ray._connect(library, settings)
-    assert time.monotonic() - started < 15
 
 
 @pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"-ERR what\r\n", b""])

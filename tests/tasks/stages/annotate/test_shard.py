@@ -35,6 +35,7 @@ from tasks.stages.annotate.shard import Judged, Judging, Slots, judge_pairs
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.waiting import settled
 
 RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted")
 PAIRS = [
@@ -238,7 +239,7 @@ class Agents:
         await asyncio.wait_for(self._has_begun[id(pair)].wait(), 60)
         self._has_begun[id(pair)].clear()
         self._ends[id(pair)].set_result(error)
-        await asyncio.sleep(0.01)
+        await settled()
 
     async def statuses(self) -> list[str]:
         """Return the statuses of what the shard gives back."""
@@ -251,7 +252,7 @@ class Agents:
 
 async def test_as_many_pairs_are_judged_as_there_are_places() -> None:
     agents = Agents(PAIRS[:4], places=2)
-    await asyncio.sleep(0.05)
+    await settled()
     assert agents.judging == PAIRS[:2]
     await agents.end(PAIRS[0])
     assert agents.judging == PAIRS[1:3]
@@ -313,7 +314,7 @@ async def test_an_interrupted_shard_begins_nothing_and_waits_for_what_is_on_the_
 ) -> None:
     monkeypatch.setattr(shard, "WIRE_S", 0.5)
     agents = Agents(PAIRS, places=2)
-    await asyncio.sleep(0.05)
+    await settled()
     agents.shard.cancel()
     await agents.end(PAIRS[0])
     assert await agents.statuses() == ["labelled"], "the other one took too long"
@@ -356,16 +357,16 @@ async def test_a_slot_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_
             await ends[number].wait()
 
     judging = [asyncio.create_task(judge(number)) for number in range(5)]
-    await asyncio.sleep(0.01)
+    await settled()
     assert (begun, owner.asked) == ([0, 1, 2], [5, 4, 3, 2]), "three are all"
     ends[0].set()
-    await asyncio.sleep(0.01)
+    await settled()
     assert (begun, owner.back) == ([0, 1, 2, 3], 0)
     ends[1].set()
-    await asyncio.sleep(0.01)
+    await settled()
     assert begun == [0, 1, 2, 3, 4]
     owner.free.release()  # what was asked for before
-    await asyncio.sleep(0.01)
+    await settled()
     assert owner.back == 1, "nobody waits for it"
     for end in ends:
         end.set()
