@@ -34,7 +34,7 @@ _NUMBER = np.dtype("<f4")
 
 
 class EmbeddingLimits(Record):
-    """What one request to an embedding API may hold.
+    """The limits of one request to an embedding API.
 
     Attributes:
         max_tokens: Tokens of a text; longer ones are cut.
@@ -54,7 +54,7 @@ class EmbeddingModel:
 
     Args:
         settings: Which model and how.
-        limits: What a request may hold.
+        limits: Those of a request.
         ledger: Cache of vectors, which are looked up before anything is paid for; has the limits
             and the budget that all workers share.
     """
@@ -270,7 +270,7 @@ def embedding_model(
 
 
 def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types
-    """Return the usable vectors of a response, by the places of so many texts.
+    """Return the usable vectors of a response, by the place of the text in the request.
 
     Raises:
         RequestError: They are not as many as the texts, or not of one length, and another try may
@@ -293,7 +293,7 @@ def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN40
 
 
 def _usable(numbers: object) -> Vectors | None:
-    """Return a vector, None for one without a direction or what is no vector."""
+    """Return a vector, None for one that is zero or not finite, or for another object."""
     try:
         with np.errstate(over="ignore"):  # such a number is infinite
             vector = np.array(numbers, _NUMBER)

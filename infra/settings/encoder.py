@@ -52,9 +52,8 @@ class EncoderSettings(Section):
     )
     checkpoints: dict[str, Path] = Field(
         {},
-        description="Folders whose checkpoints stand in for those of registered encoders, and of "
-        "references to the same checkpoint, such as one for codebert-search, which is not "
-        "published.",
+        description="Folders whose checkpoints stand in for those of registered encoders, such as "
+        "one for codebert-search, which is not published.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
     api_key: Key = Field(

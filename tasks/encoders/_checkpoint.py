@@ -9,38 +9,33 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from infra.errors import EncoderError, SettingsError
+from infra.errors import EncoderError, SettingsError, UnknownNameError
 from infra.identity import digest
 from infra.links import leads_outside
-from tasks.encoders import Encoder, EncoderClass, encoders
-from tasks.encoders._sentence_transformers import (
-    LONGEST,
-    MODULES,
-    max_length,
-    read,
-    read_modules,
-    stated_similarity,
+from infra.registry import unknown_name
+from tasks.encoders._sentence_transformers import MODULES, plain_fields, read_modules
+from tasks.encoders._specs import (
+    Encoder,
+    EncoderClass,
+    SpecifiedEncoder,
+    TransformerSpec,
+    published_specs,
+    validated,
 )
-from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder, TransformerSpec
-from tasks.encoders._weights import CODEXGLUE
 
-OPTIONS = (
+_OPTIONS = (
     "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
-    "code_prefix", "white_space", "similarity", "precision", "licence",
+    "code_prefix", "white_space", "similarity", "precision",
 )  # fmt: skip
-TRAINED = "encoder.json"  # by which a folder that `cosqa train` has written says how it is read
+TRAINED = "encoder.json"  # the description of a folder that `cosqa train` has written
+CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
-_NO_CONTENT = {
-    "trainer_state.json", "training_args.bin", "optimizer.bin", "scheduler.bin",
-    "all_results.json", "train_results.json", "eval_results.json", "training.json",
-}  # fmt: skip
+_REPORT = "training.json"  # of `cosqa train`, with the times that it took
 
 
 @dataclass(frozen=True)
 class CheckpointEncoder(SpecifiedEncoder):
-    """An encoder class for the checkpoint in a folder, whose content's digest is the revision.
+    """An encoder class for the checkpoint in a folder; the digest of its content is the revision.
 
     Attributes:
         folder: The folder, absolute.
@@ -61,18 +56,21 @@ class CheckpointEncoder(SpecifiedEncoder):
                 "is not the one that this run started with: leave the folder as it is during a "
                 "run, and give every node the same one"
             )
-        return self.kind(folder, self.spec)
+        return self.load(folder, self.spec)
 
 
 def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderClass:
     """Return the encoder for a folder.
 
+    The options come first, then the published encoder that ``like`` names, then the files.
+
     Args:
         name: The encoder's name.
         target: The folder.
-        options: Those of ``OPTIONS``.
+        options: ``like`` and fields of a `TransformerSpec`.
 
     Raises:
+        UnknownNameError: ``like`` names no published encoder.
         SettingsError: An option is unknown or has a bad value, or one is missing.
         EncoderError: The folder is no checkpoint.
     """
@@ -81,90 +79,51 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
         "name": name,
         "model": "checkpoint",
         "revision": content_digest(folder),
-        "licence": options.get("licence", "unknown"),
+        "licence": "unknown",
         "source": str(folder),
     }
-    if (folder / TRAINED).is_file() and not options.keys() - {"licence"}:
+    if (folder / TRAINED).is_file() and not options:
         # By name, since training stands above the encoders.
-        spec, kind = import_module("tasks.training.encoder").reading_of(folder, identity)
-    else:
-        spec, kind = described(folder, identity, options), TransformerEncoder
-    return CheckpointEncoder(spec, kind, folder=folder)
+        spec, load = import_module("tasks.training.encoder").reading_of(folder, identity)
+        return CheckpointEncoder(spec, load, folder=folder)
+    usual = _usual_fields(folder, options, name)
+    given = {key: value for key, value in options.items() if key != "like"}
+    spec = validated(TransformerSpec, identity, usual, given, _OPTIONS)
+    return CheckpointEncoder(spec, folder=folder)
 
 
-def described(
-    folder: Path, identity: Mapping[str, str], options: Mapping[str, str]
-) -> TransformerSpec:
-    """Return the specification for the files in a folder.
-
-    What the options say comes first, then the encoder named by ``like``, then the files.
-
-    Args:
-        folder: A checkpoint, of which the weights are not read.
-        identity: The specification's name, model, revision, licence and source.
-        options: Those of ``OPTIONS``.
-
-    Raises:
-        SettingsError: An option is unknown or has a bad value, or one is missing.
-        EncoderError: The folder is no checkpoint that can be read.
-    """
-    unknown = sorted(set(options) - set(OPTIONS))
-    if unknown:
-        raise SettingsError(
-            f"encoder {identity['name']}: no option {unknown[0]!r}; there are {', '.join(OPTIONS)}"
-        )
-    given = {key: value for key, value in options.items() if key not in ("like", "licence")}
-    fields: dict[str, Any] = {**_known(folder, options, identity["name"]), **given, **identity}
-    try:
-        return TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
-    except ValidationError as error:
-        problem = error.errors()[0]
-        field = ".".join(map(str, problem["loc"]))
-        stated = "" if field in given else f" (as {folder} states it: ?{field}=… comes before that)"
-        raise SettingsError(
-            f"encoder {identity['name']}: {field} = {problem['input']!r}: {problem['msg']}{stated}"
-        ) from None
-
-
-def _known(folder: Path, options: Mapping[str, str], name: str) -> dict[str, Any]:
-    """Return the fields that follow from ``like`` or from the files."""
+def _usual_fields(folder: Path, options: Mapping[str, str], name: str) -> dict[str, Any]:
+    """Return the fields that hold without options: of the encoder ``like``, or of the files."""
     if like := options.get("like"):
-        spec = encoders.get(like).spec
-        if not isinstance(spec, TransformerSpec):
+        known = published_specs()
+        if like not in known:
+            raise UnknownNameError(unknown_name("encoder", like, list(known)))
+        if known[like].is_api:
             raise SettingsError(f"encoder {name}: like={like} names no transformer")
-        return spec.model_dump()
-    if (folder / MODULES).is_file():
-        return read_modules(folder)
-    if "pooling" not in options:
+        return known[like].model_dump()
+    is_described = (folder / MODULES).is_file()
+    if not is_described and "pooling" not in options:
         raise SettingsError(
             f"encoder {name}: {folder} has no {MODULES} of sentence-transformers, so say how its "
             "tokens become a vector: ?pooling=mean (or first, pooler, last), or ?like=ENCODER for "
             "a fine-tuned one of the registered encoders"
         )
-    config = read(folder / "config.json")
-    width = config.get("hidden_size") or config.get("d_model") or config.get("dim")
-    if not isinstance(width, int):
-        raise EncoderError(f"{folder / 'config.json'} states no hidden_size")
-    return {
-        "dimension": width,
-        "max_length": min(LONGEST, max_length(folder, {})),
-        "special_tokens": "tokenizer",
-        "similarity": stated_similarity(folder),
-    }
+    try:
+        return read_modules(folder) if is_described else plain_fields(folder)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise EncoderError(
+            f"encoder {name}: {folder} has a file of another shape than its library writes: "
+            f"{error!r}"
+        ) from None
 
 
 def content_digest(folder: Path) -> str:
     """Return the digest of a checkpoint's weights, configuration and tokenizer."""
-    files = sorted(
-        file
-        for file in (*folder.glob("*"), *folder.glob("*/*"))
-        if file.is_file() and file.suffix in _CONTENT and file.name not in _NO_CONTENT
-        if not file.parent.name.startswith("checkpoint-") or file.parent == folder
-    )
     parts = []
-    for file in files:
-        changed_ns = file.stat().st_mtime_ns
-        parts += [file.relative_to(folder).as_posix(), _file_digest(file, changed_ns)]
+    for file in sorted((*folder.glob("*"), *folder.glob("*/*"))):
+        if file.suffix in _CONTENT and file.is_file() and file.name != _REPORT:
+            changed_ns = file.stat().st_mtime_ns
+            parts += [file.relative_to(folder).as_posix(), _file_digest(file, changed_ns)]
     return digest("checkpoint", *parts)
 
 
@@ -177,11 +136,6 @@ def _file_digest(file: Path, changed_ns: int) -> str:  # noqa: ARG001 - part of 
 def _existing(folder: Path, name: str) -> Path:
     if not any((folder / name).is_file() for name in ("config.json", MODULES, TRAINED)):
         problem = "has no config.json" if folder.is_dir() else "does not exist"
-        if (folder / CODEXGLUE).is_file():
-            raise EncoderError(
-                f"encoder {name!r}: {folder} has CodeXGLUE's weights, {CODEXGLUE}, alone: copy "
-                "config.json and the tokenizer's files of the model that was fine-tuned beside it"
-            )
         raise EncoderError(
             f"encoder {name!r}: {folder} {problem} on {socket.gethostname()}; name the folder that "
             "save_pretrained or sentence-transformers wrote. Workers on other nodes of a cluster "

@@ -1,30 +1,23 @@
-"""Computation of a torch module on a processor by OpenVINO.
-
-OpenVINO converts the module once, compiles it for the processor, and computes as many batches at a
-time as torch has threads, each on one of them. It is imported where it is used.
-"""
+"""Computation of a torch module on a processor by OpenVINO, which is imported where it is used."""
 
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from tasks.encoders import Precision, Vectors
+from tasks.encoders._specs import Precision, Vectors
 
-if TYPE_CHECKING:
-    import torch
-
-Features = Mapping[str, npt.NDArray[np.int64]]
-
-INPUTS = ("input_ids", "attention_mask")
+_INPUTS = ("input_ids", "attention_mask")
 _EXAMPLE = (2, 16)  # texts and tokens, by which the module is traced
 
 
 class CompiledModule:
-    """A torch module that OpenVINO has compiled.
+    """A torch module that OpenVINO converts and compiles once.
+
+    It computes as many batches at a time as there are threads, each on one of them.
 
     Args:
         module: Takes (texts, tokens) token ids and their mask, returns (texts, dimension) vectors.
@@ -35,7 +28,7 @@ class CompiledModule:
         Exception: The module cannot be converted; OpenVINO has no type of error for that.
     """
 
-    def __init__(self, module: "torch.nn.Module", precision: Precision, threads: int) -> None:
+    def __init__(self, module: nn.Module, precision: Precision, threads: int) -> None:
         ov = _openvino()
         core = ov.Core()
         native = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -50,14 +43,14 @@ class CompiledModule:
         self._queue = ov.AsyncInferQueue(self._compiled, threads)
         self._queue.set_callback(_write)
 
-    def __call__(self, features: Features) -> Vectors:
+    def __call__(self, features: Mapping[str, Tensor]) -> Vectors:
         """Return (texts, dimension) vectors of one batch."""
-        found: Vectors = self._compiled([features[name] for name in INPUTS])[0]
+        found: Vectors = self._compiled([features[name].numpy() for name in _INPUTS])[0]
         return found
 
-    def start(self, features: Features, rows: Sequence[int], into: Vectors) -> None:
+    def start(self, features: Mapping[str, Tensor], rows: Sequence[int], into: Vectors) -> None:
         """Compute a batch, whose vectors are written into these rows; wait while all are busy."""
-        self._queue.start_async([features[name] for name in INPUTS], (rows, into))
+        self._queue.start_async([features[name].numpy() for name in _INPUTS], (rows, into))
 
     def wait(self) -> None:
         """Return when all batches are computed."""
@@ -80,10 +73,8 @@ def _openvino() -> Any:  # noqa: ANN401 - a module
     return openvino
 
 
-def _converted(ov: Any, module: "torch.nn.Module") -> Any:  # noqa: ANN401
+def _converted(ov: Any, module: nn.Module) -> Any:  # noqa: ANN401
     """Return OpenVINO's model of a module, for any number of texts and tokens."""
-    import torch  # noqa: PLC0415
-
     ids, mask = torch.ones(_EXAMPLE, dtype=torch.long), torch.ones(_EXAMPLE, dtype=torch.long)
     mask[1, _EXAMPLE[1] // 2 :] = 0
     with torch.no_grad(), warnings.catch_warnings():

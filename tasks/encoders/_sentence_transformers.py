@@ -6,7 +6,6 @@ transformer's limits, the pooling and the prompts are in files of their own.
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +13,15 @@ from infra.errors import EncoderError
 from infra.links import leads_outside
 
 MODULES = "modules.json"
-_POOLINGS = {"mean": "mean", "cls": "first", "lasttoken": "last"}
-_LEGACY = {
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_lasttoken": "lasttoken",
-    "pooling_mode_max_tokens": "max",
-    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens": "weightedmean",
-}
 _CONFIG = "config_sentence_transformers.json"
+_LIMITS = "sentence_bert_config.json"
+_POOLINGS = {"mean": "mean", "cls": "first", "lasttoken": "last"}
+_POOLING_FLAG = re.compile(r"pooling_mode_(.+?)(_tokens?)?")  # of releases before 6
 _SIMILARITIES = {"dot": "product", "dot_product": "product"}
-LONGEST = 512  # tokens, where no file says
-_NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _QUERY_PROMPTS = ("query", "search_query")
 _CODE_PROMPTS = ("code", "document", "passage", "corpus", "search_document")
-_LIMITS = "sentence_bert_config.json"
+_DEFAULT_LENGTH = 512  # tokens, where no file states a limit
+_NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _OFFSET = re.compile("roberta|camembert|mpnet|longformer|data2vec-text|ibert|xmod")
 
 
@@ -38,14 +30,12 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
     Raises:
         EncoderError: A file cannot be read, or describes a model that cannot be computed here.
+        AttributeError, KeyError, TypeError: A file has JSON of another shape.
     """
-    try:
-        modules = [
-            (str(one["type"]).rpartition(".")[2], str(one["path"]))
-            for one in read(folder / MODULES, list)
-        ]
-    except (KeyError, TypeError):
-        raise EncoderError(f"{folder / MODULES}: a module has no type and path") from None
+    modules = [
+        (str(module["type"]).rpartition(".")[2], str(module["path"]))
+        for module in _read(folder / MODULES)
+    ]
     steps = [step for step, _ in modules]
     for _, path in modules:
         if leads_outside(folder / path, folder):
@@ -56,80 +46,95 @@ def read_modules(folder: Path) -> dict[str, Any]:
             f"{folder / MODULES} has the modules {', '.join(steps)}; a transformer, then a pooling "
             "and dense layers can be computed"
         )
-    transformer, pooling = (path for _, path in modules[:2])
-    if transformer not in ("", "."):
+    if modules[0][1] not in ("", "."):
         raise EncoderError(
-            f"{folder / MODULES}: the transformer is in the subfolder {transformer}; save the "
+            f"{folder / MODULES}: the transformer is in the subfolder {modules[0][1]}; save the "
             "model again with sentence-transformers 5 or later, which puts it into the folder"
         )
-    limits = _read_if_there(folder / _LIMITS)
-    mode, width = _pooling(folder / pooling / "config.json")
+    pooling, dimension = _pooling(folder / modules[1][1] / "config.json")
     projections = tuple(path for step, path in modules if step == "Dense")
     if projections:
-        width = int(read(folder / projections[-1] / "config.json")["out_features"])
+        dimension = _read(folder / projections[-1] / "config.json").get("out_features")
+    limits = _read_if_there(folder / _LIMITS)
+    similarity = _similarity(folder)
+    is_unit = "Normalize" in steps  # then the product is the cosine
     return {
-        "pooling": mode,
-        "dimension": width,
+        "pooling": pooling,
+        "dimension": dimension,
         "projections": projections,
-        "max_length": max_length(folder, limits),
+        "max_length": max_length(folder, limits.get("max_seq_length")),
         "lower_case": bool(limits.get("do_lower_case", False)),
         "special_tokens": "tokenizer",
-        "similarity": stated_similarity(folder, is_unit="Normalize" in steps),
+        "similarity": "cosine" if is_unit and similarity == "product" else similarity,
         **_prefixes(folder),
     }
 
 
-def _pooling(file: Path) -> tuple[str, int]:
-    """Return the pooling and the width of its vectors."""
-    config = read(file)
-    width = config.get("embedding_dimension", config.get("word_embedding_dimension"))
-    mode = config.get("pooling_mode")
-    if mode is None:
-        mode = [name for key, name in _LEGACY.items() if config.get(key)]
-    modes = [mode] if isinstance(mode, str) else mode
-    if len(modes) != 1 or modes[0] not in _POOLINGS or not isinstance(width, int):
-        raise EncoderError(
-            f"{file} states the pooling {', '.join(map(str, modes)) or 'nothing'}; one of "
-            f"{', '.join(_POOLINGS)} can be computed"
-        )
-    if config.get("include_prompt") is False:
-        raise EncoderError(f"{file}: a pooling without the prompt's tokens cannot be computed")
-    return _POOLINGS[modes[0]], width
+def plain_fields(folder: Path) -> dict[str, Any]:
+    """Return the fields of a `TransformerSpec` that a folder of transformers alone states.
+
+    Raises:
+        EncoderError: Its ``config.json`` cannot be read.
+    """
+    config = _read(folder / "config.json")
+    return {
+        "dimension": config.get("hidden_size") or config.get("d_model") or config.get("dim"),
+        "max_length": min(_DEFAULT_LENGTH, max_length(folder)),
+        "special_tokens": "tokenizer",
+        "similarity": _similarity(folder),
+    }
 
 
-def max_length(folder: Path, limits: Mapping[str, Any]) -> int:
-    """Return the least number of tokens that limits, tokenizer and positions state, else 512.
+def max_length(folder: Path, stated: object = None) -> int:
+    """Return the least number of tokens that files state, else 512.
 
     Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
     sentence-transformers state all positions: more tokens than it takes.
+
+    Args:
+        folder: With ``config.json``.
+        stated: What sentence-transformers states.
     """
-    config = read(folder / "config.json")
+    config = _read(folder / "config.json")
     tokenizer = _read_if_there(folder / "tokenizer_config.json")
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and _OFFSET.search(str(config.get("model_type"))):
         padding = config.get("pad_token_id")
         positions -= (padding if isinstance(padding, int) else 1) + 1
-    stated = limits.get("max_seq_length"), tokenizer.get("model_max_length"), positions
-    numbers = (number for number in stated if isinstance(number, int) and number < _NO_LIMIT)
-    return min(numbers, default=LONGEST)
+    limits = stated, tokenizer.get("model_max_length"), positions
+    numbers = (limit for limit in limits if isinstance(limit, int) and limit < _NO_LIMIT)
+    return min(numbers, default=_DEFAULT_LENGTH)
 
 
-def stated_similarity(folder: Path, *, is_unit: bool = False) -> str:
-    """Return the similarity that a folder states for its model; the cosine where it states none.
+def _pooling(file: Path) -> tuple[str, object]:
+    """Return the pooling and the stated width of its vectors."""
+    config = _read(file)
+    mode = config.get("pooling_mode")
+    if mode is None:
+        flags = [_POOLING_FLAG.fullmatch(key) for key, value in config.items() if value is True]
+        mode = [flag[1] for flag in flags if flag]
+    if isinstance(mode, list) and len(mode) == 1:
+        mode = mode[0]
+    if not isinstance(mode, str) or mode not in _POOLINGS:
+        raise EncoderError(
+            f"{file} states the pooling {mode}; one of {', '.join(_POOLINGS)} can be computed"
+        )
+    if config.get("include_prompt") is False:
+        raise EncoderError(f"{file}: a pooling without the prompt's tokens cannot be computed")
+    width = config.get("embedding_dimension", config.get("word_embedding_dimension"))
+    return _POOLINGS[mode], width
 
-    Args:
-        folder: The folder.
-        is_unit: The vectors have unit length, so that their product is the cosine.
-    """
+
+def _similarity(folder: Path) -> str:
+    """Return the similarity that a folder states for its model; the cosine where it states none."""
     stated = str(_read_if_there(folder / _CONFIG).get("similarity_fn_name") or "cosine")
-    similarity = _SIMILARITIES.get(stated, stated)
-    return "cosine" if is_unit and similarity == "product" else similarity
+    return _SIMILARITIES.get(stated, stated)
 
 
 def _prefixes(folder: Path) -> dict[str, str]:
     """Return the prompts for queries and codes, or the default prompt for both."""
     config = _read_if_there(folder / _CONFIG)
-    prompts: Mapping[str, str] = config.get("prompts") or {}
+    prompts = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
     named = {"query_prefix": _QUERY_PROMPTS, "code_prefix": _CODE_PROMPTS}
     return {
@@ -138,20 +143,12 @@ def _prefixes(folder: Path) -> dict[str, str]:
     }
 
 
-def read(file: Path, kind: type = dict) -> Any:  # noqa: ANN401 - JSON
-    """Return the JSON object, or list, in a file.
-
-    Raises:
-        EncoderError: The file cannot be read, or its content is of another kind.
-    """
+def _read(file: Path) -> Any:  # noqa: ANN401 - JSON
     try:
-        content = json.loads(file.read_text("utf-8"))
+        return json.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise EncoderError(f"{file} cannot be read: {error}") from None
-    if not isinstance(content, kind):
-        raise EncoderError(f"{file} contains no JSON {'object' if kind is dict else 'list'}")
-    return content
 
 
-def _read_if_there(file: Path) -> dict[str, Any]:
-    return read(file) if file.is_file() else {}
+def _read_if_there(file: Path) -> Any:  # noqa: ANN401 - JSON
+    return _read(file) if file.is_file() else {}

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from infra.batches import batched
+from infra.batches import batched, cut_by_length
 from infra.errors import EncoderError
-from tasks.encoders import Kind
-
-if TYPE_CHECKING:
-    from tasks.encoders._transformer import TransformerSpec
+from tasks.encoders._specs import Kind, TransformerSpec
 
 TokenIds = list[int]
 
@@ -27,7 +24,7 @@ class TextTokenizer:
         EncoderError: The tokenizer lacks a special token.
     """
 
-    def __init__(self, tokenizer: Any, spec: "TransformerSpec") -> None:  # noqa: ANN401 - of transformers
+    def __init__(self, tokenizer: Any, spec: TransformerSpec) -> None:  # noqa: ANN401 - of transformers
         self._tokenizer = tokenizer
         self._spec = spec
         self._before = self._special(spec.before)
@@ -48,35 +45,28 @@ class TextTokenizer:
         order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
         for chunk in batched(order, _TEXTS_AT_ONCE):
             token_ids = self.tokenise([texts[row] for row in chunk], kind)
-            for batch in cut_by_tokens(list(map(len, token_ids)), most_texts, most_tokens):
+            for batch in cut_by_length(list(map(len, token_ids)), most_texts, most_tokens):
                 yield [chunk[one] for one in batch], [token_ids[one] for one in batch]
 
     def tokenise(self, texts: Sequence[str], kind: Kind) -> list[TokenIds]:
         """Return each text's token ids, special ones included, at most the stated number."""
-        length = self._spec.length_of(kind)
-        prepared = [self._spec.text_of(text, kind) for text in texts]
-        if self._spec.special_tokens == "tokenizer":
-            own = self._ids(prepared, truncation=True, max_length=length)
-            # A text without any token would have no mean.
-            return [list(ids) or [self.padding] for ids in own]
-        text_length = length - len(self._before) - len(self._after)
-        encoded = self._ids(
-            prepared, add_special_tokens=False, truncation=True, max_length=text_length
+        length = self._spec.length_of(kind) - len(self._before) - len(self._after)
+        encoded = self._tokenizer(
+            [self._spec.text_of(text, kind) for text in texts],
+            add_special_tokens=self._spec.special_tokens == "tokenizer",
+            truncation=True,
+            max_length=length,
+            return_attention_mask=False,
+            return_token_type_ids=False,
         )
-        return [self._before + ids + self._after or [self.padding] for ids in encoded]
+        # A text without any token would have no mean.
+        return [
+            [*self._before, *ids, *self._after] or [self.padding] for ids in encoded["input_ids"]
+        ]
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer's files into a folder."""
         self._tokenizer.save_pretrained(folder)
-
-    def _ids(self, texts: Sequence[str], **options: Any) -> list[TokenIds]:  # noqa: ANN401
-        if not texts:
-            return []
-        encoded = self._tokenizer(
-            texts, return_attention_mask=False, return_token_type_ids=False, **options
-        )
-        ids: list[TokenIds] = encoded["input_ids"]
-        return ids
 
     def _special(self, tokens: Sequence[str]) -> TokenIds:
         vocabulary = self._tokenizer.get_vocab()
@@ -84,22 +74,3 @@ class TextTokenizer:
         if missing:
             raise EncoderError(f"the tokenizer of {self._spec.name!r} has no token {missing[0]!r}")
         return [vocabulary[token] for token in tokens]
-
-
-def cut_by_tokens(lengths: Sequence[int], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
-    """Yield rows in batches of at most so many texts and tokens, the longest rows first.
-
-    Args:
-        lengths: The number of tokens of each row.
-        most_texts: Rows in a batch; 0 for no limit.
-        most_tokens: Tokens in a batch once its rows are padded; a longer row is a batch of its own.
-    """
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
-        padded = (len(batch) + 1) * lengths[batch[0] if batch else row]
-        if batch and (padded > most_tokens or len(batch) == most_texts):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

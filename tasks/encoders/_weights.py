@@ -8,19 +8,31 @@ stranger's configuration may claim any size: a model is made only if its files h
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForTextEncoding,
+    T5Config,
+    T5EncoderModel,
+)
+from transformers.utils import logging as messages
+from transformers.utils.hub import cached_file
 
 from infra.errors import EncoderError
 from infra.machine import physical_memory
+from tasks.encoders._checkpoint import CODEXGLUE
 
-CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save, and nothing beside them
 _ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
 _OF_WEIGHTS = (".safetensors", ".bin")
-_WRAPPED = "encoder."  # before each name there: the model is an attribute of another
 _COUNTS = re.compile(r"(layers?|experts?|blocks?|stages?|depths?|labels)$")  # of modules, by a key
 _MOST_OF_ONE, _MOST_MODULES = 1_000, 100_000
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
@@ -54,8 +66,6 @@ def _check_size(factory: Any, config: Any, source: dict[str, Any]) -> None:  # n
     Raises:
         EncoderError: It has, or does not.
     """
-    import torch  # noqa: PLC0415 - heavy libraries load when used
-
     with torch.device("meta"):
         model = _empty(factory, config)
     numbers = sum(one.numel() for one in (*model.parameters(), *model.buffers()))
@@ -73,7 +83,7 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
     """Return a model with all its weights; what the checkpoint lacks would be random numbers.
 
     Args:
-        architecture: As in a specification.
+        architecture: That of the specification.
         source: Folder or hub's id, and revision.
         needs_pooler: Whether the pooler is used.
 
@@ -81,11 +91,8 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
         EncoderError: The checkpoint lacks weights that the vectors depend on, or has fewer than its
             configuration claims.
     """
-    import torch  # noqa: PLC0415 - heavy libraries load when used
-    from transformers.utils import logging as messages  # noqa: PLC0415
-
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
-    factory, config = _ARCHITECTURES[architecture](source)
+    factory, config = _class_and_config(architecture, source)
     _check_size(factory, config, source)
     if weights := _codexglue_weights(source):
         model = _empty(factory, config)
@@ -109,45 +116,33 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
     return model
 
 
-def _auto(source: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the class and the configuration that transformers has for a checkpoint."""
-    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding  # noqa: PLC0415
+class _CodeT5PlusEncoder(T5EncoderModel):  # type: ignore[no-untyped-call]
+    """T5's encoder with the projection ``proj``, as the checkpoint's own Python code has it."""
 
+    def __init__(self, config: T5Config) -> None:
+        super().__init__(config)
+        self.proj = nn.Linear(config.d_model, config.embed_dim)
+
+
+def _class_and_config(architecture: str, source: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the class of a checkpoint's model, and its configuration."""
+    if architecture == "codet5p":
+        return _CodeT5PlusEncoder, T5Config.from_pretrained(**source)
     config = AutoConfig.from_pretrained(**source)
     is_encoder_alone = config.model_type in _ENCODERS_ALONE
     return (AutoModelForTextEncoding if is_encoder_alone else AutoModel), config
 
 
-def _codet5p(source: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a T5 encoder with CodeT5+'s projection ``proj``, and its configuration."""
-    from torch import nn  # noqa: PLC0415
-    from transformers import T5Config, T5EncoderModel  # noqa: PLC0415
-
-    class Embedding(T5EncoderModel):  # type: ignore[no-untyped-call]
-        """What the checkpoint's own Python code computes."""
-
-        def __init__(self, config: T5Config) -> None:
-            super().__init__(config)
-            self.proj = nn.Linear(config.d_model, config.embed_dim)
-
-    return Embedding, T5Config.from_pretrained(**source)
-
-
-_ARCHITECTURES: Mapping[str, Callable[[dict[str, Any]], tuple[Any, Any]]] = MappingProxyType(
-    {"auto": _auto, "codet5p": _codet5p}
-)
-
-
 def _codexglue_weights(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the weights in a folder's `CODEXGLUE` file by the model's own names, else nothing."""
-    import torch  # noqa: PLC0415
+    """Return the weights in a folder's `CODEXGLUE` file by the model's own names, else nothing.
 
+    There the model is the attribute ``encoder`` of another.
+    """
     folder = Path(source["pretrained_model_name_or_path"])
     if not (folder / CODEXGLUE).is_file() or any(folder.glob("*.safetensors*")):
         return {}
     weights = torch.load(folder / CODEXGLUE, map_location="cpu", weights_only=True)
-    wrapped = all(name.startswith(_WRAPPED) for name in weights)
-    return {name.removeprefix(_WRAPPED) if wrapped else name: weights[name] for name in weights}
+    return {name.removeprefix("encoder."): rows for name, rows in weights.items()}
 
 
 def _empty(factory: Any, config: Any) -> Any:  # noqa: ANN401
@@ -163,8 +158,6 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
     Raises:
         EncoderError: An adapter does not fit the model.
     """
-    from transformers.utils import logging as messages  # noqa: PLC0415
-
     if adapters:
         # The second one is reported to lack the first one's weights.
         messages.set_verbosity_error()  # type: ignore[no-untyped-call]
@@ -188,8 +181,6 @@ def _check_adapter(source: dict[str, Any], adapter: str) -> None:
     Raises:
         EncoderError: It is not, or claims more; a file of n numbers has ranks up to √n.
     """
-    from safetensors import safe_open  # noqa: PLC0415 - heavy libraries load when used
-
     config = json.loads(_file(source, f"{adapter}/adapter_config.json").read_text("utf-8"))
     pattern = config.get("rank_pattern") or {}
     ranks = [config.get("r"), *(pattern.values() if isinstance(pattern, dict) else [None])]
@@ -214,10 +205,6 @@ def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # 
     Raises:
         EncoderError: A layer has an activation that is not known, or no safetensors.
     """
-    import torch  # noqa: PLC0415
-    from safetensors.torch import load_file  # noqa: PLC0415
-    from torch import nn  # noqa: PLC0415
-
     layers = nn.Sequential()
     for folder in folders:
         config = json.loads(_file(source, f"{folder}/config.json").read_text("utf-8"))
@@ -237,7 +224,5 @@ def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # 
 
 
 def _file(source: dict[str, Any], name: str) -> Path:
-    from transformers.utils.hub import cached_file  # noqa: PLC0415
-
     place = source["pretrained_model_name_or_path"]
     return Path(str(cached_file(place, name, revision=source.get("revision"))))

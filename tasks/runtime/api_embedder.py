@@ -8,10 +8,10 @@ import numpy as np
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
-from tasks.encoders import Kind, Vectors, encoders
-from tasks.encoders._api import ApiSpec
+from tasks.encoders import ApiSpec, Kind, Vectors, encoders
 
 _BATCH, _CONCURRENCY = 64, 4
+_SHOWN_TEXTS, _SHOWN_CHARACTERS = 20, 60  # in a message
 
 
 def embed_batches_by_api(
@@ -59,6 +59,10 @@ def embed_batches_by_api(
         finally:
             runner.run(model.close())
     if declined:
+        texts = [text for error in declined for text in error.texts]
+        named = ", ".join(repr(text[:_SHOWN_CHARACTERS]) for text in texts[:_SHOWN_TEXTS])
         raise TextsDeclinedError(
-            str(declined[0]), [text for error in declined for text in error.texts]
+            f"{declined[0]}: {named}. All others are embedded and stored: leave these out of "
+            "their source and run the same command again, or take another encoder",
+            texts,
         )

@@ -31,16 +31,14 @@ class Embedder:
     The encoder is loaded with the first batch, so that its own error reaches the caller.
 
     Args:
-        encoder: Name of a registered encoder, or the class behind a reference.
+        encoder: The class of the encoder.
         threads: Number of cores to use.
         batch_size: Most texts in one forward pass; 0 lets the encoder cut by tokens.
-        gpus: The share of a GPU that it holds; without one it sees none.
+        gpus: Its share of a GPU; without one it sees none.
     """
 
-    def __init__(
-        self, encoder: str | EncoderClass, threads: int, batch_size: int, gpus: float
-    ) -> None:
-        self._class = encoders.get(encoder) if isinstance(encoder, str) else encoder
+    def __init__(self, encoder: EncoderClass, threads: int, batch_size: int, gpus: float) -> None:
+        self._class = encoder
         self._encoder: Encoder | None = None
         self._threads = threads
         self._batch_size = batch_size
@@ -76,7 +74,7 @@ class Workers(NamedTuple):
 def workers_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> Workers:
     """Return the actors to ask for: as many as are set, or as the nodes have room for.
 
-    If any node has a GPU, only GPUs compute: a core beside them would be the last to finish. Few
+    If any node has a GPU, only GPUs compute: a core would be the last to finish. Few
     texts get few actors, since each loads the encoder first. Those on GPUs share the cores too.
     """
     share = settings.gpu_share or float(any(node.gpus for node in nodes))
@@ -125,7 +123,7 @@ def embed_batches(
         return
     left = chain([first], numbered)
     workers = workers_for(live_nodes(), texts, settings)
-    actors = _started(encoder, workers, settings.batch_size)
+    actors = _started(encoders.get(encoder), workers, settings.batch_size)
     # Actor and number of the batch; the first call of each is answered once it is placed.
     calls: dict[Any, tuple[Any, int | None]] = {
         actor.__ray_ready__.remote(): (actor, None) for actor in actors
@@ -154,9 +152,7 @@ def embed_batches(
             ray.kill(actor)
 
 
-def _started(encoder: str, workers: Workers, batch_size: int) -> list[Any]:
-    # Another process knows the registered names, but not those that stand for references.
-    known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
+def _started(encoder: EncoderClass, workers: Workers, batch_size: int) -> list[Any]:
     remote: Any = ray.remote(Embedder)
     start = remote.options(
         num_gpus=workers.gpus,
@@ -166,7 +162,7 @@ def _started(encoder: str, workers: Workers, batch_size: int) -> list[Any]:
         max_restarts=_MOST_DEATHS,
         max_task_retries=_MOST_DEATHS,
     ).remote
-    arguments = known, workers.cores, batch_size, workers.gpus
+    arguments = encoder, workers.cores, batch_size, workers.gpus
     return [start(*arguments) for _ in range(workers.number)]
 
 
@@ -202,11 +198,11 @@ def _explained(encoder: str) -> Iterator[None]:
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
             raise error.cause from error
-        told = f"encoder {encoder!r} failed on a worker: {error}"
-        if "out of memory" in told:
-            told += "\na smaller COSQA_ENCODER__BATCH_SIZE needs less memory, and a larger "
-            told += "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
-        raise EncoderError(told) from error
+        raise EncoderError(
+            f"encoder {encoder!r} failed on a worker: {error}\nif it lacks memory: a smaller "
+            "COSQA_ENCODER__BATCH_SIZE needs less, and a larger COSQA_ENCODER__GPU_SHARE leaves "
+            "more to each worker"
+        ) from error
     except RayError as error:
         if getattr(error, "actor_init_failed", False):
             raise EncoderError(
@@ -215,8 +211,8 @@ def _explained(encoder: str) -> Iterator[None]:
             ) from error
         cause = str(error).partition("\n")[0].rstrip(".")
         raise EncoderUnavailableError(
-            f"workers with encoder {encoder!r} keep dying: {cause}; what has been embedded "
-            "is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
+            f"workers with encoder {encoder!r} keep dying: {cause}; the vectors so far are "
+            "stored; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
         ) from error
 
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from infra.batches import cut_by_length
 from infra.errors import EncoderError
 from infra.identity import digest_of_set
 from infra.store import Database, vectors
 from infra.store.vectors import Vectors, write_vectors
-from tasks.encoders import EncoderSpec, Kind, of_wrong_length
+from tasks.encoders import EncoderSpec, Kind, wrong_lengths
 
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
 
@@ -79,7 +80,8 @@ class VectorWriter:
                 some = group[first : first + self._shard_size]
                 file = _OpenFile(kind, some.to_pylist(), len(some))
                 of_file = texts[first : first + self._shard_size]
-                for batch in _cut([len(text) for text in of_file], most):
+                lengths = [min(len(text), _CHARACTERS_READ) for text in of_file]
+                for batch in cut_by_length(lengths, most, _MOST_CHARACTERS):
                     self._batches[self._given] = file, batch
                     self._given += 1
                     yield kind, [of_file[row] for row in batch]
@@ -112,7 +114,7 @@ class VectorWriter:
                 f"{(len(ids), dimension)} for {ids[0]} and {len(ids) - 1} other texts; see that "
                 "its checkpoint is the one that its specification describes"
             )
-        wrong = of_wrong_length(found, self._spec.similarity)
+        wrong = wrong_lengths(found, self._spec.similarity)
         if len(wrong):
             length = np.linalg.norm(found[wrong[0]])
             right = "1" if self._spec.similarity == "cosine" else "a positive one"
@@ -122,18 +124,3 @@ class VectorWriter:
                 "stored: see that its checkpoint is intact, or embed with another number type"
             )
         self._dimension = dimension
-
-
-def _cut(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield batches of rows, the longest texts first, so that the last batches are short."""
-    batch: list[int] = []
-    characters = 0
-    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
-        length = min(lengths[row], _CHARACTERS_READ)
-        if len(batch) == most or (batch and characters + length > _MOST_CHARACTERS):
-            yield sorted(batch)
-            batch, characters = [], 0
-        batch.append(row)
-        characters += length
-    if batch:
-        yield sorted(batch)

@@ -29,7 +29,7 @@ from tasks.search.exact import search as search_exactly
 from tasks.search.scores import Block, Codes, Positions
 from tasks.stages.vectors import open_codes, stored_vectors
 
-_MEASURED_QUERIES = 200  # that are searched exactly too, to measure what an index finds
+_MEASURED_QUERIES = 200  # searched exactly too, to measure the recall of an index
 
 
 def search_of(
@@ -143,7 +143,7 @@ def _search(
 
 
 def _counted(codes: Codes, bar: Progress) -> Codes:
-    """Return the same codes, which are counted as they are passed over."""
+    """Return the same codes; each iteration over them advances the bar."""
 
     def counted(wanted: Positions | None = None) -> Iterator[Block]:
         for block in codes(wanted):

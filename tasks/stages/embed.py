@@ -10,13 +10,13 @@ from typing import NamedTuple
 from prefect.logging import get_run_logger
 
 from infra.collected import StoredCollection
-from infra.errors import CosqaError, EncoderError, TextsDeclinedError
+from infra.errors import CosqaError, EncoderError
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
 from infra.store.vectors import Vectors
-from tasks.encoders import Encoder, EncoderSpec, Kind, encoders
+from tasks.encoders import EncoderSpec, Kind, encoders
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
@@ -25,9 +25,7 @@ from tasks.runtime.run_logger import run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter
 
 _FEW = 200  # texts that this process embeds before Ray would have started
-_one_at_a_time = Lock()  # here: loading a checkpoint sets what stages side by side share
-_NAMED = 20  # texts in a message
-_SHOWN_CHARACTERS = 60
+_one_at_a_time = Lock()  # concurrent stages of this process share what loading a checkpoint sets
 
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
 KINDS: tuple[Kind, ...] = tuple(PLURAL)
@@ -35,7 +33,7 @@ KINDS: tuple[Kind, ...] = tuple(PLURAL)
 
 @dataclass(frozen=True)
 class Embedding:
-    """What it takes to embed texts: where the vectors go, who computes them and with what."""
+    """The store, the encoder and the cluster by which texts are embedded."""
 
     database: Database
     encoder: str
@@ -110,7 +108,7 @@ def embed(
 
 
 def forget_lost_files(work: Embedding, kind: Kind) -> None:
-    """Forget files of an encoder that are gone, so that their items are embedded again."""
+    """Remove an encoder's missing files from the store, so that their items are embedded again."""
     lost = vectors.lost_files(work.database, work.spec.key, kind)
     for file in lost:
         run_logger(__name__).warning("%s is missing: its items are embedded again", file)
@@ -123,7 +121,7 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 
     Args:
         work: The store, the encoder and the cluster.
-        name: What the texts belong to, for the record of the run.
+        name: The collection or benchmark of the texts, for the progress in the UI.
         kind: Queries or codes.
         text_of: Id → text.
     """
@@ -135,7 +133,7 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 
 
 def embed_stored(work: Embedding, name: str, kind: Kind, ids: vectors.Ids) -> None:
-    """Embed those of a store's queries or codes that have no vector; texts are read in turn."""
+    """Embed a store's queries or codes that have no vector."""
     forget_lost_files(work, kind)
     missing = ids.filter(vectors.locate(work.database, work.spec.key, kind, ids).is_missing)
     if len(missing):
@@ -148,16 +146,8 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     with progress(key, f"texts embedded by {work.encoder}", total) as bar:
         writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
         batches = chain.from_iterable(writer.batches(*job, total) for job in jobs)
-        try:
-            for number, rows in _embedded(work, batches, total):
-                writer.add(number, rows)
-        except TextsDeclinedError as error:
-            named = ", ".join(repr(text[:_SHOWN_CHARACTERS]) for text in error.texts[:_NAMED])
-            raise TextsDeclinedError(
-                f"{error}: {named}. All others are embedded and kept: leave these out of their "
-                "source and run the same command again, or take another encoder",
-                error.texts,
-            ) from None
+        for number, rows in _embedded(work, batches, total):
+            writer.add(number, rows)
 
 
 def _embedded(
@@ -181,13 +171,13 @@ def _embedded(
 def _embedded_here(
     work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]]
 ) -> Iterator[tuple[int, Vectors]]:
-    loaded: Encoder | None = None
+    with _one_at_a_time:
+        encoder = encoders.get(work.encoder)()
     for number, (kind, texts) in enumerate(batches):
         raise_if_stopped()
         try:
             with _one_at_a_time:
-                loaded = loaded or encoders.get(work.encoder)()
-                found = loaded.encode(texts, kind, batch_size=work.settings.batch_size)
+                found = encoder.encode(texts, kind, batch_size=work.settings.batch_size)
         except CosqaError:
             raise
         except Exception as error:

@@ -33,7 +33,7 @@ class TextVectors:
     """The vectors of any texts by any encoder, found in the store by the texts' content.
 
     Args:
-        name: What the texts belong to, for the log.
+        name: The benchmark of the texts, for the progress in the UI.
         database: The store.
         settings: Number of actors and size of batches, for missing vectors.
         ray: The cluster that computes missing vectors.
@@ -166,7 +166,7 @@ def stored_vectors(
 
 
 def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
-    """Return the vectors of a collection's codes, which can be passed over several times.
+    """Return the vectors of a collection's codes, which can be iterated several times.
 
     A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
     ascend within a block. Each stands in one block; blocks come in any order. The vectors are

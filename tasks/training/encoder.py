@@ -9,9 +9,8 @@ from pydantic import Field, ValidationError
 
 from infra.errors import EncoderError, SettingsError
 from infra.records import Record
-from tasks.encoders import EncoderSpec, Kind, Vectors
+from tasks.encoders import EncoderSpec, Kind, TransformerSpec, Vectors, load_transformer
 from tasks.encoders._checkpoint import TRAINED
-from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tasks.training.recipes import Recipe
 
 TRANSFORMER = "transformer"
@@ -75,10 +74,9 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     """
     description = read_description(folder)
     identity = {**identity, "source": f"{description.recipe.source}; {identity['source']}"}
-    if identity["licence"] == "unknown":
-        identity["licence"] = " AND ".join(description.licences) or "unknown"
+    identity["licence"] = " AND ".join(description.licences) or "unknown"
     if description.kind == TRANSFORMER:
-        return TransformerSpec(**description.reading, **identity), TransformerEncoder
+        return TransformerSpec(**description.reading, **identity), load_transformer
     spec = JointSpec(
         kind=description.kind,
         dimension=description.dimension,

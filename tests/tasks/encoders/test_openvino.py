@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 import torch
 
+from tasks.encoders import SpecifiedEncoder, encoders
 from tasks.encoders import _openvino as engine
 from tasks.encoders import _transformer as transformer
-from tasks.encoders import encoders
 from tasks.encoders._openvino import CompiledModule
-from tasks.encoders._transformer import SpecifiedEncoder, TransformerEncoder
+from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
 WORDS = ["def", "add", "a file", "größe", "(x, y):", "\n    return", "sort", "", "json"]
@@ -43,7 +43,7 @@ def made(name: str, folder: Path, **changed: object) -> TransformerEncoder:
     found = encoders.get(name)
     assert isinstance(found, SpecifiedEncoder)
     spec = found.spec.model_copy(update=changed)
-    encoder = found.kind(make_checkpoint(name, folder, spec.dimension), spec)
+    encoder = found.load(make_checkpoint(name, folder, spec.dimension), spec)
     assert isinstance(encoder, TransformerEncoder)
     return encoder
 
@@ -128,7 +128,7 @@ def test_a_module_takes_batches_of_any_shape_side_by_side() -> None:
     module = CompiledModule(Sums(), "float32", 2)
     into = np.full((60, 1), -1, np.float32)
     for row in range(0, 60, 3):
-        ids = np.full((3, row + 1), row, np.int64)
+        ids = torch.full((3, row + 1), row)
         features = {"input_ids": ids, "attention_mask": ids * 0 + 1}
         module.start(features, [row, row + 1, row + 2], into)
     module.wait()

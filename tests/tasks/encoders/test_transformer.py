@@ -19,8 +19,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, T5Config, T5EncoderModel
 
 from infra.errors import EncoderError
-from tasks.encoders import Kind, Vectors, encoders
-from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+from tasks.encoders import Kind, TransformerSpec, Vectors, encoders
+from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
 TEXTS = ["def add(a, b):\n    return a  +  b", "sort the list " * 200, "x"]
@@ -40,7 +40,9 @@ PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
     "codebert-base": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
     "codebert-search": (["<s>"], ["</s>"], 128, 256, "", "", "pooler"),
     "codet5p": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "codet5p-collapsed": (["<s>"], ["</s>"], 128, 256, "", "", "first"),
     "codexglue": (["<s>"], ["</s>"], 256, 256, "", "", "pooler"),
+    "e5-without-prefixes": (["<s>"], ["</s>"], 512, 512, "", "", "mean"),
     "graphcodebert": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
     "jina-embeddings-v3": (
         ["<s>"], ["</s>"], 8192, 8192, "Represent the query for retrieving evidence documents: ",
@@ -50,7 +52,11 @@ PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
     "multilingual-e5-large": (["<s>"], ["</s>"], 512, 512, "query: ", "passage: ", "mean"),
     "roberta-base": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
     "unixcoder": (["<s>", "<encoder-only>", "</s>"], ["</s>"], 512, 512, "", "", "mean"),
+    "unixcoder-collapsed": (
+        ["<s>", "<encoder-only>", "</s>"], ["</s>"], 128, 256, "", "", "mean",
+    ),
 }  # fmt: skip
+COLLAPSED = ("codebert-search", "codet5p-collapsed", "codexglue", "unixcoder-collapsed")
 
 
 class Plain:
@@ -61,7 +67,7 @@ class Plain:
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._adapted: dict[Kind, Any] = {}
         self._model: Any
-        if name == "codet5p":
+        if name.startswith("codet5p"):
             self._model = T5EncoderModel.from_pretrained(folder, config=_codet5p_config())
         else:
             self._model = AutoModel.from_pretrained(folder)
@@ -70,7 +76,7 @@ class Plain:
         """Return the vector of one text."""
         before, after, query_length, code_length, query, code, pooling = PUBLISHED[self._name]
         length = query_length if kind == "query" else code_length
-        if self._name in ("codebert-search", "codexglue"):
+        if self._name in COLLAPSED:
             text = " ".join(text.split())
         tokens = self._tokenizer.tokenize((query if kind == "query" else code) + text)
         tokens = [*before, *tokens[: length - len(before) - len(after)], *after]
@@ -80,7 +86,7 @@ class Plain:
             hidden = output.last_hidden_state[0]
             pooled = {"mean": hidden.mean(0), "first": hidden[0]}.get(pooling)
             pooled = output.pooler_output[0] if pooled is None else pooled
-            if self._name == "codet5p":
+            if self._name.startswith("codet5p"):
                 weights = load_file(self._folder / "model.safetensors")
                 pooled = weights["proj.weight"] @ pooled + weights["proj.bias"]
         is_product = self._name == "codexglue"
@@ -188,7 +194,7 @@ def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> Non
     AutoModel.from_pretrained(folder, dtype=torch.bfloat16).save_pretrained(folder)
     encoder = encoders.get("minilm")(folder)
     assert isinstance(encoder, TransformerEncoder)
-    assert encoder._model.dtype == torch.float32
+    assert encoder.network.transformer.dtype == torch.float32
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "model.bin"])
@@ -197,7 +203,8 @@ def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
 ) -> None:
     folder = make_checkpoint("minilm", tmp_path / "model", 384)
     if file == "model.bin":
-        torch.save(load_file(folder / "model.safetensors"), folder / file)
+        weights = load_file(folder / "model.safetensors")
+        torch.save({f"encoder.{name}": rows for name, rows in weights.items()}, folder / file)
         (folder / "model.safetensors").unlink()
     config = json.loads((folder / "config.json").read_text())
     for claim in (

@@ -19,8 +19,7 @@ from infra.errors import EncoderError, TextsDeclinedError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import corpus, open_database, vectors
-from tasks.encoders import Kind, encoders
-from tasks.encoders._api import ApiSpec
+from tasks.encoders import ApiSpec, Kind, encoders
 from tasks.runtime.api_embedder import embed_batches_by_api
 from tasks.stages.embed import Embedding, embed_texts, encoder_key
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of

@@ -57,7 +57,7 @@ class PlainTraining:
         self.model: Any
         self._pool: Callable[[Any, Tensor], Tensor]
         if encoder == "codet5p":
-            self.model = cast("Any", encoders.get("codet5p")(folder)).model
+            self.model = cast("Any", encoders.get("codet5p")(folder)).network.transformer
             self._pool = lambda output, _: self.model.proj(output.last_hidden_state[:, 0])
         elif encoder == "unixcoder":
             self.model = AutoModel.from_pretrained(folder)
