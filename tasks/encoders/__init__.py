@@ -69,13 +69,7 @@ class EncoderRegistry(Registry[EncoderClass]):
         self._stand_ins: dict[str, EncoderClass] = {}
 
     def get(self, name: str) -> EncoderClass:
-        """Return the encoder of that name or reference.
-
-        Raises:
-            UnknownNameError: There is no such encoder.
-            SettingsError: A reference has an unknown option, or a name that is taken.
-            EncoderError: The folder that a reference names cannot be read.
-        """
+        """Return the encoder of that name or reference."""
         if ":" in name:
             return referenced_encoder(name, self.registered())
         if name in self._stand_ins:
@@ -100,10 +94,6 @@ class EncoderRegistry(Registry[EncoderClass]):
 
         Args:
             folders: Name of an encoder → a folder with a checkpoint like its own.
-
-        Raises:
-            UnknownNameError: There is no such encoder.
-            EncoderError: A folder is no checkpoint.
         """
         self._stand_ins = {
             name: checkpoint_encoder(name, str(folder), {"like": name})

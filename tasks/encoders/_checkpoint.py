@@ -28,7 +28,6 @@ _OPTIONS = (
     "code_prefix", "white_space", "similarity", "precision",
 )  # fmt: skip
 TRAINED = "encoder.json"  # the description of a folder that `cosqa train` has written
-CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 _REPORT = "training.json"  # of `cosqa train`, with the times that it took
 
@@ -44,11 +43,7 @@ class CheckpointEncoder(SpecifiedEncoder):
     folder: Path = Path()
 
     def __call__(self, checkpoint: Path | None = None) -> Encoder:
-        """Return the encoder.
-
-        Raises:
-            EncoderError: The folder is not there, or has changed since it was named.
-        """
+        """Return the encoder."""
         folder = checkpoint or self.folder
         if content_digest(_existing(folder, self.spec.name)) != self.spec.revision:
             raise EncoderError(
@@ -68,11 +63,6 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
         name: The encoder's name.
         target: The folder.
         options: ``like`` and fields of a `TransformerSpec`.
-
-    Raises:
-        UnknownNameError: ``like`` names no published encoder.
-        SettingsError: An option is unknown or has a bad value, or one is missing.
-        EncoderError: The folder is no checkpoint.
     """
     folder = _existing(Path(target).expanduser().absolute(), name)
     identity = {

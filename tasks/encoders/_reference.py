@@ -34,9 +34,6 @@ def api_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderCl
         name: The encoder's name.
         target: litellm's name of the model.
         options: ``dimension`` to ask for shorter vectors, ``max_length`` in tokens.
-
-    Raises:
-        SettingsError: An option is unknown or has a bad value.
     """
     identity = {
         "name": name,
@@ -62,11 +59,6 @@ def referenced_encoder(reference: str, registered: Collection[str]) -> EncoderCl
     Args:
         reference: The reference.
         registered: The names that it may not take.
-
-    Raises:
-        UnknownNameError: The reference has an unknown scheme or no target.
-        SettingsError: Its name is taken or unusable, or an option is unknown or has a bad value.
-        EncoderError: The files it names cannot be read.
     """
     scheme, _, rest = reference.partition(":")
     place, _, query = rest.partition("?")

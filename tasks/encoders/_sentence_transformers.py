@@ -71,11 +71,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
 
 def plain_fields(folder: Path) -> dict[str, Any]:
-    """Return the fields of a `TransformerSpec` that a folder of transformers alone states.
-
-    Raises:
-        EncoderError: Its ``config.json`` cannot be read.
-    """
+    """Return the fields of a `TransformerSpec` that a folder of transformers alone states."""
     config = _read(folder / "config.json")
     return {
         "dimension": config.get("hidden_size") or config.get("d_model") or config.get("dim"),

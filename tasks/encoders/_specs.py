@@ -166,11 +166,7 @@ class EncoderClass(Protocol):
 
 
 def load_transformer(checkpoint: Path | None, spec: EncoderSpec) -> Encoder:
-    """Return the encoder of a transformer's specification.
-
-    Raises:
-        EncoderError: The checkpoint cannot be loaded, or the specification is that of an API.
-    """
+    """Return the encoder of a transformer's specification."""
     if not isinstance(spec, TransformerSpec):
         raise EncoderError(f"encoder {spec.name!r} is an API: it has no checkpoint to load")
     from tasks.encoders._transformer import TransformerEncoder  # noqa: PLC0415 - imports torch
@@ -210,9 +206,6 @@ def validated(
         usual: Fields that hold without an option.
         options: The options of the reference by field, as text.
         known: The fields that options may set.
-
-    Raises:
-        SettingsError: An option is unknown, or a field has a bad value.
     """
     prefix = f"encoder {identity['name']}"
     if unknown := sorted(options.keys() - set(known)):

@@ -19,9 +19,6 @@ class TextTokenizer:
     Args:
         tokenizer: That of the checkpoint.
         spec: The specification.
-
-    Raises:
-        EncoderError: The tokenizer lacks a special token.
     """
 
     def __init__(self, tokenizer: Any, spec: TransformerSpec) -> None:  # noqa: ANN401 - of transformers

@@ -54,11 +54,7 @@ class Network(nn.Module):
         return normalize(vectors, dim=1) if self.spec.similarity == "cosine" else vectors
 
     def unscaled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return (texts, dimension) vectors as they are, not of unit length.
-
-        Raises:
-            EncoderError: They have another length than stated, or the model has no pooler.
-        """
+        """Return (texts, dimension) vectors as they are, not of unit length."""
         output = self.transformer(input_ids=input_ids, attention_mask=attention_mask)
         pooled = self._pooled(output, attention_mask)
         if self.spec.architecture == "codet5p":
@@ -100,9 +96,6 @@ class TransformerEncoder:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
             or fetched from the hub.
         spec: Its specification.
-
-    Raises:
-        EncoderError: The checkpoint cannot be loaded.
     """
 
     def __init__(self, checkpoint: Path | None, spec: TransformerSpec) -> None:
@@ -132,11 +125,7 @@ class TransformerEncoder:
         self._compiled: dict[str, CompiledModule | None] = {}  # by the last adapter
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
-        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
-
-        Raises:
-            EncoderError: The vectors have another dimension than stated.
-        """
+        """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine."""
         vectors = np.empty((len(texts), self.spec.dimension), np.float32)
         compiled = self._compiled_for(kind, texts)
         most_tokens = _TOKENS_ON_GPU if self._on_gpu else _TOKENS_ON_CPU
@@ -213,11 +202,7 @@ class TransformerEncoder:
 
 
 def _source(checkpoint: Path | None, spec: TransformerSpec) -> dict[str, Any]:
-    """Return what transformers takes to find a checkpoint.
-
-    Raises:
-        EncoderError: No folder is given for one that is not published.
-    """
+    """Return what transformers takes to find a checkpoint."""
     if checkpoint is None and spec.revision == NOT_PUBLISHED:
         raise EncoderError(not_published(spec.name))
     if checkpoint is None and spec.model == _CARRIED:

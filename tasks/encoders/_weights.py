@@ -29,8 +29,8 @@ from transformers.utils.hub import cached_file
 
 from infra.errors import EncoderError
 from infra.machine import physical_memory
-from tasks.encoders._checkpoint import CODEXGLUE
 
+_CODEXGLUE = "model.bin"  # the weights that CodeXGLUE's loops save
 _ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
 _OF_WEIGHTS = (".safetensors", ".bin")
 _COUNTS = re.compile(r"(layers?|experts?|blocks?|stages?|depths?|labels)$")  # of modules, by a key
@@ -39,11 +39,7 @@ _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
 
 
 def check_counts(source: dict[str, Any]) -> None:
-    """Check how many layers a configuration claims, before a library makes as many.
-
-    Raises:
-        EncoderError: More than any model has.
-    """
+    """Check how many layers a configuration claims, before a library makes as many."""
     counts = [1]
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -61,11 +57,7 @@ def check_counts(source: dict[str, Any]) -> None:
 
 
 def _check_size(factory: Any, config: Any, source: dict[str, Any]) -> None:  # noqa: ANN401
-    """Check that a model has no more numbers than its files have bytes, and fits the memory.
-
-    Raises:
-        EncoderError: It has, or does not.
-    """
+    """Check that a model has no more numbers than its files have bytes, and fits the memory."""
     with torch.device("meta"):
         model = _empty(factory, config)
     numbers = sum(one.numel() for one in (*model.parameters(), *model.buffers()))
@@ -86,10 +78,6 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
         architecture: That of the specification.
         source: Folder or hub's id, and revision.
         needs_pooler: Whether the pooler is used.
-
-    Raises:
-        EncoderError: The checkpoint lacks weights that the vectors depend on, or has fewer than its
-            configuration claims.
     """
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
     factory, config = _class_and_config(architecture, source)
@@ -134,14 +122,14 @@ def _class_and_config(architecture: str, source: dict[str, Any]) -> tuple[Any, A
 
 
 def _codexglue_weights(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the weights in a folder's `CODEXGLUE` file by the model's own names, else nothing.
+    """Return the weights in a folder's `_CODEXGLUE` file by the model's own names, else nothing.
 
     There the model is the attribute ``encoder`` of another.
     """
     folder = Path(source["pretrained_model_name_or_path"])
-    if not (folder / CODEXGLUE).is_file() or any(folder.glob("*.safetensors*")):
+    if not (folder / _CODEXGLUE).is_file() or any(folder.glob("*.safetensors*")):
         return {}
-    weights = torch.load(folder / CODEXGLUE, map_location="cpu", weights_only=True)
+    weights = torch.load(folder / _CODEXGLUE, map_location="cpu", weights_only=True)
     return {name.removeprefix("encoder."): rows for name, rows in weights.items()}
 
 
@@ -153,11 +141,7 @@ def _empty(factory: Any, config: Any) -> Any:  # noqa: ANN401
 
 
 def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -> None:  # noqa: ANN401
-    """Load LoRA adapters from folders of a checkpoint, each under its folder's name.
-
-    Raises:
-        EncoderError: An adapter does not fit the model.
-    """
+    """Load LoRA adapters from folders of a checkpoint, each under its folder's name."""
     if adapters:
         # The second one is reported to lack the first one's weights.
         messages.set_verbosity_error()  # type: ignore[no-untyped-call]
@@ -176,11 +160,7 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
 
 
 def _check_adapter(source: dict[str, Any], adapter: str) -> None:
-    """Check that an adapter is LoRA's own kind, and of ranks that its file has, before it is made.
-
-    Raises:
-        EncoderError: It is not, or claims more; a file of n numbers has ranks up to √n.
-    """
+    """Check that an adapter is LoRA's own kind, with ranks no larger than its weights allow."""
     config = json.loads(_file(source, f"{adapter}/adapter_config.json").read_text("utf-8"))
     pattern = config.get("rank_pattern") or {}
     ranks = [config.get("r"), *(pattern.values() if isinstance(pattern, dict) else [None])]
@@ -200,11 +180,7 @@ def _check_adapter(source: dict[str, Any], adapter: str) -> None:
 
 
 def load_projections(source: dict[str, Any], folders: Sequence[str]) -> Any:  # noqa: ANN401
-    """Return the dense layers in folders of a checkpoint, one after the other.
-
-    Raises:
-        EncoderError: A layer has an activation that is not known, or no safetensors.
-    """
+    """Return the dense layers in folders of a checkpoint, one after the other."""
     layers = nn.Sequential()
     for folder in folders:
         config = json.loads(_file(source, f"{folder}/config.json").read_text("utf-8"))

@@ -167,11 +167,7 @@ def _started(encoder: EncoderClass, workers: Workers, batch_size: int) -> list[A
 
 
 def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
-    """Log what the actors need, none of which has answered.
-
-    Raises:
-        EncoderUnavailableError: No node has so much, nor can any join.
-    """
+    """Log what the actors need, none of which has answered."""
     free = ray.available_resources()  # type: ignore[no-untyped-call]
     nodes = live_nodes()
     needs = f"{workers.gpus:g} GPU" if workers.gpus else f"{workers.cores} cores"

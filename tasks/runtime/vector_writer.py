@@ -87,12 +87,7 @@ class VectorWriter:
                     yield kind, [of_file[row] for row in batch]
 
     def add(self, number: int, found: Vectors) -> None:
-        """Take the vectors of a batch, by its place in the order of `batches`; write what is full.
-
-        Raises:
-            EncoderError: A vector has another length than its similarity needs, is not finite or of
-                another dimension.
-        """
+        """Take the vectors of a batch, by its number in `batches`; write each file that is full."""
         file, rows = self._batches.pop(number)
         self._check([file.ids[row] for row in rows], found)
         if file.rows is None:

@@ -82,12 +82,7 @@ def find_candidates(
     search: SearchReference,
     settings: SearchSettings,
 ) -> SearchReference:
-    """Search a collection's codes for every query without candidates; return the search.
-
-    Raises:
-        StoreError: An encoder has not embedded the collection.
-        SettingsError: An approximate index finds too few candidates for a query.
-    """
+    """Search a collection's codes for every query without candidates; return the search."""
     queries = _unsearched_queries(database, search)
     candidates.record_search(
         database, search.search_id, collection.name, settings.encoders, settings.top_k

@@ -86,14 +86,7 @@ def embed(
     settings: EncoderSettings,
     ray: RaySettings,
 ) -> int:
-    """Embed all queries and codes without a vector; return how many there were.
-
-    Raises:
-        UnknownNameError: There is no such encoder.
-        EncoderError: Its checkpoint cannot be loaded, its vectors are unusable, or no worker is
-            left.
-        TextsDeclinedError: An API won't embed some texts; all others are embedded.
-    """
+    """Embed all queries and codes without a vector; return how many there were."""
     work = Embedding(database, encoder, settings, ray)
     names = ", ".join(collection.name for collection in collections)
     jobs = []

@@ -48,12 +48,7 @@ class TextVectors:
         self._ray = ray
 
     def load(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
-        """Return (n, d) vectors of these texts; missing ones are computed and stored.
-
-        Raises:
-            UnknownNameError: There is no such encoder.
-            EncoderError: Its checkpoint cannot be loaded, or a worker died.
-        """
+        """Return (n, d) vectors of these texts; missing ones are computed and stored."""
         located = self.open(encoder, kind, identities(kind, texts), texts.__getitem__)
         return located.load(np.arange(len(texts), dtype=np.int32))
 
@@ -80,11 +75,7 @@ class TextVectors:
         return StoredVectors(self._database, key, kind, self._name).open(ids)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:
-        """Return the vectors of pairs, as `load` does.
-
-        Raises:
-            EstimationError: One has no cosine.
-        """
+        """Return the vectors of pairs, as `load` does."""
         queries = self.load(encoder, "query", pairs.queries)
         codes = self.load(encoder, "code", pairs.codes)
         similarity = encoders.get(encoder).spec.similarity
@@ -176,9 +167,6 @@ def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> 
         database: The store.
         collection: The collection.
         encoders: Names of encoders.
-
-    Raises:
-        StoreError: An encoder has not embedded all codes, or a file is damaged.
     """
     ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
