@@ -1,6 +1,6 @@
 """Laws that every registered encoder keeps; transformers are made from small checkpoints.
 
-Covers `tasks.encoders.*` and the table of published ones.
+Covers `tasks.encoders.*` and the table of published ones (`tasks.encoders._specs`).
 """
 
 from collections.abc import Sequence

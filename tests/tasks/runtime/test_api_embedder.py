@@ -1,6 +1,6 @@
-"""Laws of embedding by an API, through the stage that stores vectors (`tasks.encoders._api` too).
+"""Laws of embedding by an API, through the stage that stores vectors.
 
-Covers `tasks.encoders.text_embedding_3_large`.
+Covers `tasks.runtime.api_embedder`.
 """
 
 import json
