@@ -51,7 +51,6 @@ ALLOWED = {
         "sandbox/packages/wheels.py",
         "asyncio.create_subprocess_exec",
     ): "this pip, under guard",
-    ("tasks/encoders/__init__.py", "importlib.import_module"): "the project's own modules",
     ("tasks/encoders/_checkpoint.py", "importlib.import_module"): "a module of the project",
     (
         "tasks/runtime/journal_owner.py",
