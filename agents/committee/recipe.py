@@ -11,7 +11,7 @@ from agents.committee.configurations import (
     configuration_of,
 )
 from agents.llm.prompt import IN_RECIPES, system_text
-from agents.llm.recorded import recipe_of_replies
+from agents.llm.recorded import recording
 from agents.roles.read import Screener
 from agents.roles.write import Writer
 from infra.identity import mark, mark_of
@@ -58,6 +58,7 @@ def recipe_of(
     runs = configuration.executor == "box"
     if configuration.fixer == "commands":
         limits.add("command_timeout_s")
+    by, replies = recording(chosen.llm.model) if chosen.llm.is_recorded else ("", {})
     of_programs = {"scaffolding": configuration.scaffolding, "evidence": configuration.evidence}
     return {
         **(of_programs if configuration.writer else {}),
@@ -69,7 +70,7 @@ def recipe_of(
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
         "limits": chosen.sandbox.model_dump(mode="json", include=limits) if runs else None,
-        **({"replies": recipe_of_replies(chosen.llm.model)} if chosen.llm.is_recorded else {}),
+        **({"replies": {"by": by, "mark": mark_of(replies)}} if replies else {}),
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 

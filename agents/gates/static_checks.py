@@ -185,11 +185,12 @@ def _asserts_nothing(tree: ast.Module) -> str:
 
 def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
     """Return which clock, network or random number the program depends on, "" if none."""
-    called = {
-        (node.lineno, names.of(node.func), _has_argument(node))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-    }
+    called = set[tuple[int, str, bool]]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            given = (getattr(one, "value", "") for one in arguments_of(node))
+            has_argument = any(value is not None for value in given)  # other than the constant
+            called.add((node.lineno, names.of(node.func), has_argument))
     seeded = any(name.endswith(_SEEDED) and has_seed for _, name, has_seed in called)
     outside = _OUTSIDE if seeded else (*_OUTSIDE, *_RANDOM)
     for line, name, has_seed in sorted(called):
@@ -197,14 +198,6 @@ def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
         if unseeded or name.startswith(outside):
             return f"line {line} depends on {name}, which gives another answer on another run"
     return ""
-
-
-def _has_argument(call: ast.Call) -> bool:
-    """Return whether a call has an argument other than None."""
-    return any(
-        not (isinstance(value, ast.Constant) and value.value is None)
-        for value in arguments_of(call)
-    )
 
 
 def _reads_code(tree: ast.Module, names: DottedNames) -> str:

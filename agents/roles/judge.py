@@ -1,6 +1,8 @@
 """The final arbiters, who see test programs and what came of their runs."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from agents.evidence import Attempt, RunEvidence, RunOutcome
 from agents.gates.dialects import RULES
@@ -8,11 +10,13 @@ from agents.gates.gates import reason_of
 from agents.gates.outcomes import catches_of
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, stub_section
-from agents.roles.run_report import run_report
-from infra.records import ExecutionResult, Pair
+from infra.records import ExecutionResult, Pair, RepairStep
 
 _LONGEST_REPORT = 8_000  # characters of its texts
 _LONGEST_LINE = 500  # characters on a test
+_SHORTEST = 40  # characters of a text that is shortened
+_MARK = "[…]"
+_COUNTS = ("outcome", "error_type", "message", "tests_run", "asserts_executed", "target_calls")
 _NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
 _NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
 _NEVER_RUN = (
@@ -59,6 +63,8 @@ _CATCHES = (
     "The program catches what the code raises. There an exception may have become a failed "
     "assertion, or have been passed over:"
 )
+
+Part = dict[str, Any]
 
 
 class Arbiter(Agent[Judgement]):
@@ -185,3 +191,67 @@ def _weight_lines(attempt: Attempt) -> Iterator[str]:
     elif report.protection == "shared":
         why = fence("why", report.unprotected_because)
         yield f"Code and program could only be run in one process:\n{why}"
+
+
+def run_report(attempt: Attempt, limit: int) -> str:
+    """Return the report of an attempt's last run as JSON (CoSQA+, section 3.4).
+
+    It has the outcome of each test that failed with message and traceback, the names of those that
+    passed, the ends of stdout and stderr, and the log of repairs. Where all that is too long, each
+    text is shortened to the same length, from its beginning for tracebacks and output; no test, no
+    repair and no outcome is left out.
+    """
+    assert attempt.result is not None  # noqa: S101 - the caller has a run to report
+    report = _whole(attempt.result, attempt.draft.repairs, is_simulated=attempt.is_simulated)
+    texts = list(_texts(report))
+    length = _fair_length([len(holder[key]) for holder, key in texts], limit)
+    for holder, key in texts:
+        keeps_end = key not in ("message", "command")
+        holder[key] = _shortened(holder[key], length, keeps_end=keeps_end)
+    return json.dumps(report, ensure_ascii=False, indent=1)
+
+
+def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulated: bool) -> Part:
+    report: Part = {key: getattr(result, key) for key in _COUNTS}
+    report = {key: value for key, value in report.items() if value is not None}
+    if is_simulated:
+        return report
+    report["tests"] = [
+        {key: value for key, value in case.model_dump().items() if value}
+        for case in result.tests
+        if case.outcome != "passed"
+    ]
+    if passed := [case.name for case in result.tests if case.outcome == "passed"]:
+        report["tests that passed"] = ", ".join(passed)
+    report |= {key: text for key in ("stdout", "stderr") if (text := getattr(result, key))}
+    if repairs:
+        report["repairs"] = [
+            step.model_dump(include={"command", "ok", "output"}) for step in repairs
+        ]
+    return report
+
+
+def _texts(report: Part) -> Iterable[tuple[Part, str]]:
+    """Yield the places of all texts that may be shortened."""
+    for holder in (report, *report.get("tests", ()), *report.get("repairs", ())):
+        for key in ("message", "traceback", "command", "output", "stdout", "stderr"):
+            if key in holder:
+                yield holder, key
+
+
+def _fair_length(lengths: Sequence[int], limit: int) -> int:
+    """Return the length at which texts are cut to be within a limit together."""
+    left, share = limit, limit
+    for place, length in enumerate(sorted(lengths)):
+        share = left // (len(lengths) - place)
+        if length > share:
+            return max(share, _SHORTEST)
+        left -= length
+    return max(lengths, default=0)
+
+
+def _shortened(text: str, length: int, *, keeps_end: bool) -> str:
+    if len(text) <= length:
+        return text
+    size = length - len(_MARK)
+    return f"{_MARK}{text[-size:]}" if keeps_end else f"{text[:size]}{_MARK}"

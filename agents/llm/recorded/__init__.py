@@ -13,7 +13,7 @@ from importlib.resources import files
 from agents.llm.client import LanguageModel, OnCall
 from agents.llm.reply import Request
 from infra.errors import ModelRefusedError
-from infra.identity import digest_of, mark_of
+from infra.identity import digest_of
 from infra.records import LanguageModelCall
 from infra.settings import RECORDED_PREFIX
 
@@ -44,12 +44,6 @@ def recording(model: str) -> tuple[str, dict[str, str]]:
     head, *lines = map(json.loads, file.read_text("utf-8").splitlines())
     replies = {line["key"]: json.dumps(line["reply"], ensure_ascii=False) for line in lines}
     return head["by"], replies
-
-
-def recipe_of_replies(model: str) -> dict[str, str]:
-    """Return what a recipe keeps of a recorded model's replies; errors as above."""
-    by, replies = recording(model)
-    return {"by": by, "mark": mark_of(replies)}
 
 
 class RecordedReplies(LanguageModel):

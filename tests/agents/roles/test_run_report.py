@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.evidence import Attempt, Draft
-from agents.roles.run_report import run_report
+from agents.roles.judge import run_report
 from infra.executions import MOST_CASES
 from infra.records import CaseResult, ExecutionResult, RepairStep
 from infra.settings import SandboxSettings
