@@ -23,7 +23,7 @@ from infra.errors import (
     SandboxError,
     UnreadableReplyError,
 )
-from infra.languages import Language, language_named
+from infra.languages import language_named
 from infra.records import Annotation, Pair, Record, Support
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
@@ -51,9 +51,8 @@ class _Decision(Record):
 
 
 class Testers(NamedTuple):
-    """The language of a code, and what runs test programs and claims on it."""
+    """What runs test programs and claims on code of one language."""
 
-    language: Language
     programs: Tester
     claims: ClaimTester
 
@@ -84,7 +83,11 @@ class Committee:
         started = time.monotonic()
         language = language_named(pair.code.language)
         trace = Trace(self.model, language.title if language else "program")
-        decision = await self._decide(pair, trace)
+        try:
+            decision = await self._judge(pair, trace)
+        except tuple(_ENDS) as error:
+            status, path = next(end for kind, end in _ENDS.items() if isinstance(error, kind))
+            decision = _Decision(status=status, path=path, reason=str(error))
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
@@ -99,18 +102,13 @@ class Committee:
         """Close the model's connections."""
         await self.model.close()
 
-    async def _decide(self, pair: Pair, trace: Trace) -> _Decision:
-        try:
-            return await self._judge(pair, trace)
-        except tuple(_ENDS) as error:
-            status, path = next(end for kind, end in _ENDS.items() if isinstance(error, kind))
-            return _Decision(status=status, path=path, reason=str(error))
-
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         language, configuration = language_named(pair.code.language), self.configuration
         testers = self.testers.get(language.name) if language else None
         if configuration.specification:
-            text = testers.language.translated(pair.code.text) if testers else pair.code.text
+            text = (
+                testers.programs.language.translated(pair.code.text) if testers else pair.code.text
+            )
             code = pair.code.model_copy(update={"text": text})
             translated = pair.model_copy(update={"code": code})
             decision = await self._judge_by_claims(translated, trace, testers)
@@ -150,7 +148,7 @@ class Committee:
             return _by_claims(label, screening, evidence)
         is_disputed = evidence.supports_code or bool(evidence.confirmed)
         wants_program = self.configuration.wants_more(verdict, is_run=testers is not None)
-        can_be_run = testers is not None and testers.language.is_valid(pair.code.text)
+        can_be_run = testers is not None and testers.programs.language.is_valid(pair.code.text)
         if testers and not is_disputed and wants_program and can_be_run:
             section, problem = specification.section(trace.model.code_limit), evidence.problem
             with trace.model.with_section(section):

@@ -30,7 +30,7 @@ def build_committee(
             validator=validator if configuration.gates else None,
         )
         claims = ClaimTester(sandbox, language, validator)
-        testers[language.name] = Testers(language, tester, claims)
+        testers[language.name] = Testers(tester, claims)
     return Committee(configuration=configuration, testers=testers, model=model, recipe_id=recipe_id)
 
 

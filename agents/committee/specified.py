@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from agents.claims.claim import Claim
-from agents.claims.languages import WRAPPERS
+from agents.claims.languages import WRAPPERS, Wrapper
 from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, missing_requirement
@@ -105,14 +105,17 @@ def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
     return 1 if evidence.supports_code and agrees and not evidence.unsettled else None
 
 
+@dataclass(frozen=True)
 class ClaimTester:
     """Runs the claims of a query on a code, in a box of its own."""
 
-    def __init__(self, sandbox: Sandbox, language: Language, validator: OracleValidator) -> None:
-        self._sandbox = sandbox
-        self._language = language
-        self._validator = validator
-        self._wrapper = WRAPPERS[language.name]
+    sandbox: Sandbox
+    language: Language
+    validator: OracleValidator
+
+    @property
+    def _wrapper(self) -> Wrapper:
+        return WRAPPERS[self.language.name]
 
     async def test(
         self,
@@ -124,14 +127,14 @@ class ClaimTester:
         """Return what the claims say; those that fail are read a second time, until one stands."""
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
-        if not claims or not adapter or not self._language.is_valid(pair.code.text):
+        if not claims or not adapter or not self.language.is_valid(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
-        if fault := self._wrapper.adapter_fault(adapter, self._language.scaffolded(pair.code.text)):
+        if fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
             return ClaimEvidence(problem=problem, is_at_fault=True)
         stubs = usable_stubs(screening.beside, pair.code.text)
-        code = self._language.with_beside(pair.code.text, stubs, scaffolding=True)
-        async with self._sandbox.box(code, language=self._language.name) as box:
+        code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
+        async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
                 tools = _Tools(specification, screening, adapter, stubs, code, box, trace)
                 evidence = await self._tested(pair, claims, tools)
@@ -233,7 +236,7 @@ class ClaimTester:
         runs = claim_runs(claims, result)
         try:
             if any(one.outcome != "not_run" for one in runs):
-                report = await self._validator.validate(pair, draft, result, tools.box)
+                report = await self.validator.validate(pair, draft, result, tools.box)
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report

@@ -86,13 +86,8 @@ class Rules(ABC):
         """Return how a run ended; of several failures the one that decides what is done next.
 
         A failed assertion stands whatever else failed, as in the result; where no assertion failed,
-        what is missing comes before what the code raised, which it may have caused.
-
-        Args:
-            result: The run.
-            program: The test program.
-            code: The code under test.
-            stubs: What an agent put before the code, of which an error is none of the code's.
+        what is missing comes before what the code raised, which it may have caused. An error of
+        ``stubs``, which an agent put before the code, is none of the code's.
         """
         if result.outcome == "passed":
             return RunOutcome.PASSED

@@ -125,7 +125,10 @@ class _FailureAttribution:
         last = _last_own_frame(error)
         if last and last.file == _TARGET:
             return self._of_target(error, last)
-        if is_assertion or _is_verdict(error):
+        # What pytest raises: a ``raises`` that was not met, or a call of ``fail``.
+        is_by_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
+        is_verdict = is_by_pytest or error.message.startswith(_UNMET)
+        if is_assertion or (error.error_type == "Failed" and is_verdict):
             return RunOutcome.FAILED_ASSERTION
         is_syntax = error.error_type in ("SyntaxError", "IndentationError", "TabError")
         if is_syntax and not self._is_python:
@@ -176,9 +179,3 @@ def _whole_traceback(case: CaseResult, result: ExecutionResult) -> str:
         return text
     before, found, _ = result.stderr.partition(text)
     return before + found if found else text
-
-
-def _is_verdict(error: Raised) -> bool:
-    """Return whether pytest raised it: a ``raises`` that was not met, or a call of ``fail``."""
-    of_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
-    return error.error_type == "Failed" and (of_pytest or error.message.startswith(_UNMET))

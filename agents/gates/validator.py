@@ -1,11 +1,12 @@
 """The validator of oracles, which checks executed test programs by all gates."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.dialects import RULES
-from agents.gates.gates import Gate
+from agents.gates.gates import Gate, Rules
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
@@ -25,6 +26,7 @@ _SPARE = 2  # times as many are made, since some change nothing that counts
 _TIMES_AS_LONG = 10  # a mutant may take as the program's first run, and no less than the settings'
 
 
+@dataclass(frozen=True)
 class OracleValidator:
     """Checks whether test programs are valid oracles, in the box where they were executed.
 
@@ -36,13 +38,13 @@ class OracleValidator:
       end, all but one of them are enough.
     """
 
-    def __init__(
-        self, settings: GateSettings, language: Language, *, scaffolding: bool = True
-    ) -> None:
-        self._settings = settings
-        self._language = language
-        self._rules = RULES[language.name]
-        self._scaffolding = scaffolding
+    settings: GateSettings
+    language: Language
+    scaffolding: bool = True
+
+    @property
+    def _rules(self) -> Rules:
+        return RULES[self.language.name]
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -59,7 +61,7 @@ class OracleValidator:
             faults |= await self._faults_of_repetition(draft, result, box)
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
-        limit = max(self._settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
+        limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
         report, faults = await self._run_on_mutants(code, draft, result, limit, box)
         faults = faults or self._faults_of_mutant_runs(report)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
@@ -70,9 +72,9 @@ class OracleValidator:
         return report.model_copy(update=await self._run_apart(draft, result, box))
 
     def _mutants_of(self, code: str) -> Sequence[Mutant]:
-        limit = max(_FEWEST_MUTANTS, self._settings.mutants)
+        limit = max(_FEWEST_MUTANTS, self.settings.mutants)
         plain = self._rules.without_messages(code)
-        made = self._language.mutants_of(code, _SPARE * limit)
+        made = self.language.mutants_of(code, _SPARE * limit)
         matter = (mutant for mutant in made if self._rules.without_messages(mutant.code) != plain)
         return tuple(islice(matter, limit))
 
@@ -119,17 +121,17 @@ class OracleValidator:
             return OracleReport(trials=tuple(runs)), faults
         runs += [await self._run_on(mutant, draft, limit, box) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
-        if report.killed < self._settings.min_killed:
-            for mutant in self._language.strong_mutants_of(code, self._settings.mutants):
+        if report.killed < self.settings.min_killed:
+            for mutant in self.language.strong_mutants_of(code, self.settings.mutants):
                 run = await self._run_on(mutant, draft, limit, box)
                 report = OracleReport(trials=(*report.trials, run))
-                if report.killed >= self._settings.min_killed:
+                if report.killed >= self.settings.min_killed:
                     break
         return report, {}
 
     async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
         """Return whether a mistake in the stubs fails a program that none in the code fails."""
-        for mutant in self._language.mutants_of(draft.beside, self._settings.mutants):
+        for mutant in self.language.mutants_of(draft.beside, self.settings.mutants):
             broken = draft.model_copy(update={"beside": mutant.code})
             code = self._module_of(pair.code.text, broken)
             result = await box.run(draft.program, code=code, timeout_s=limit)
@@ -141,7 +143,7 @@ class OracleValidator:
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
         """Return whether the program ends otherwise on the same code in another text."""
-        control = self._language.control_of(code)
+        control = self.language.control_of(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
@@ -153,10 +155,10 @@ class OracleValidator:
     ) -> dict[Gate, str]:
         """Return whether a program passes where nothing is returned in place of something."""
         # One that does not look at what is returned judges what else the code does.
-        for unseen in self._language.unseen_of(code):
+        for unseen in self.language.unseen_of(code):
             if (await self._run_on(unseen, draft, limit, box)).outcome == "passed":
                 return {}
-        for emptied, telling in self._language.emptied_of(code):
+        for emptied, telling in self.language.emptied_of(code):
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
             if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
@@ -171,7 +173,7 @@ class OracleValidator:
         One that passes whatever is in the value judges what else the code has done.
         """
         ends = []
-        for mutant in self._language.filled_of(code):
+        for mutant in self.language.filled_of(code):
             module = self._module_of(mutant.code, draft)
             result = await box.run(draft.program, code=module, timeout_s=limit)
             ends.append(result.outcome)
@@ -191,10 +193,10 @@ class OracleValidator:
         return MutantRun(change=f"line {mutant.line}: {mutant.change}", outcome=outcome)
 
     def _module_of(self, code: str, draft: Draft) -> str:
-        return self._language.with_beside(code, draft.beside, scaffolding=self._scaffolding)
+        return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
-        settings, (_, high) = self._settings, report.mutation_interval or (0.0, 0.0)
+        settings, (_, high) = self.settings, report.mutation_interval or (0.0, 0.0)
         needed = min(settings.min_killed, max(report.judged - 1, 1))
         if report.killed >= needed and high >= settings.min_mutation_score:
             return {}

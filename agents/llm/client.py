@@ -32,16 +32,13 @@ class Model(Protocol):
     @property
     def code_limit(self) -> int:
         """Longest code in a prompt, in characters."""
-        ...
 
     @property
     def language(self) -> str:
         """The code's language, as prompts call it."""
-        ...
 
     async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
         """Return a reply of that type."""
-        ...
 
 
 class LanguageModel:
@@ -64,7 +61,9 @@ class LanguageModel:
         self._transport = Transport(settings)
         self._format = ResponseFormat()
         key = digest_of([HARMLESS.model_dump()])
-        self._probe = Probe(lambda: self._request_with_retries(HARMLESS, key))
+        self._probe = Probe(
+            lambda: with_retries(settings, self._request_in_accepted_format, HARMLESS, key)
+        )
 
     async def ask(
         self,
@@ -145,14 +144,12 @@ class LanguageModel:
         A provider's firewall may refuse one prompt with any status, and that must not end a run.
         """
         try:
-            return await self._request_with_retries(request, key)
+            ask = self._request_in_accepted_format
+            return await with_retries(self._settings, ask, request, key)
         except RequestError as error:
             if error.may_be_of_the_prompt and await self._probe.is_answered():
                 raise replace(error, of_prompt="filtered") from None
             raise
-
-    async def _request_with_retries(self, request: Request, key: str) -> RawReply:
-        return await with_retries(self._settings, self._request_in_accepted_format, request, key)
 
     async def _request_in_accepted_format(self, request: Request, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""

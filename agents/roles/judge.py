@@ -1,7 +1,7 @@
 """The final arbiters, who see test programs and what came of their runs."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.evidence import Attempt, RunEvidence, RunOutcome
@@ -16,6 +16,7 @@ _LONGEST_REPORT = 8_000  # characters of its texts
 _LONGEST_LINE = 500  # characters on a test
 _SHORTEST = 40  # characters of a text that is shortened
 _MARK = "[…]"
+_TEXTS = ("message", "traceback", "command", "output", "stdout", "stderr")  # may be shortened
 _COUNTS = ("outcome", "error_type", "message", "tests_run", "asserts_executed", "target_calls")
 _NO_PROGRAM = "Its writer found no call of the code that could show it. Judge by reading the code."
 _NOT_RUN = "The program was not run: it only shows what somebody who asked might expect."
@@ -203,11 +204,15 @@ def run_report(attempt: Attempt, limit: int) -> str:
     """
     assert attempt.result is not None  # noqa: S101 - the caller has a run to report
     report = _whole(attempt.result, attempt.draft.repairs, is_simulated=attempt.is_simulated)
-    texts = list(_texts(report))
-    length = _fair_length([len(holder[key]) for holder, key in texts], limit)
-    for holder, key in texts:
-        keeps_end = key not in ("message", "command")
-        holder[key] = _shortened(holder[key], length, keeps_end=keeps_end)
+    holders = (report, *report.get("tests", ()), *report.get("repairs", ()))
+    places = [(holder, key) for holder in holders for key in _TEXTS if key in holder]
+    length = _fair_length([len(holder[key]) for holder, key in places], limit)
+    size = length - len(_MARK)
+    for holder, key in places:
+        text = holder[key]
+        if len(text) > length:
+            keeps_begin = key in ("message", "command")
+            holder[key] = f"{text[:size]}{_MARK}" if keeps_begin else f"{_MARK}{text[-size:]}"
     return json.dumps(report, ensure_ascii=False, indent=1)
 
 
@@ -231,14 +236,6 @@ def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulat
     return report
 
 
-def _texts(report: Part) -> Iterable[tuple[Part, str]]:
-    """Yield the places of all texts that may be shortened."""
-    for holder in (report, *report.get("tests", ()), *report.get("repairs", ())):
-        for key in ("message", "traceback", "command", "output", "stdout", "stderr"):
-            if key in holder:
-                yield holder, key
-
-
 def _fair_length(lengths: Sequence[int], limit: int) -> int:
     """Return the length at which texts are cut to be within a limit together."""
     left, share = limit, limit
@@ -248,10 +245,3 @@ def _fair_length(lengths: Sequence[int], limit: int) -> int:
             return max(share, _SHORTEST)
         left -= length
     return max(lengths, default=0)
-
-
-def _shortened(text: str, length: int, *, keeps_end: bool) -> str:
-    if len(text) <= length:
-        return text
-    size = length - len(_MARK)
-    return f"{_MARK}{text[-size:]}" if keeps_end else f"{text[:size]}{_MARK}"
