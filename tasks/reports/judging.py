@@ -271,7 +271,7 @@ def _run(run: Execution) -> Iterator[Block]:
     if error := ": ".join(filter(None, (result.error_type, result.message))):
         yield Code(error, "error")
     if run.beside:
-        yield "beside the function"
+        yield "stubs and imports that the function lacks"
         yield Code(run.beside)
     yield Code(run.program)
     if result.tests:

@@ -273,8 +273,8 @@ def _cells(section: StudySection, line: Line) -> tuple[str, ...]:
 
 def _note_of(line: Line) -> str:
     """Return a line's note, with the paper's name of the row where it is another one."""
-    beside = f"beside {line.published_row}" if line.published_row else ""
-    return _joined(beside, line.note)
+    compared = f"compared with {line.published_row}" if line.published_row else ""
+    return _joined(compared, line.note)
 
 
 def conditions_table(report: StudyReport) -> Table:
