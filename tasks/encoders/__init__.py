@@ -16,9 +16,6 @@ they are as the model gives them, and compared by their inner products.
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from infra.registry import Registry
 from tasks.encoders._checkpoint import checkpoint_encoder
 from tasks.encoders._reference import SCHEMES, SYNTAX, referenced_encoder
@@ -55,10 +52,7 @@ __all__ = [
     "encoders",
     "load_transformer",
     "not_published",
-    "wrong_lengths",
 ]
-
-_UNIT_TOLERANCE = 1e-2
 
 
 class EncoderRegistry(Registry[EncoderClass]):
@@ -113,14 +107,6 @@ class EncoderRegistry(Registry[EncoderClass]):
         """Return whether a name or a reference is that of an encoder."""
         scheme, colon, _ = name.partition(":")
         return scheme in SCHEMES if colon else name in self.names()
-
-
-def wrong_lengths(vectors: Vectors, similarity: Similarity) -> npt.NDArray[np.int64]:
-    """Return the rows whose length is not 1, for products those of no length; NaN among them."""
-    lengths = np.linalg.norm(vectors, axis=1)
-    if similarity == "cosine":
-        return np.flatnonzero(~(np.abs(lengths - 1) <= _UNIT_TOLERANCE))
-    return np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
 
 
 encoders = EncoderRegistry()

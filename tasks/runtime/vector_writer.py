@@ -14,13 +14,14 @@ from infra.errors import EncoderError
 from infra.identity import digest_of_set
 from infra.store import Database, vectors
 from infra.store.vectors import Vectors, write_vectors
-from tasks.encoders import EncoderSpec, Kind, wrong_lengths
+from tasks.encoders import EncoderSpec, Kind
 
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
 
 _TEXTS_READ = 65_536  # held in memory at once
 # A batch is what one call of an actor embeds, and what is computed again after its death.
 _FEWEST_TEXTS, _MOST_TEXTS, _MOST_CHARACTERS = 64, 2_048, 1_000_000
+_UNIT_TOLERANCE = 1e-2  # by which the length of a vector for a cosine may differ from 1
 _CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
 
 
@@ -109,12 +110,17 @@ class VectorWriter:
                 f"{(len(ids), dimension)} for {ids[0]} and {len(ids) - 1} other texts; see that "
                 "its checkpoint is the one that its specification describes"
             )
-        wrong = wrong_lengths(found, self._spec.similarity)
+        lengths = np.linalg.norm(found, axis=1)
+        if self._spec.similarity == "cosine":
+            right, is_right = "1", np.abs(lengths - 1) <= _UNIT_TOLERANCE
+        else:
+            right, is_right = "a positive one", np.isfinite(lengths) & (lengths > 0)
+        wrong = np.flatnonzero(~is_right)  # NaN among them
         if len(wrong):
-            length = np.linalg.norm(found[wrong[0]])
-            right = "1" if self._spec.similarity == "cosine" else "a positive one"
+            first = wrong[0]
             raise EncoderError(
-                f"encoder {self._spec.name!r} gave {ids[wrong[0]]} a vector of length {length:g} "
+                f"encoder {self._spec.name!r} gave {ids[first]} a vector of length "
+                f"{lengths[first]:g} "
                 f"instead of {right}, and so {len(wrong)} of {len(ids)} texts; none of them is "
                 "stored: see that its checkpoint is intact, or embed with another number type"
             )
