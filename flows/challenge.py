@@ -54,7 +54,7 @@ def challenge(
     functions = searched_languages(database, collection)
     runs: list[Run] = []
     steps, written = [], []
-    for method in chosen_methods(chosen.evaluation, chosen.search):
+    for method in chosen_methods(chosen.scoring):
         ranked = {
             language: rank_codes(
                 database, search.of_language(language), method, chosen.encoder, chosen.ray,

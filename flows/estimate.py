@@ -25,7 +25,7 @@ def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
     ready = check_inputs(settings, partial(check_estimate, files=[train, queries]))
     database, chosen = ready.database, ready.settings
     inputs = open_input(train, queries)
-    methods = encoders_to_estimate(chosen.evaluation, chosen.search)
+    methods = encoders_to_estimate(chosen.scoring)
     estimated = [
         estimate_method.submit(
             database,

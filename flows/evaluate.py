@@ -50,7 +50,7 @@ def score_benchmarks(
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]
-    methods = chosen_methods(scoring.evaluation, scoring.search)
+    methods = chosen_methods(scoring)
     return write_report(
         ready.database, source, published, methods, scoring.evaluation.depth,
         scoring.publish.folder,
@@ -73,5 +73,5 @@ def score_methods(
         score_method.submit(
             database, benchmark, method, settings, wait_for=after, return_state=False
         )
-        for method in chosen_methods(settings.evaluation, settings.search)
+        for method in chosen_methods(settings)
     ]

@@ -42,7 +42,7 @@ def neural_code_search(
         rank_codes(
             database, search, method, chosen.encoder, chosen.ray, wait_for=[read], return_state=True
         )
-        for method in chosen_methods(chosen.evaluation, chosen.search)
+        for method in chosen_methods(chosen.scoring)
     ]
     runs = [state.result() for state in ranked]
     return judge_rankings(database, search, questions, runs, post_rank=post_rank, wait_for=ranked)

@@ -11,7 +11,7 @@ from infra.errors import UnknownNameError
 from infra.identity import mark
 from infra.records import Code, Query
 from infra.registry import unknown_name
-from infra.settings import EvaluationSettings, SearchSettings
+from infra.settings import ScoringSettings
 from tasks.benchmarks.runs import Rankings
 from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
@@ -121,17 +121,16 @@ class Ranker:
         return rank_vectors(vectors, blocks, queries, codes, depth)
 
 
-def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
+def chosen_methods(scoring: ScoringSettings) -> list[str]:
     """Return the methods to score: those of the settings, else all lexical ones and the encoders.
 
     Raises:
         UnknownNameError: A method is not made of retrievers and encoders.
     """
-    if not evaluation.methods:
-        return [*retrievers.names(), *search.encoders]
-    for method in evaluation.methods:
+    methods = scoring.evaluation.methods
+    for method in methods:
         components(method)
-    return list(evaluation.methods)
+    return [*methods] or [*retrievers.names(), *scoring.search.encoders]
 
 
 def rank_vectors(

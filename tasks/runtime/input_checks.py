@@ -14,7 +14,7 @@ from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameEr
 from infra.registry import unknown_name
 from infra.settings import (
     EncoderSettings,
-    EvaluationSettings,
+    ScoringSettings,
     SearchSettings,
     Settings,
     SourceSettings,
@@ -60,7 +60,7 @@ def check_source(settings: Settings) -> None:
             f"encoder {products[0]} is compared by products, whose mean with other similarities "
             "says nothing: name it alone, or set COSQA_SEARCH__FUSION=scaled"
         )
-    _checked_methods(settings)
+    _checked_methods(settings.scoring)
     open_source(settings.source)
 
 
@@ -75,7 +75,7 @@ def check_comparison(
 ) -> None:
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
-    methods = _checked_methods(settings)
+    methods = _checked_methods(settings.scoring)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
     for folder in benchmarks:
@@ -97,7 +97,7 @@ def check_comparison(
 def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
     """Check the encoders, the metrics, and the files of training pairs and queries."""
     _check_output(settings.publish.folder)
-    methods = encoders_to_estimate(settings.evaluation, settings.search)
+    methods = encoders_to_estimate(settings.scoring)
     _check_checkpoints(methods, settings.encoder)
     for metric in settings.estimation.metrics:
         measure_named(metric)
@@ -164,10 +164,10 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
     return SourceSettings.model_validate(usual | source.model_dump(exclude_unset=True))
 
 
-def _checked_methods(settings: Settings) -> list[str]:
+def _checked_methods(scoring: ScoringSettings) -> list[str]:
     """Return the methods to score, whose encoders all have checkpoints."""
-    methods = chosen_methods(settings.evaluation, settings.search)
-    _check_checkpoints(_encoders_in(methods), settings.encoder)
+    methods = chosen_methods(scoring)
+    _check_checkpoints(_encoders_in(methods), scoring.encoder)
     return methods
 
 
@@ -208,9 +208,9 @@ def _check_recipe(base: str, training: TrainingSettings) -> None:
         raise SettingsError(f"--name {name} is that of another method: give another")
 
 
-def encoders_to_estimate(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
+def encoders_to_estimate(scoring: ScoringSettings) -> list[str]:
     """Return the methods whose scores are estimated: those of the settings, else the encoders."""
-    methods = list(dict.fromkeys(evaluation.methods or search.encoders))
+    methods = list(dict.fromkeys(scoring.evaluation.methods or scoring.search.encoders))
     for method in methods:
         if not encoders.has(method):
             components(method)

@@ -69,7 +69,7 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
         return None
     published = published_benchmarks(sets, settings.publish)
     inputs["settings"] = settings.scoring
-    methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
+    methods = chosen_methods(settings.scoring) if command != "publish" else ()
     is_scored = all(
         is_done(score_method, **inputs, benchmark=OpenBenchmark(each), method=method)
         for each in published

@@ -216,10 +216,7 @@ def _add_benchmark(
     folder = Path(published.folder)
     evidence.benchmark = benchmark_facts(folder)
     benchmark, matches = published.benchmark_id, matches_of(folder)
-    keys = [
-        method_key(method, settings.evaluation.depth)
-        for method in chosen_methods(settings.evaluation, settings.search)
-    ]
+    keys = [method_key(method, settings.evaluation.depth) for method in chosen_methods(settings)]
     means = benchmarks.mean_scores(database, benchmark, keys, OF_METHODS)
     if not means:
         evidence.scores = evidence.group_scores = _NO_SCORES
