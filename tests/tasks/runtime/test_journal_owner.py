@@ -220,6 +220,7 @@ async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path:
     workers = [here.worker(name) for name in "abc"]
     await asyncio.gather(*(judge(worker) for worker in workers for _ in range(9)))
     assert most == IN_FLIGHT
+    await asyncio.gather(*(worker.flush() for worker in workers))
     assert await workers[0].acquire_slots(9) == IN_FLIGHT
 
 
