@@ -20,7 +20,7 @@ class SearchSettings(Section):
         ("minilm",),
         min_length=1,
         description="Encoders whose cosines are averaged; `cosqa list encoders` prints the names. "
-        "Others: checkpoint:NAME=FOLDER, hub:ORG/MODEL@COMMIT, api:PROVIDER/MODEL.",
+        "Others: checkpoint:NAME=FOLDER, api:PROVIDER/MODEL.",
     )
     fusion: Literal["mean", "scaled"] = Field(
         "mean",
