@@ -62,8 +62,9 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
     ).remote()
     try:
         done, call = worker.train.remote(job, cores, gpus), worker.next_progress.remote()
+        awaited = [done]
         while True:
-            ready = ended([call, done])
+            ready = ended([call, *awaited])
             if call in ready:
                 if (progress := ray.get(call)) is None:
                     break
@@ -71,6 +72,7 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
                 call = worker.next_progress.remote()
             elif ready:
                 ray.get(done)  # raises where the worker failed before its last progress
+                awaited = []  # of two calls that have ended, Ray may always return this one
         history: History = ray.get(done)
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
