@@ -61,18 +61,8 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
         num_gpus=gpus, num_cpus=0 if gpus else cores, max_concurrency=2
     ).remote()
     try:
-        done, call = worker.train.remote(job, cores, gpus), worker.next_progress.remote()
-        awaited = [done]
-        while True:
-            ready = ended([call, *awaited])
-            if call in ready:
-                if (progress := ray.get(call)) is None:
-                    break
-                emit(progress)
-                call = worker.next_progress.remote()
-            elif ready:
-                ray.get(done)  # raises where the worker failed before its last progress
-                awaited = []  # of two calls that have ended, Ray may always return this one
+        done = worker.train.remote(job, cores, gpus)
+        _emit_all(worker, done, emit)
         history: History = ray.get(done)
     except RayTaskError as error:
         if isinstance(error.cause, CosqaError):
@@ -90,3 +80,18 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
     finally:
         ray.kill(worker)
     return history
+
+
+def _emit_all(worker: Any, done: Any, emit: Callable[[TrainingProgress], None]) -> None:  # noqa: ANN401 - Ray's
+    """Emit a worker's progress until the last; raise where it fails before."""
+    call, awaited = worker.next_progress.remote(), [done]
+    while True:
+        ready = ended([call, *awaited])
+        if call in ready:
+            if (progress := ray.get(call)) is None:
+                return
+            emit(progress)
+            call = worker.next_progress.remote()
+        elif ready:
+            ray.get(done)
+            awaited = []  # of two calls that have ended, Ray may return this one for ever

@@ -108,7 +108,7 @@ def test_a_ledger_that_cannot_be_read_ends_no_run(
     def unread(*_: object) -> tuple[int, float]:
         raise BudgetExhaustedError("the ledger cannot be read")
 
-    monkeypatch.setattr(JournalLedger, "spent_by_run", unread)
+    monkeypatch.setattr(JournalLedger, "spent", unread)
     seen.monitor.close()
     assert set(seen.pages) == {"judged-my-codes"}
 
