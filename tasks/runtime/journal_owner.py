@@ -23,7 +23,7 @@ from infra.errors import UnrecordableError, WorkerLostError
 from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
 
-_GATHERED_S = 0.02  # for which calls wait for others: an exchange costs more than what it carries
+_GATHERED_S = 0.004  # for which calls wait for others: an exchange costs more than what it carries
 _GO_ON = "what was paid for is stored: run the same command again"
 
 _Call = tuple[str, tuple[Any, ...]]  # a method of the ledger, its arguments

@@ -38,6 +38,9 @@ class EstimationInput:
         self._train = train.resolve()
         self._queries = queries.resolve()
 
+    def __reduce__(self) -> tuple[type["EstimationInput"], tuple[Path, Path]]:
+        return EstimationInput, (self._train, self._queries)
+
     @property
     def name(self) -> str:
         """The name of the queries."""

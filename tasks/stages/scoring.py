@@ -51,6 +51,9 @@ class OpenBenchmark:
     def __init__(self, published: Published) -> None:
         self.published = published
 
+    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published]]:
+        return OpenBenchmark, (self.published,)
+
     @property
     def name(self) -> str:
         """The benchmark's name."""

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 from prefect.logging import get_run_logger
 
@@ -68,6 +68,9 @@ class TrainingInput:
     path: Path
     test: Path | None
     settings: TrainingSettings
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, Path | None, TrainingSettings]]:
+        return type(self), (self.path, self.test, self.settings)
 
     @cached_property
     def data(self) -> TrainingData:

@@ -39,6 +39,9 @@ class StudyData:
         self.name = name
         self.folder = folder
 
+    def __reduce__(self) -> tuple[type["StudyData"], tuple[str, Path]]:
+        return StudyData, (self.name, self.folder)
+
     @cached_property
     def training(self) -> Pairs:
         """The pairs that models were trained on."""

@@ -4,6 +4,7 @@ Covers `infra.settings.scoring`.
 """
 
 import logging
+import pickle
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ from infra.settings import (
 )
 from infra.store import Database, benchmarks, open_database, vectors
 from tasks.benchmarks import (
+    Benchmark,
     write_benchmark,
 )
 from tasks.benchmarks.qrels import QrelsTable
@@ -223,6 +225,18 @@ def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
     write_benchmark(toy().model_copy(update={"labels": labels}), tmp_path / "none")
     opened = open_benchmark(database, tmp_path / "none")
     scored(database, opened, settings_in(tmp_path))
+
+
+def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
+    export: OpenBenchmark,
+) -> None:
+    content: Benchmark = export.content
+    assert export.content is content
+    sent = pickle.dumps(export)
+    assert len(sent) < 1_000
+    received = pickle.loads(sent)
+    assert received.published == export.published
+    assert received.content == content
 
 
 def test_the_time_of_a_ranking_is_without_that_of_its_vectors(
