@@ -252,10 +252,11 @@ def _merge(
     """
     import torch  # noqa: PLC0415 - as above
 
-    if scores.amin() == -torch.inf:  # in the first blocks there is a place for every code
+    least = scores.amin(dim=1)
+    if least.min() == -torch.inf:  # in the first blocks there is a place for every code
         more, places = found.T, place.expand(len(scores), -1)
     else:
-        columns, rows = (found > scores.amin(dim=1)).nonzero(as_tuple=True)
+        columns, rows = (found > least).nonzero(as_tuple=True)
         order = rows.argsort(stable=True)
         columns, rows = columns[order], rows[order]
         numbers = rows.bincount(minlength=len(scores))
