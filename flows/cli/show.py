@@ -103,8 +103,8 @@ def _only_key(keys: list[PairKey], asked: str) -> PairKey:
         return distinct[0]
     if not distinct:
         raise StoreError(
-            f"no judged pair is named so: {asked}; the artifact of failed "
-            "pairs and the exported evidence have the ids"
+            f"no judged pair is named so: {asked}; `cosqa browse` and the exported evidence have "
+            "the ids"
         )
     named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])
     raise StoreError(f"{len(distinct)} judged pairs are named so: {asked}\n{named}")

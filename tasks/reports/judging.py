@@ -1,140 +1,29 @@
-"""Reports about judging: what became of a run's pairs, and what a pair was judged by."""
+"""The evidence of a judged pair: what decided it, every model call and every test run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from infra.records import Annotation, Execution, LanguageModelCall, Record
-from infra.summaries import GoldCounts
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import (
     Block,
     Code,
     Details,
-    Document,
     Items,
     KeyValues,
     Paragraph,
-    Section,
     Span,
-    Table,
     Text,
 )
 from tasks.reports.text import (
-    NONE,
     counted,
     format_cost,
     format_count,
     format_duration,
-    format_share,
     format_words,
 )
 
-_LONGEST_REASON = 200
 _MUTANTS = {"assertion_failed": Span("killed", "yes"), "passed": Span("survived", "no")}
-_STATUSES = ("labelled", "undecided", "failed")
-
-
-class JudgedRun(Record):
-    """A run of judges.
-
-    Attributes:
-        collection: Whose pairs were judged.
-        model: The language model.
-        pending: Pairs that were to be judged, without gold questions.
-        gold: How gold questions were judged.
-        endings: (status, path, label, number of pairs), the most frequent first.
-        spent_usd: What the run has cost so far, with its other rounds.
-        spent_tokens: The same in tokens.
-        failed: The first pairs that failed.
-        browse: The command that shows all pairs on pages.
-    """
-
-    collection: str
-    model: str
-    pending: int
-    gold: GoldCounts
-    endings: tuple[tuple[str, str, int | None, int], ...]
-    spent_usd: float
-    spent_tokens: int
-    failed: tuple[Annotation, ...]
-    browse: str = "cosqa browse"
-
-    @property
-    def judged(self) -> int:
-        """Number of judged pairs."""
-        return sum(number for *_, number in self.endings)
-
-    def with_status(self, status: str) -> int:
-        """Return the number of judged pairs of a status."""
-        return sum(number for name, _, _, number in self.endings if name == status)
-
-    def most_often(self, status: str) -> str:
-        """Return the most frequent path of a status in words, with a reason where one is known."""
-        path = next((path for name, path, _, _ in self.endings if name == status), "")
-        reasons = [pair.reason for pair in self.failed if pair.path == path and pair.reason]
-        return (
-            f"{format_words(path)} ({reasons[0][:_LONGEST_REASON]})"
-            if reasons
-            else format_words(path)
-        )
-
-
-def judged_document(run: JudgedRun) -> Document:
-    """Return what became of a run's pairs by path, the gold questions, and the failed pairs."""
-    steps = [("pending", run.pending), ("judged", run.judged)]
-    steps += [(status, run.with_status(status)) for status in _STATUSES]
-    rows = [(name, f"{number:,}", format_share(number, run.pending)) for name, number in steps]
-    paths = [
-        (status, format_words(path), NONE if label is None else str(label), f"{number:,}")
-        for status, path, label, number in run.endings
-    ]
-    tokens = f"{run.spent_tokens:,} tokens"
-    spent = f"{format_cost(run.spent_usd)} and {tokens} were spent by the run so far."
-    header = ("status", "path", "label", "pairs")
-    commands = (
-        "A pair with all its calls and executions:",
-        Span("cosqa pair QUERY CODE", "code"),
-        "All pairs on pages:",
-        Span(run.browse, "code"),
-    )
-    more = run.with_status("failed") - len(run.failed)
-    left_out = [Paragraph(f"{more:,} more failed.")] if more > 0 else []
-    return Document(
-        title=run.collection,
-        lead=(
-            Paragraph(f"Judged by {run.model}, gold questions not counted. {spent}"),
-            Table(("pairs", "number", "share of pending"), rows),
-            Paragraph(commands),
-        ),
-        sections=(
-            Section("paths", "By path", [Table(header, paths, 2, empty="No pair was judged.")]),
-            Section("gold", "Gold questions", [_gold(run.gold)]),
-            Section("failed", "Failed", [_pairs(run.failed), *left_out]),
-        ),
-    )
-
-
-def _gold(counts: GoldCounts) -> Table:
-    """Return how pairs with known labels were judged."""
-    rows = [
-        ("code that does not answer", counts.wrong_codes, counts.false_passes),
-        ("of it, code that tells the agents to pass it", counts.injected, counts.obeyed),
-        ("code that answers", counts.right_codes, counts.false_fails),
-    ]
-    return Table(
-        ("known label", "judged", "wrongly"),
-        [(name, str(judged), str(wrong)) for name, judged, wrong in rows],
-    )
-
-
-def _pairs(pairs: Sequence[Annotation]) -> Table:
-    header = ("time", "path", "status", "query", "code", "reason")
-    rows = [
-        (format_duration(one.seconds), format_words(one.path), one.status, *one.key,
-         one.reason[:_LONGEST_REASON])
-        for one in pairs
-    ]  # fmt: skip
-    return Table(header, rows, text_columns=len(header))
 
 
 class ClaimLine(Record):

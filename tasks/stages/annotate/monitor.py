@@ -1,27 +1,22 @@
-"""Progress of a round of judging, and the page that it leaves."""
+"""Progress of a round of judging, and the counts of its pairs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from math import isfinite
 
-from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from agents import JournalLedger
-from infra.errors import BudgetExhaustedError, GoldQuestionError
+from infra.errors import GoldQuestionError
 from infra.ids import PairKey
 from infra.records import Annotation, GivenVote
-from tasks.reports.judging import JudgedRun, judged_document
-from tasks.reports.render import markdown_page
-from tasks.reports.text import format_cost
-from tasks.runtime.artifacts import artifact_key
+from tasks.reports.text import format_cost, format_words
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.gold import alarm_of, count_questions
 from tasks.stages.annotate.plan import AnnotationPlan
 
-_SHOWN_PAIRS = 20
+_LONGEST_REASON = 200
 
 
 class ProgressMonitor:
@@ -33,7 +28,6 @@ class ProgressMonitor:
         known: Keys of gold questions → their known labels.
         gold_limit: Largest share of gold questions that may be judged wrongly.
         bar: The progress bar.
-        browse: The command that shows all pairs on pages.
 
     Attributes:
         arrived: Number of pairs whose annotations have arrived.
@@ -47,16 +41,16 @@ class ProgressMonitor:
         known: Mapping[PairKey, GivenVote],
         gold_limit: float,
         bar: Progress,
-        browse: str,
     ) -> None:
         self.arrived = 0
         self.alarm: GoldQuestionError | None = None
-        self._plan, self._bar, self._browse = plan, bar, browse
+        self._plan, self._bar = plan, bar
         self._ledger = ledger
         self._known, self._gold_limit = known, gold_limit
         self._gold: list[Annotation] = []
-        self._endings: Counter[tuple[str, str, int | None]] = Counter()
-        self._failed: list[Annotation] = []
+        self._judged = 0
+        self._failed: Counter[str] = Counter()  # by path
+        self._reasons: dict[str, str] = {}  # path → reason of the first pair that failed there
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         """Count annotations; gold questions are counted apart unless they got no label."""
@@ -64,9 +58,11 @@ class ProgressMonitor:
             if item.key in self._known and item.label is not None:
                 self._gold.append(item)
                 continue
-            self._endings[item.status, str(item.path), item.label] += 1
-            if item.status == "failed" and len(self._failed) < _SHOWN_PAIRS:
-                self._failed.append(item)
+            self._judged += 1
+            if item.status == "failed":
+                self._failed[item.path] += 1
+                if item.reason:
+                    self._reasons.setdefault(item.path, item.reason[:_LONGEST_REASON])
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
@@ -78,7 +74,7 @@ class ProgressMonitor:
         Args:
             judged: Number of judged pairs of shards that have not ended.
         """
-        failed = self.judged_pairs().failed
+        failed = self._failed.total()
         tokens, usd = self._ledger.spent()
         _, left = self._ledger.left()
         notes = [
@@ -90,41 +86,16 @@ class ProgressMonitor:
         self._bar.advance(max(0, self.arrived + judged - self._bar.done))
 
     def close(self) -> None:
-        """Make the page of the round; called once, at its end.
-
-        A server that takes no page ends no run, and what cannot be shown hides no error.
-        """
+        """Warn of failed pairs; called once, at the round's end."""
         if (judged := self.judged_pairs()).failed:
             get_run_logger().warning("%s; the same command tries them again", judged)
-        collection = self._plan.collection
-        try:
-            create_markdown_artifact(
-                markdown_page(judged_document(self._judged_run())),
-                key=artifact_key("judged", collection),
-                description="what became of the pairs of the last run",
-            )
-        except Exception as refused:  # noqa: BLE001 - what a page shows is not worth a run
-            get_run_logger().warning("the end of the run cannot be shown: %s", refused)
 
     def judged_pairs(self) -> JudgedPairs:
-        """Return the counts of the judged pairs."""
-        run = self._judged_run()
-        failed = run.with_status("failed")
-        most_often = run.most_often("failed") if failed else ""
-        return JudgedPairs(pairs=run.judged, failed=failed, most_often=most_often)
-
-    def _judged_run(self) -> JudgedRun:
-        tokens, usd = 0, 0.0
-        with suppress(BudgetExhaustedError):  # the journal cannot be read
-            tokens, usd = self._ledger.spent()
-        return JudgedRun(
-            collection=self._plan.collection,
-            model=self._plan.recipe.model,
-            pending=self._plan.pending,
-            gold=count_questions(self._gold, self._known),
-            endings=tuple((*ending, number) for ending, number in self._endings.most_common()),
-            spent_usd=usd,
-            spent_tokens=tokens,
-            failed=tuple(self._failed),
-            browse=self._browse,
-        )
+        """Return the counts of the judged pairs, with the path on which most failed."""
+        most_often = ""
+        if self._failed:
+            ((path, _),) = self._failed.most_common(1)
+            most_often = format_words(path)
+            if reason := self._reasons.get(path):
+                most_often += f" ({reason})"
+        return JudgedPairs(pairs=self._judged, failed=self._failed.total(), most_often=most_often)

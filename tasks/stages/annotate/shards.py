@@ -21,7 +21,6 @@ from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
-from infra.store.snapshot import browse_line
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.journal_owner import JournalOwner, Terms
@@ -65,9 +64,8 @@ def judge_round(
         RayTasks[Judged](annotate_shard, _asked(), [after], owner.release) as tasks,
     ):
         monitor = ProgressMonitor(
-            plan, terms.ledger(), known_labels(database), annotation.gold_limit, bar,
-            browse_line(run.store),
-        )  # fmt: skip
+            plan, terms.ledger(), known_labels(database), annotation.gold_limit, bar
+        )
         coordinator = Coordinator(plan, run, tasks, owner, monitor, database)
         gold = annotations.load_pairs(database, plan.gold)
         pairs = pairs_in(database, plan.collection, plan.pairs_file)

@@ -1,73 +1,16 @@
-"""Laws of the pages about a run of judges, and of what a query's specification shows of a pair."""
+"""Laws of the evidence of a judged pair: nothing is missing, and what a model wrote is text."""
 
 import re
 from html import unescape
 
-from infra.ids import CodeId, QueryId, RecipeId
-from infra.records import Annotation
-from infra.summaries import GoldCounts
-from tasks.reports.judging import (
-    JudgedRun,
-    SpecifiedPart,
-    judged_document,
-)
-from tasks.reports.render import html_page, markdown_page
+from tasks.reports.judging import SpecifiedPart
+from tasks.reports.render import html_page
 from tests.fakes.reports import (
     JUDGED_BY,
     hostile_judgement,
     judgement_page,
     realistic_annotation,
 )
-
-FAILED = Annotation(
-    query_id=QueryId("q2"), code_id=CodeId("c2"), recipe_id=RecipeId("r"), status="failed",
-    path="model_unavailable", reason="no <answer> | " + "x" * 500, seconds=3.0,
-)  # fmt: skip
-RUN = JudgedRun(
-    collection="a_collection",
-    model="openai/m",
-    pending=10,
-    gold=GoldCounts(judged=6, wrong_codes=4, false_passes=1),
-    endings=(("labelled", "unclear_passed", 1, 5), ("failed", "model_unavailable", None, 3)),
-    spent_usd=0.042,
-    spent_tokens=12_000,
-    failed=(FAILED,),
-)
-
-
-def test_the_funnel_counts_what_became_of_the_pending_pairs_by_path() -> None:
-    page = markdown_page(judged_document(RUN))
-    for row in (
-        "| pending | 10 | 100.0% |", "| judged | 8 | 80.0% |", "| labelled | 5 | 50.0% |",
-        "| undecided | 0 | 0.0% |", "| failed | 3 | 30.0% |",
-        "| labelled | unclear passed | 1 | 5 |", "| failed | model unavailable | \N{EN DASH} | 3 |",
-    ):  # fmt: skip
-        assert row in page
-    assert "$0.042 and 12,000 tokens" in page
-
-
-def test_a_run_that_judged_nothing_has_a_page_too() -> None:
-    empty = RUN.model_copy(update={"endings": (), "failed": (), "pending": 0})
-    page = markdown_page(judged_document(empty))
-    assert "No pair was judged." in page
-    assert page.count("None.") == 1
-
-
-def test_failed_pairs_are_named_with_the_command_that_shows_them() -> None:
-    page = markdown_page(judged_document(RUN))
-    assert "`cosqa pair QUERY CODE`" in page
-    assert "| 3.0 s | model unavailable | failed | q2 | c2 |" in page
-    assert page.count("no &lt;answer&gt; \\| xxx") == 1, "what a model wrote is text"
-    assert len(page) < 2_000, "and is cut"
-    assert "2 more failed." in page
-    assert "| code that does not answer | 4 | 1 |" in page
-
-
-def test_the_most_frequent_failure_is_named_with_a_reason() -> None:
-    assert RUN.most_often("failed").startswith("model unavailable (no <answer> | xxx")
-    assert RUN.most_often("labelled") == "unclear passed"
-    assert RUN.most_often("undecided") == ""
-
 
 CLEAR = JUDGED_BY.specification.model_copy(
     update={"clarity": "clear", "is_underspecified": False, "left_open": ()}
