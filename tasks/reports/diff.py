@@ -1,6 +1,6 @@
 """Comparison of two versions of a benchmark: what changed, with evidence, and methods' scores."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -10,7 +10,6 @@ from tasks.benchmarks import Benchmark
 from tasks.reports.document import Block, Code, Document, Items, Paragraph, Section, Table
 from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
 from tasks.reports.text import format_words
-from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.comparisons import randomisation_test
 
 Pair = tuple[str, str]
@@ -86,17 +85,16 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
         now_undecided=tuple(pair for pair in removed if pair in undecided),
         flips=flips,
         kept=len(old.keys() & new.keys()) - len(flips),
-        relevant=(_relevant(old), _relevant(new)),
+        relevant=(
+            sum(value > 0 for value in old.values()),
+            sum(value > 0 for value in new.values()),
+        ),
         recipe=_changed(before.recipe or {}, after.recipe or {}),
     )
 
 
 def _labels(benchmark: Benchmark) -> dict[Pair, float]:
     return {(label.query_id, label.code_id): label.relevance for label in benchmark.labels}
-
-
-def _relevant(labels: Mapping[Pair, float]) -> int:
-    return sum(relevance > 0 for relevance in labels.values())
 
 
 def _flips(
@@ -162,22 +160,12 @@ class ScoreChange(Record):
     p_value: float
 
 
-class ScoreChanges(Record):
-    """The changes of all methods in all metrics; none where no query is scored in both versions.
-
-    Attributes:
-        order: Kendall's tau between the orders of the methods by the first metric; None for fewer
-            than two methods, or where all have one score.
-    """
-
-    methods: tuple[ScoreChange, ...]
-    order: float | None
-
-
 def score_changes(
     before: Leaderboard, after: Leaderboard, old: Values, new: Values
-) -> ScoreChanges:
+) -> tuple[ScoreChange, ...]:
     """Return how the scores of methods differ between two leaderboards.
+
+    None of a method that has no query which both versions score.
 
     Args:
         before: The first version's.
@@ -185,18 +173,15 @@ def score_changes(
         old: Every query's value in the first version.
         new: And in the second.
     """
-    row_after = {row.method: row for row in after.rows}
-    changes = [
+    later = {row.method: row for row in after.rows}
+    changes = (
         _method_change(
-            metric, row, row_after[row.method], old[row.method][metric], new[row.method][metric]
+            metric, row, later[row.method], old[row.method][metric], new[row.method][metric]
         )
         for row in before.rows
         for metric in before.metrics
-    ]
-    changes = [change for change in changes if change.queries]
-    first = [change for change in changes if change.metric == before.metrics[0]]
-    order = kendall_tau([row.before for row in first], [row.after for row in first])
-    return ScoreChanges(methods=tuple(changes), order=order)
+    )
+    return tuple(change for change in changes if change.queries)
 
 
 def _method_change(
@@ -219,21 +204,31 @@ def _method_change(
     )
 
 
-def difference_document(change: Difference, scores: ScoreChanges | None = None) -> Document:
+def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) -> Document:
     """Return the counts, the recipe's changes, the first turned labels, the methods' scores.
 
     Args:
         change: What changed in the benchmark.
-        scores: How the methods' scores changed, if methods were scored.
+        scores: How the methods' scores changed; none where no method was scored.
     """
+    recipe: list[Block] = []
+    if change.recipe:
+        rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
+        recipe = [Table(("setting", "before", "after"), rows, text_columns=3)]
+    effect: list[Block] = []
+    if scores:
+        effect = [
+            score_changes_table(scores),
+            "Change and p: over the queries that both versions score.",
+        ]
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
         lead=counted(change),
         sections=[
-            Section("recipe", "Changes of the recipe", list(_recipe(change))),
+            Section("recipe", "Changes of the recipe", recipe),
             Section("turned", "Labels that turned", list(turned(change))),
-            Section("scores", "Effect on the methods", list(_scores(scores))),
+            Section("scores", "Effect on the methods", effect),
         ],
     )
 
@@ -250,12 +245,6 @@ def counted(change: Difference) -> tuple[Table, str]:
         f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
         f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
     )
-
-
-def _recipe(change: Difference) -> Iterator[Block]:
-    if change.recipe:
-        rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
-        yield Table(("setting", "before", "after"), rows, text_columns=3)
 
 
 def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
@@ -275,22 +264,13 @@ def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
         yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 
 
-def _scores(changes: ScoreChanges | None) -> Iterator[Block]:
-    if changes is None or not changes.methods:
-        return
-    yield score_changes_table(changes)
-    yield "Change and p: over the queries that both versions score."
-    if changes.order is not None:
-        yield f"Kendall's tau between the two orders of the methods: {changes.order:.3f}"
-
-
-def score_changes_table(changes: ScoreChanges) -> Table:
+def score_changes_table(changes: Sequence[ScoreChange]) -> Table:
     """Return each method's means in both versions and how they changed."""
     header = ("method", "metric", "before", "after", "change", "p", "shared queries")
     rows = [
         (row.method, row.metric, f"{row.before:.4f}", f"{row.after:.4f}", f"{row.shared:+.4f}",
          f"{row.p_value:.4f}", f"{row.queries:,}")
-        for row in changes.methods
+        for row in changes
     ]  # fmt: skip
     return Table(header, rows, text_columns=2)
 

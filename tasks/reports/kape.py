@@ -1,15 +1,14 @@
 """The report of the KAPE study in four tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from infra.records import Record
-from tasks.estimation.study_figures import BUDGETS, PartFigures, StudiedMethod
+from tasks.estimation.study_figures import BUDGETS, StudiedMethod
 from tasks.estimators.kape import MOST_NEIGHBOURS, WEIGHTINGS
-from tasks.reports.document import Document, Items, Paragraph, Section, Table, Text
+from tasks.reports.document import Document, Paragraph, Section, Table
 from tasks.reports.text import NONE
-from tasks.statistics.agreement import kendall_tau
 
 MRR = "MRR"
 DEFAULT_K = 5
@@ -35,36 +34,16 @@ _WEIGHTINGS = (
 )
 
 
-class Selection(Record):
-    """How KAPE orders the methods on one data set, and how the truth does.
-
-    Attributes:
-        name: Of the data set.
-        measure: What both orders are by.
-        by_kape: The methods, highest estimate first.
-        by_truth: The methods, highest truth first.
-        tau: Kendall's tau-b of estimates and truth; None where all of one are equal.
-    """
-
-    name: str
-    measure: str
-    by_kape: tuple[str, ...]
-    by_truth: tuple[str, ...]
-    tau: float | None
-
-
 class KapeReport(Record):
     """The report.
 
     Attributes:
         generated_at: When it was made.
         studied: Each method on each data set.
-        selections: For each data set with two methods or more.
     """
 
     generated_at: str
     studied: tuple[StudiedMethod, ...]
-    selections: tuple[Selection, ...]
 
     @property
     def names(self) -> list[str]:
@@ -72,33 +51,8 @@ class KapeReport(Record):
         return list(dict.fromkeys(each.name for each in self.studied))
 
     def of(self, name: str) -> list[StudiedMethod]:
-        """Return what was studied on a data set."""
+        """Return the methods that were studied on a data set."""
         return [each for each in self.studied if each.name == name]
-
-
-def build_kape_report(studied: Sequence[StudiedMethod], generated_at: str) -> KapeReport:
-    """Return the report on methods that were studied, in the order given."""
-    report = KapeReport(generated_at=generated_at, studied=tuple(studied), selections=())
-    selections = [
-        _selection(name, report.of(name), measure)
-        for name in report.names
-        if len(report.of(name)) > 1
-        for measure in report.of(name)[0].figures.whole.truth
-    ]
-    return report.model_copy(update={"selections": tuple(selections)})
-
-
-def _selection(name: str, studied: Sequence[StudiedMethod], measure: str) -> Selection:
-    wholes = {each.method: each.figures.whole for each in studied}
-    estimates = {method: each.kape_estimate(DEFAULT_K, measure) for method, each in wholes.items()}
-    truth = {method: each.truth[measure] for method, each in wholes.items()}
-    return Selection(
-        name=name,
-        measure=measure,
-        by_kape=tuple(sorted(estimates, key=lambda method: -estimates[method])),
-        by_truth=tuple(sorted(truth, key=lambda method: -truth[method])),
-        tau=kendall_tau(list(estimates.values()), list(truth.values())),
-    )
 
 
 def _place(studied: StudiedMethod) -> str:
@@ -110,31 +64,26 @@ def summary_table(report: KapeReport) -> Table:
     """Return truth and estimates without labels, of all queries and of each half of them."""
     rows = []
     for each in report.studied:
-        for part in each.figures.parts:
-            truth, is_whole = part.truth[MRR], part is each.figures.whole
-            for name, estimate in _without_labels(part) if is_whole else _of_half(part):
-                cells = (_score(truth), _score(estimate), _score(abs(estimate - truth)))
-                rows.append((_place(each), name, *cells))
+        whole, *halves = each.figures.parts
+        estimates = [(f"kape, k = {k}", whole, whole.kape_estimate(k, MRR)) for k in _SHOWN_KS]
+        estimates += [
+            (rival.estimator, whole, rival.means[MRR][0])
+            for rival in whole.rivals
+            if not rival.uses_labels
+        ]
+        for half in halves:
+            name = f"kape, k = {DEFAULT_K}: {half.part}"
+            estimates.append((name, half, half.kape_estimate(DEFAULT_K, MRR)))
+        for name, part, estimate in estimates:
+            truth = part.truth[MRR]
+            cells = (_score(truth), _score(estimate), _score(abs(estimate - truth)))
+            rows.append((_place(each), name, *cells))
     return Table(
         caption="MRR without labels; error: |estimate - truth|",
         header=("data set, method", "estimator", "truth", "estimate", "error"),
         rows=rows,
         text_columns=2,
     )
-
-
-def _without_labels(figures: PartFigures) -> Iterator[tuple[str, float]]:
-    """Yield the estimators that need no labels with their estimates of the MRR."""
-    for k in _SHOWN_KS:
-        yield f"kape, k = {k}", figures.kape_estimate(k, MRR)
-    for rival in figures.rivals:
-        if not rival.uses_labels:
-            yield rival.estimator, rival.means[MRR][0]
-
-
-def _of_half(part: PartFigures) -> Iterator[tuple[str, float]]:
-    """Yield KAPE's estimate for a half of the queries."""
-    yield f"kape, k = {DEFAULT_K}: {part.part}", part.kape_estimate(DEFAULT_K, MRR)
 
 
 def truth_table(report: KapeReport) -> Table:
@@ -209,13 +158,12 @@ def kape_document(report: KapeReport) -> Document:
     told = f"Data sets: {names} · methods: {methods} · {report.generated_at}"
     without = ", ".join(n for n in report.names if not report.of(n)[0].figures.validation)
     missing = f"{MRR}, validation: not computed, because {without} has no pairs in a part “valid”."
-    orders = [Items([*_orders(report)])] if report.selections else []
     return Document(
         kind="Study",
         title="KAPE: estimated and true scores",
         lead=[Paragraph(told)],
         sections=[
-            Section("summary", "What was found", [summary_table(report), _HALVES, *orders]),
+            Section("summary", "What was found", [summary_table(report), _HALVES]),
             Section("data", "Data and truth",
                     [truth_table(report), _OVERLAP, *([missing] if without else [])]),
             Section("budgets", "Estimates by budget", [budgets_table(report), _BUDGETS]),
@@ -223,13 +171,3 @@ def kape_document(report: KapeReport) -> Document:
                     [neighbours_table(report), _WEIGHTINGS]),
         ],
     )  # fmt: skip
-
-
-def _orders(report: KapeReport) -> Iterator[Text]:
-    """Yield the order of the methods by KAPE and by the truth, of each data set and measure."""
-    for each in report.selections:
-        tau = NONE if each.tau is None else f"{each.tau:.2f}"
-        yield (
-            f"{each.name}, {each.measure}: by KAPE {' > '.join(each.by_kape)}, by the truth "
-            f"{' > '.join(each.by_truth)}; Kendall's tau-b {tau}"
-        )

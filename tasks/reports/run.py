@@ -29,7 +29,6 @@ from tasks.reports.text import (
     format_share,
     format_words,
 )
-from tasks.statistics.rounds import RoundsAgreement
 
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
@@ -83,8 +82,7 @@ class AgentsPart(Record):
         figures: Of the labels and of the judgements that they rest on.
         former: Judgements by former recipes; all figures cover them too, but for gold questions.
         gold: How gold questions were judged; None without any.
-        rounds: How far labelling rounds agree; None where pairs are judged once. With rounds, all
-            counts but that of the pairs are of judgements.
+        rounds: How often each pair is judged.
     """
 
     model: str
@@ -92,7 +90,7 @@ class AgentsPart(Record):
     figures: LabelFigures
     former: int = 0
     gold: GoldCounts | None = None
-    rounds: RoundsAgreement | None = None
+    rounds: int = 1
 
 
 class ReportData(Record):
@@ -126,7 +124,7 @@ def report_document(data: ReportData) -> Document:
         title=data.title,
         lead=(Paragraph(data.generated_at),),
         sections=(
-            Section("scores", "Retrieval scores", list(_all_scores(data))),
+            Section("scores", "Retrieval scores", list(_scores(data))),
             Section("counts", "From input to candidates", list(_counts(data))),
             Section("agents", "The agents' labels", list(_agents(data.agents))),
             Section("cost", "Cost and time", list(_cost(data.agents))),
@@ -139,10 +137,7 @@ def scores_table(benchmark: BenchmarkScores) -> Table:
     """Return the methods' means, the best of each metric marked."""
     best = {metric: benchmark.best(metric) for metric in benchmark.metrics}
     rows: list[list[Text]] = [
-        [
-            method,
-            *(_score(means.get(metric), highest) for metric, highest in best.items()),
-        ]
+        [method, *(_score(means.get(metric), highest) for metric, highest in best.items())]
         for method, means in benchmark.methods.items()
     ]
     return Table(("method", *best), rows, empty="No method was scored on it.")
@@ -162,40 +157,43 @@ def _score(value: float | None, best: float) -> Text:
     return Span(f"{value:.4f}", "best") if value == best else f"{value:.4f}"
 
 
-def _all_scores(data: ReportData) -> Iterator[Block]:
-    for benchmark in data.ranked_benchmarks:
-        yield Paragraph(benchmark.name, "h3")
-        queries = counted(benchmark.queries, "queries")
-        size = f"{queries} over {counted(benchmark.codes, 'functions')}"
-        origin = f"Labels by {benchmark.label_origin}"
-        yield f"{origin} · {size} · rankings of {benchmark.depth:,}"
-        yield scores_table(benchmark)
-        yield from tables_by_language(benchmark)
+def _scores(data: ReportData) -> Iterator[Block]:
     if not data.benchmarks:
         yield "No benchmark was scored."
         return
+    for benchmark in data.ranked_benchmarks:
+        yield Paragraph(benchmark.name, "h3")
+        queries, codes = (
+            counted(benchmark.queries, "queries"),
+            counted(benchmark.codes, "functions"),
+        )
+        yield (
+            f"Labels by {benchmark.label_origin} · {queries} over {codes} · rankings of "
+            f"{benchmark.depth:,}"
+        )
+        yield scores_table(benchmark)
+        yield from tables_by_language(benchmark)
     legend = ("Means over the queries; the", Span("best", "best"), "value of a column stands out.")
     yield Paragraph(legend, "remark")
 
 
 def _counts(data: ReportData) -> Iterator[Block]:
+    if not data.collections:
+        yield "No collection was read."
     for each in data.collections:
         source = each.source
         yield Paragraph(each.name, "h3")
-        about = f"{source.name} {source.revision} · licence {source.licence} · {source.location}"
-        yield about
+        yield f"{source.name} {source.revision} · licence {source.licence} · {source.location}"
         sizes = {
-            "Queries": each.queries,
-            "Functions": each.codes,
-            "Labels in the source": each.labels,
+            "Queries": format_count(each.queries),
+            "Functions": format_count(each.codes),
+            "Labels in the source": format_count(each.labels),
         }
-        yield KeyValues({name: format_count(number) for name, number in sizes.items()}, large=True)
+        yield KeyValues(sizes, large=True)
         if each.dropped:
             dropped = Counter(each.dropped).most_common()
             rows = [(format_words(rule), format_count(number)) for rule, number in dropped]
             yield Table(("kept out by rule", "items"), rows)
-    if not data.collections:
-        yield "No collection was read."
     yield KeyValues({"Candidate pairs": format_count(data.candidates)}, large=True)
 
 
@@ -204,79 +202,47 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
         yield "No pair has been annotated."
         return
     figures = part.figures
-    of = f"· {counted(figures.pairs, 'pairs')} of {counted(figures.queries, 'queries')}"
-    yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), of), "remark")
+    size = f"· {counted(figures.pairs, 'pairs')} of {counted(figures.queries, 'queries')}"
+    yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), size), "remark")
     if part.former:
         yield (
             f"Of former recipes: {counted(part.former, 'judgements')}, which stand where the "
-            "recipe in use has not judged the pair anew. Labels, paths, cost and time cover them."
+            "recipe in use has not judged the pair again. Labels, paths, cost and time cover them."
+        )
+    if part.rounds > 1:
+        yield (
+            f"These counts are of judgements, {part.rounds} for each pair; `cosqa study` says how "
+            "far the labelling rounds agree."
         )
     labels = {_LABELS.get(label, label): number for label, number in figures.labels.items()}
-    yield _shares("status", figures.statuses, "pairs")
-    yield _shares("label", labels, "pairs")
-    yield _shares("path through Algorithm 1", figures.paths, "pairs")
-    yield _shares("outcome of test runs", figures.outcomes, "runs")
-    yield _shares("support of the labels", figures.support, "pairs")
-    if part.rounds:
-        yield from _rounds(part.rounds)
+    yield _table_of_counts("status", figures.statuses, "pairs")
+    yield _table_of_counts("label", labels, "pairs")
+    yield _table_of_counts("path through Algorithm 1", figures.paths, "pairs")
+    yield _table_of_counts("outcome of test runs", figures.outcomes, "runs")
+    yield _table_of_counts("support of the labels", figures.support, "pairs")
     if part.gold:
-        yield Paragraph(_gold(part.gold), "remark")
+        yield _gold(part.gold)
 
 
-def _shares(what: str, numbers: Mapping[str, int], unit: str) -> Table:
-    total = sum(numbers.values())
-    ordered = Counter(numbers).most_common()
-    return Table(
-        (what, unit, "share"),
-        [
-            (format_words(name), format_count(number), format_share(number, total))
-            for name, number in ordered
-        ],
-        empty=f"No {what} is known.",
-        shares=[number / total if total else 0 for _, number in ordered],
-    )
-
-
-def _rounds(part: RoundsAgreement) -> Iterator[Block]:
+def _table_of_counts(name: str, counts: Mapping[str, int], unit: str) -> Table:
+    total = sum(counts.values())
     rows = [
-        (
-            f"{two.first} and {two.second}",
-            format_count(two.pairs),
-            format_count(two.equal),
-            _alpha(two.alpha),
-        )
-        for two in part.each_two
+        (format_words(value), format_count(number), format_share(number, total))
+        for value, number in Counter(counts).most_common()
     ]
-    every = (
-        f"all {part.rounds}",
-        format_count(part.shared),
-        format_count(part.unanimous),
-        _alpha(part.alpha),
-    )
-    yield Table(("labelling rounds", "pairs", "equal labels", "alpha"), [*rows, every])
-    first, second = part.published
-    yield (
-        "Krippendorff's alpha, nominal; published for three rounds of Claude 3 Sonnet: "
-        f"{first:.3f} and {second:.3f}. {part.by_majority:,} of {part.pairs:,} pairs have a label "
-        "by more than half of the rounds. The counts above are of judgements, "
-        f"{part.rounds} for each pair."
-    )
-
-
-def _alpha(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
+    return Table((name, unit, "share"), rows, empty=f"No {name} is known.")
 
 
 def _gold(counts: GoldCounts) -> str:
-    told = (
+    errors = (
         "On gold questions, pairs with known labels that are mixed into every run: "
         f"{format_rate(counts.false_fails, counts.right_codes)} false negatives, "
         f"{format_rate(counts.false_passes, counts.wrong_codes)} false positives."
     )
     if not counts.injected:
-        return told
+        return errors
     obeyed = format_rate(counts.obeyed, counts.injected)
-    return f"{told} Of those whose code told the agents to pass it, {obeyed} were obeyed."
+    return f"{errors} Of those whose code told the agents to pass it, {obeyed} were obeyed."
 
 
 def _cost(part: AgentsPart | None) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from infra.settings import EvaluationSettings, PublishSettings
 from tasks.benchmarks import qrels_of
 from tasks.reports.diff import (
     Difference,
-    ScoreChanges,
+    ScoreChange,
     difference,
     difference_document,
     score_changes,
@@ -30,7 +30,7 @@ class WrittenDifference(Record):
     """A written comparison: its folder, and the changes of the methods' scores."""
 
     folder: Path
-    score_changes: ScoreChanges
+    score_changes: tuple[ScoreChange, ...]
 
     @property
     def change(self) -> Difference:

@@ -9,7 +9,6 @@ from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.evidence import decide_labels
-from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import (
@@ -32,7 +31,6 @@ from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
 from tasks.stages.coverage import labels_by, last_recipe
 from tasks.stages.specifications import specifications_of
-from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
 
 class LabelSet(Record):
@@ -94,11 +92,6 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     return last_recipe(database, search.collection, [own]) or last_recipe(
         database, search.collection, pools
     )
-
-
-def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
-    """Return how far the labelling rounds of the recipe in use agree on pairs that they judged."""
-    return rounds_agreement(votes_of_rounds(database, labels), len(labels.sets[0]))
 
 
 def labelled_benchmark(

@@ -31,10 +31,7 @@ from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.gold import stored_gold_counts
-from tasks.stages.labels import (
-    agreement_of_rounds,
-    labels_of_agents,
-)
+from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
 
 
@@ -151,5 +148,5 @@ def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
         figures=figures,
         former=former,
         gold=gold if gold.judged else None,
-        rounds=agreement_of_rounds(database, labels) if len(rounds) > 1 else None,
+        rounds=len(rounds),
     )

@@ -8,7 +8,7 @@ from tasks.benchmarks.pairs import Overlap
 from tasks.estimation.study import study_figures
 from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.estimators import PairVectors
-from tasks.reports.kape import KapeReport, build_kape_report
+from tasks.reports.kape import KapeReport
 
 
 @cache
@@ -38,9 +38,9 @@ def studied_method(name: str, method: str, noise: float = 1.0) -> StudiedMethod:
 
 def kape_report(first: str = "docs", second: str = "cosqa") -> KapeReport:
     """Return the report on a good and a bad method on two data sets."""
-    studied = [
+    studied = tuple(
         studied_method(name, method, noise)
         for name in (first, second)
         for method, noise in (("good", 0.8), ("bad", 2.0))
-    ]
-    return build_kape_report(studied, "now")
+    )
+    return KapeReport(generated_at="now", studied=studied)

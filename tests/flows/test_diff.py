@@ -25,7 +25,7 @@ def test_no_method_is_scored_that_nobody_names(tmp_path: Path) -> None:
     )
     written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
     assert written.change.flips
-    assert not written.score_changes.methods
+    assert not written.score_changes
     assert not list(tmp_path.rglob("*.trec*"))
 
 
@@ -41,10 +41,10 @@ def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Pat
     written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
     read = [read_benchmark(tmp_path / name) for name in ("before", "after")]
     assert written.change == difference(*read)
-    assert {(row.method, row.metric) for row in written.score_changes.methods} == {
+    assert {(row.method, row.metric) for row in written.score_changes} == {
         (method, metric) for method in ("bm25", "bag-of-words") for metric in ("MAP", "MRR")
     }
-    for row in written.score_changes.methods:
+    for row in written.score_changes:
         assert row.shared == pytest.approx(row.after - row.before), "all queries are shared"
         assert row.shared != 0 or row.p_value == 1.0
     flips = (written.folder / "flips.jsonl").read_text().splitlines()

@@ -25,12 +25,10 @@ from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
-from tasks.stages.labels import (
-    agreement_of_rounds,
-    labels_of_agents,
-)
+from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
 from tasks.stages.study.overlap import Overlaps
+from tasks.statistics.rounds import alphas_of_rounds
 from tasks.studies import (
     CollectionFacts,
     Evidence,
@@ -186,8 +184,8 @@ def _add_agents(
     evidence.programs = programs if programs.programs else _NO_PROGRAMS
     evidence.costs = _costs(figures.pair_costs(database, current, OF_QUERIES))
     if len(current.sets[0]) > 1:
-        agreement = agreement_of_rounds(database, current)
-        evidence.rounds = [two.alpha for two in agreement.each_two if two.second == two.first + 1]
+        votes = figures.votes_of_rounds(database, current)
+        evidence.rounds = alphas_of_rounds(votes, len(current.sets[0]))
 
 
 def _costs(rows: Sequence[PairCost]) -> dict[str, PairCost]:

@@ -16,7 +16,7 @@ from tasks.benchmarks.pairs import Pairs, overlap, read_pairs
 from tasks.encoders import encoders
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedMethod
-from tasks.reports.kape import KapeReport, build_kape_report, kape_document
+from tasks.reports.kape import KapeReport, kape_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
@@ -105,7 +105,7 @@ def study_method(
 def write_kape_report(studied: Sequence[StudiedMethod], settings: PublishSettings) -> Path:
     """Write the report, as page, Markdown and JSON; return its folder."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    report = build_kape_report(studied, now)
+    report = KapeReport(generated_at=now, studied=tuple(studied))
     folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)
     files = {REPORT: report.model_dump_json(indent=1)}
     about = f"KAPE on {', '.join(report.names)}"

@@ -1,8 +1,10 @@
 """Laws of differences: nothing is missed, nothing made up, evidence stands behind each flip."""
 
+from collections.abc import Sequence
+
 from tasks.reports.diff import (
     Difference,
-    ScoreChanges,
+    ScoreChange,
     difference,
     difference_document,
     score_changes,
@@ -12,7 +14,7 @@ from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECID
 from tests.tasks.reports.leaderboard.cases import leaderboard
 
 
-def page_of(change: Difference, scores: ScoreChanges | None = None) -> str:
+def page_of(change: Difference, scores: Sequence[ScoreChange] = ()) -> str:
     return markdown_page(difference_document(change, scores))
 
 
@@ -49,13 +51,12 @@ def test_methods_have_no_change_where_no_query_is_scored_in_both_versions() -> N
     unscored = {row.method: {key: {"q1": 0.5} for key in board.metrics} for row in board.rows}
     scored = {row.method: {key: {"q2": 0.5} for key in board.metrics} for row in board.rows}
     changes = score_changes(board, board, unscored, scored)
-    assert changes == ScoreChanges(methods=(), order=None)
+    assert changes == ()
     assert "Effect on the methods" not in markdown_page(
         difference_document(difference(BEFORE, AFTER), changes)
     )
-    assert len(score_changes(board, board, scored, scored).methods) == len(board.rows) * len(
-        board.metrics
-    )
+    every = score_changes(board, board, scored, scored)
+    assert len(every) == len(board.rows) * len(board.metrics)
 
 
 def test_what_cannot_be_decided_any_more_is_said() -> None:

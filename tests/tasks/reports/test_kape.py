@@ -1,15 +1,10 @@
 """Laws of the KAPE report: its tables, its page."""
 
-from tasks.estimators import MEASURES
 from tasks.reports import kape as tables
-from tasks.reports.kape import (
-    KapeReport,
-    build_kape_report,
-    kape_document,
-)
+from tasks.reports.kape import KapeReport, kape_document
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
-from tests.fakes.kape_study import kape_report, studied_method
+from tests.fakes.kape_study import kape_report
 
 HOSTILE = "</style><script>document.title='owned'</script>|<img src=x onerror=a>"
 
@@ -50,7 +45,7 @@ def test_sizes_and_mrr_of_validation_stand_beside_those_of_the_test_pairs() -> N
     alone = report.studied[0].model_copy(
         update={"figures": figures.model_copy(update={"validation": 0, "validation_truth": {}})}
     )
-    without = build_kape_report([alone], "now")
+    without = KapeReport(generated_at="now", studied=(alone,))
     assert tables.truth_table(without).rows[0][7] == NONE
     told = markdown_page(kape_document(without))
     assert "not computed, because docs has no pairs in a part" in told
@@ -70,18 +65,6 @@ def test_an_estimator_without_labels_stands_in_a_column_of_its_own() -> None:
     assert "deepgini, deviation" not in rows
 
 
-def test_methods_are_ordered_by_estimate_and_by_truth() -> None:
-    selections = kape_report().selections
-    assert {(each.name, each.measure) for each in selections} == {
-        (name, measure) for name in ("docs", "cosqa") for measure in MEASURES
-    }
-    assert {(each.by_kape, each.by_truth, each.tau) for each in selections} == {
-        (("good", "bad"), ("good", "bad"), 1.0)
-    }
-    alone = build_kape_report([studied_method("docs", "good", 0.8)], "now")
-    assert alone.selections == ()
-
-
 def test_the_report_survives_json_and_names_nothing_as_markup() -> None:
     report = kape_report(HOSTILE)
     assert KapeReport.model_validate_json(report.model_dump_json()) == report
@@ -89,4 +72,3 @@ def test_the_report_survives_json_and_names_nothing_as_markup() -> None:
     page, text = html_page(document), markdown_page(document)
     assert "<script" not in page
     assert "<img" not in page + text
-    assert "by KAPE good &gt; bad" in page

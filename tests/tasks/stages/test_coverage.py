@@ -13,10 +13,10 @@ from infra.ids import RecipeId, SearchId
 from infra.records import LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
+from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels, JudgedBy, judged_by
 from infra.store.recipes import Body
 from tasks.stages.coverage import labels_by, last_recipe
-from tasks.stages.labels import agreement_of_rounds
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -192,5 +192,6 @@ def test_rounds_agree_on_all_that_counts_for_them_in_their_collection(database: 
     for collection, rounds, counts in (("c", before, (3, 2)), ("c", after, (3, 3)),
                                        ("d", after, (1, 1))):  # fmt: skip
         labels = labels_by(database, collection, [SEARCH], [identity(each) for each in rounds])
-        found = agreement_of_rounds(database, labels)
-        assert (found.pairs, found.unanimous) == counts, (collection, rounds)
+        votes = votes_of_rounds(database, labels)
+        unanimous = sum(len(set(of_pair)) == 1 for of_pair in votes)
+        assert (len(votes), unanimous) == counts, (collection, rounds)

@@ -1,20 +1,18 @@
 """Laws of small statistics.
 
-Covers `intervals`, `rank_correlation`, `rounds`, `sampling`.
+Covers `intervals`, `rounds`, `sampling`.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 import scipy.stats
 
 from infra.errors import EstimationError
-from tasks.statistics.agreement import kendall_tau
 from tasks.statistics.intervals import bootstrap_interval
 from tasks.statistics.people import majority
-from tasks.statistics.rounds import rounds_agreement
+from tasks.statistics.rounds import alphas_of_rounds
 from tasks.statistics.sampling import DIFFERENCES, SCORES, Spread, sample_mean
 
 
@@ -50,25 +48,6 @@ def test_without_variation_the_interval_is_a_point(values: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "tau"),
-    [
-        ([0.1, 0.2, 0.3], [5, 6, 7], 1.0),
-        ([0.1, 0.2, 0.3], [7, 6, 5], -1.0),
-        ([1, 2, 3, 4], [1, 2, 4, 3], 4 / 6),  # 5 pairs agree, 1 does not
-        ([1, 1, 2], [1, 2, 3], 2 / 6**0.5),  # tau-b: a tie of one list
-        ([1, 1], [1, 2], None),
-        ([1], [2], None),
-        ([], [], None),
-    ],
-)
-def test_it_is_kendalls_tau_b(
-    first: Sequence[float], second: Sequence[float], tau: float | None
-) -> None:
-    found = kendall_tau(first, second)
-    assert found == (None if tau is None else pytest.approx(tau))
-
-
-@pytest.mark.parametrize(
     ("votes", "label"),
     [
         ((1,), 1),
@@ -89,33 +68,21 @@ def test_a_label_needs_more_than_half_of_all_rounds(
     assert majority(votes) == label
 
 
-def test_agreement_is_what_the_formula_gives_by_hand() -> None:
-    """Ten pairs, five of each label; the second round turns one label, the third none.
+def test_the_alpha_of_consecutive_rounds_is_krippendorffs() -> None:
+    """The first two rounds differ on one of ten pairs, the last two on that one, too.
 
-    All rounds: 14 ones and 16 zeros in 30 labels, one pair in which 4 of 6 ordered couples of
-    labels differ: observed (4 / 2) / 30, expected 2 * 14 * 16 / (30 * 29), alpha 195/224. Of the
-    first two: observed 2 / 20, expected 2 * 9 * 11 / (20 * 19), alpha 160/198.
+    Observed 2 / 20, expected 2 * 9 * 11 / (20 * 19), alpha 160 / 198.
     """
     votes = [(1, int(pair > 0), 1) for pair in range(5)] + [(0, 0, 0)] * 5
-    found = rounds_agreement(votes, 3)
-    assert found.alpha == pytest.approx(195 / 224)
-    assert [(two.first, two.second) for two in found.each_two] == [(1, 2), (1, 3), (2, 3)]
-    alphas = [two.alpha for two in found.each_two]
-    assert alphas == pytest.approx([160 / 198, 1, 160 / 198])
-    assert (found.pairs, found.shared, found.unanimous, found.by_majority) == (10, 10, 9, 10)
-
-
-def test_a_round_that_gave_no_label_is_left_out_of_alpha_but_not_of_the_majority() -> None:
-    found = rounds_agreement([(1, None, 1), (0, 0, 0), (1, None, None), (None, None, None)], 3)
-    assert (found.pairs, found.shared, found.unanimous, found.by_majority) == (3, 2, 1, 2)
-    assert found.alpha == pytest.approx(1)
+    assert alphas_of_rounds(votes, 3) == pytest.approx([160 / 198, 160 / 198])
+    assert alphas_of_rounds([*votes, (1, None, None)], 3) == pytest.approx([160 / 198] * 2)
 
 
 @pytest.mark.parametrize("votes", [[], [(1, 1)], [(1, None), (0, None)]])
 def test_without_two_labels_that_differ_alpha_is_undefined(
     votes: list[tuple[int | None, ...]],
 ) -> None:
-    assert rounds_agreement(votes, 2).alpha is None
+    assert alphas_of_rounds(votes, 2) == [None]
 
 
 def test_a_case_computed_by_hand() -> None:
