@@ -174,7 +174,7 @@ def leaderboard(
     annotate_unjudged: o.AnnotateUnjudged = False,
     **given: object,
 ) -> None:
-    """Compare retrieval methods on a benchmark, with intervals, significance tests and charts.
+    """Compare retrieval methods on a benchmark, with intervals and significance tests.
 
     A method is a name such as bm25 or minilm, or several fused (bm25+minilm).
     """
@@ -248,8 +248,8 @@ def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
     """Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it.
 
     What comes out is an encoder, which `--method` and `--encoder` take as checkpoint:FOLDER, with
-    the test queries and a report: curves, gains over the base with intervals, what of the test was
-    seen in training. A killed run goes on from its last checkpoint and ends with the same weights.
+    the test queries and a report: loss and dev score by epoch, gains over the base with intervals.
+    A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, given)
     from tasks.runtime.input_checks import check_training

@@ -1,11 +1,12 @@
 """Output of the commands that measure: tables, and where the pages are."""
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from tasks.reports.corrected import CorrectedScores
-from tasks.reports.diff import Difference, ScoreChanges, score_changes_table, turned
+from tasks.reports.corrected import CorrectedScores, corrected_table
+from tasks.reports.diff import Difference, ScoreChange, score_changes_table, turned
 from tasks.reports.diff import counted as counted_changes
 from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
@@ -58,23 +59,10 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
 
 def print_corrected(corrected: CorrectedScores, page: str) -> None:
     """Print the figures that people's labels of random samples correct, with their intervals."""
-    named = [(metric, figure) for metric, of in corrected.scores.items() for figure in of]
-    if corrected.matches:
-        named.append(("all pairs", corrected.matches))
-    print_table(
-        f"Corrected by people's labels of {counted(corrected.sampled_queries, 'queries')} and "
-        f"{counted(corrected.sampled_pairs, 'pairs')} drawn at random",
-        ["   figure", "by labels", "corrected", "from", "to"],
-        [
-            [
-                f"{of}, {figure.name}",
-                *(
-                    f"{value:.3f}"
-                    for value in (figure.by_labels, figure.mean, figure.low, figure.high)
-                ),
-            ]
-            for of, figure in named
-        ],
+    print_block(
+        corrected_table(corrected),
+        title=f"Corrected by people's labels of {counted(corrected.sampled_queries, 'queries')} "
+        f"and {counted(corrected.sampled_pairs, 'pairs')} sampled at random",
         rest=page,
     )
 
@@ -89,7 +77,7 @@ def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:
     """Print what changed between two versions of a benchmark, and the page's path."""
     page = str(written.folder / "difference.md")
     print_difference(written.change)
-    if written.score_changes.methods:
+    if written.score_changes:
         print_score_changes(written.score_changes, page)
     elif is_scored:
         say("There is nothing to score: no query has a relevant code in both versions.")
@@ -105,7 +93,7 @@ def print_difference(change: Difference) -> None:
     say(f"recipe: {', '.join(parts) or 'the same'}")
 
 
-def print_score_changes(changes: ScoreChanges, page: str) -> None:
+def print_score_changes(changes: Sequence[ScoreChange], page: str) -> None:
     """Print each method's means in both versions and how they changed."""
     print_block(
         score_changes_table(changes),

@@ -5,7 +5,7 @@ what is certain of all pairs and from the second how far the labels are off: its
 scores that people's labels of all pairs would give.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from infra.records import Record
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics import Qrels, evaluate
-from tasks.reports.document import Paragraph, Section, Table, Text
+from tasks.reports.document import Section, Table
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval
 from tasks.statistics.label_errors import corrected_mean
@@ -27,8 +27,8 @@ class PeopleLabels:
     """People's labels of random samples of a benchmark's pairs.
 
     Attributes:
-        queries: Query → code → relevance of queries drawn at random, all of whose pairs have one.
-        pairs: Query → code → relevance of pairs drawn at random.
+        queries: Query → code → relevance of randomly sampled queries, all of whose pairs have one.
+        pairs: Query → code → relevance of randomly sampled pairs.
     """
 
     queries: Qrels
@@ -39,7 +39,7 @@ class CorrectedFigure(Record):
     """A figure by the benchmark's labels, and corrected by people's.
 
     Attributes:
-        name: What it is of, such as a method.
+        name: Metric and method, two methods whose difference it is, or "share of matches".
         by_labels: By the benchmark's labels alone.
         mean: Corrected.
         low: Lower end of its 95% interval.
@@ -52,11 +52,6 @@ class CorrectedFigure(Record):
     low: float
     high: float
 
-    @classmethod
-    def of(cls, name: str, by_labels: float, found: Interval) -> "CorrectedFigure":
-        """Return a corrected mean with its name."""
-        return cls(name=name, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high)
-
 
 class CorrectedScores(Record):
     """A leaderboard corrected by people's labels.
@@ -64,18 +59,17 @@ class CorrectedScores(Record):
     Attributes:
         queries: Queries with labels.
         sampled_queries: Those of which people labelled all pairs.
-        scores: Metric → the methods' corrected means, then their differences from the first.
         pairs: Labelled pairs.
         sampled_pairs: Those that people labelled as a random sample of pairs.
-        matches: The corrected share of matches.
+        figures: For each metric the methods' means and their differences from the first method,
+            then the share of matches.
     """
 
     queries: int
     sampled_queries: int
-    scores: dict[str, tuple[CorrectedFigure, ...]]
     pairs: int
     sampled_pairs: int
-    matches: CorrectedFigure | None
+    figures: tuple[CorrectedFigure, ...]
 
 
 def corrected_scores(
@@ -96,113 +90,90 @@ def corrected_scores(
         people: People's, of random samples.
         metrics: The metrics.
     """
-    if not (people.queries or people.pairs):
-        return None
-    drawn = {
+    queries = {
         query: people.queries[query]
         for query in sorted(qrels.keys() & people.queries.keys())
         if qrels[query].keys() <= people.queries[query].keys()
     }
-    scores = {}
-    if len(drawn) >= MIN_SAMPLED:
-        scores = {
-            metric: _scores(
-                rankings,
-                {method: values[method][metric] for method in rankings},
-                drawn,
-                metric,
-                len(qrels),
-            )
-            for metric in metrics
-        }
     labels = {(query, code): value for query, of in qrels.items() for code, value in of.items()}
-    known = {
+    pairs = {
         (query, code): value
         for query, of in people.pairs.items()
         for code, value in of.items()
         if (query, code) in labels
     }
-    matches = None
-    if len(known) >= MIN_SAMPLED:
-        true = np.array([value > 0 for value in known.values()], np.float64)
-        labelled = np.array([labels[pair] > 0 for pair in known], np.float64)
+    figures: list[CorrectedFigure] = []
+    if len(queries) >= MIN_SAMPLED:
+        for metric in metrics:
+            by_labels = {method: values[method][metric] for method in rankings}
+            figures += _corrected_metric(metric, rankings, by_labels, queries, len(qrels))
+    if len(pairs) >= MIN_SAMPLED:
+        true = np.array([value > 0 for value in pairs.values()], np.float64)
+        labelled = np.array([labels[pair] > 0 for pair in pairs], np.float64)
         share = sum(value > 0 for value in labels.values()) / len(labels)
         found = corrected_mean(true, labelled, share, len(labels))
-        matches = CorrectedFigure.of("share of matches", share, found)
-    if not scores and matches is None:
+        figures.append(_figure("share of matches", share, found))
+    if not figures:
         return None
     return CorrectedScores(
-        queries=len(qrels), sampled_queries=len(drawn), scores=scores, pairs=len(labels),
-        sampled_pairs=len(known), matches=matches,
+        queries=len(qrels), sampled_queries=len(queries), pairs=len(labels),
+        sampled_pairs=len(pairs), figures=tuple(figures),
     )  # fmt: skip
 
 
-def _scores(
+def _corrected_metric(
+    metric: str,
     rankings: Mapping[str, Rankings],
     values: Mapping[str, Mapping[str, float]],
-    drawn: Qrels,
-    metric: str,
+    sampled: Qrels,
     queries: int,
-) -> tuple[CorrectedFigure, ...]:
-    """Return the corrected means of each method, then the differences from the first one."""
-    sampled = sorted(drawn)
+) -> Iterator[CorrectedFigure]:
+    """Yield the corrected mean of each method, then the differences from the first one."""
     true: dict[str, Values] = {}
     labelled: dict[str, Values] = {}
     means: dict[str, float] = {}
     for method, ranked in rankings.items():
-        by_people = evaluate(ranked, drawn, [metric])[metric]
-        by_labels = values[method]
+        by_people = evaluate(ranked, sampled, [metric])[metric]
         true[method] = np.array([by_people.get(query, 0.0) for query in sampled])
-        labelled[method] = np.array([by_labels.get(query, 0.0) for query in sampled])
-        means[method] = sum(by_labels.values()) / queries
-    figures = [
-        CorrectedFigure.of(
-            method, means[method],
-            corrected_mean(
-                true[method], labelled[method], means[method], queries,
-                error=float(true[method].std()),
-            ),
-        )
-        for method in rankings
-    ]  # fmt: skip
-    best = next(iter(rankings), "")
-    for method in list(rankings)[1:]:
+        labelled[method] = np.array([values[method].get(query, 0.0) for query in sampled])
+        means[method] = sum(values[method].values()) / queries
+        error = float(true[method].std())
+        found = corrected_mean(true[method], labelled[method], means[method], queries, error=error)
+        yield _figure(f"{metric}, {method}", means[method], found)
+    best, *others = rankings or [""]
+    for method in others:
         gap = means[best] - means[method]
         gaps = true[best] - true[method]
         found = corrected_mean(
             gaps, labelled[best] - labelled[method], gap, queries,
             scale=DIFFERENCES, error=float(gaps.std()),
         )  # fmt: skip
-        figures.append(CorrectedFigure.of(f"{best} - {method}", gap, found))
-    return tuple(figures)
+        yield _figure(f"{metric}, {best} - {method}", gap, found)
+
+
+def _figure(name: str, by_labels: float, found: Interval) -> CorrectedFigure:
+    return CorrectedFigure(
+        name=name, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high
+    )
+
+
+def corrected_table(corrected: CorrectedScores) -> Table:
+    """Return a row for each figure."""
+    rows = [
+        (each.name, *(f"{value:.3f}" for value in (each.by_labels, each.mean, each.low, each.high)))
+        for each in corrected.figures
+    ]
+    return Table(("figure", "by labels", "corrected", "from", "to"), rows)
 
 
 def corrected_section(corrected: CorrectedScores) -> Section:
     """Return the section of a leaderboard that shows them."""
-    blocks: list[Paragraph | Table] = [
-        Paragraph(
-            f"People labelled all pairs of {corrected.sampled_queries:,} of {corrected.queries:,} "
-            f"queries, and {corrected.sampled_pairs:,} of {corrected.pairs:,} pairs, all drawn at "
-            "random. By labels: the benchmark's labels are trusted. Corrected: people's labels are "
-            "trusted, the benchmark's serve as control variates (PPI++), with a 95% interval. "
-            "Queries without a match score 0."
-        )
-    ]
-    for metric, figures in corrected.scores.items():
-        blocks.append(_table(metric, figures))
-    if corrected.matches:
-        blocks.append(_table("share", [corrected.matches]))
-    return Section("people", "Corrected by people's labels", blocks)
-
-
-def _table(name: str, figures: Sequence[CorrectedFigure]) -> Table:
-    header = (name, "by labels", "corrected")
-    rows: list[tuple[Text, ...]] = [
-        (
-            figure.name,
-            f"{figure.by_labels:.3f}",
-            f"{figure.mean:.3f} [{figure.low:.3f}, {figure.high:.3f}]",
-        )
-        for figure in figures
-    ]
-    return Table(header, rows)
+    about = (
+        f"People labelled all pairs of {corrected.sampled_queries:,} of {corrected.queries:,} "
+        f"queries, and {corrected.sampled_pairs:,} of {corrected.pairs:,} pairs, all sampled at "
+        "random. By labels: the benchmark's labels are trusted. Corrected: people's labels are "
+        "trusted, the benchmark's serve as control variates (PPI++), with a 95% interval. "
+        "Queries without a match score 0."
+    )
+    table = corrected_table(corrected)
+    return Section("people", "Corrected by people's labels", [about, table])

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from markupsafe import Markup
-
 Kind = Literal["strong", "code", "best", "soft", "query", "note", "yes", "no", "open"]
 
 
@@ -75,7 +73,6 @@ class Table:
         text_columns: Columns from the left that are no figures.
         caption: What it shows; stands above it.
         empty: What is said where it has no rows.
-        shares: Each row's share of a whole, drawn beside it on a page.
     """
 
     header: Sequence[str]
@@ -83,7 +80,6 @@ class Table:
     text_columns: int = 1
     caption: str = ""
     empty: str = "None."
-    shares: Sequence[float] = ()
     tag: ClassVar = "table"
 
 
@@ -94,20 +90,6 @@ class KeyValues:
     values: Mapping[str, Text]
     large: bool = False
     tag: ClassVar = "key-values"
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A drawing by `tasks.reports.charts`; on a page alone.
-
-    Attributes:
-        title: What is drawn.
-        svg: The drawing, with its text alternative.
-    """
-
-    title: str
-    svg: Markup
-    tag: ClassVar = "chart"
 
 
 @dataclass(frozen=True)
@@ -129,7 +111,7 @@ class Details:
 
 
 # A bare string is a remark.
-Block = str | Paragraph | Items | Table | KeyValues | Chart | Code | Details
+Block = str | Paragraph | Items | Table | KeyValues | Code | Details
 
 
 @dataclass(frozen=True)

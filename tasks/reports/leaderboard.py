@@ -5,7 +5,7 @@ method returns other codes, and counting them as not relevant may be unfair to i
 SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are named.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
@@ -17,18 +17,15 @@ from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
-from tasks.reports.charts import Row, intervals
 from tasks.reports.corrected import CorrectedScores, corrected_section
-from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
+from tasks.reports.document import Block, Document, Paragraph, Section, Span, Table, Text
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
 METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
-RECALL_DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
-_UNJUDGED = 20
 
 # Method → metric → query → value.
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -52,14 +49,12 @@ class MethodRow(Record):
     Attributes:
         letter: The letter by which other rows refer to it.
         cells: Metric → figures.
-        recall: Depth → mean recall.
         judged: Share of its first 10 results that are judged.
     """
 
     letter: str
     method: str
     cells: dict[str, Cell]
-    recall: dict[int, float]
     judged: float
 
 
@@ -112,7 +107,7 @@ class MethodScores:
     """The values of one method.
 
     Attributes:
-        values: Metric → query → value, recall at `RECALL_DEPTHS` among them.
+        values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
     """
 
@@ -162,7 +157,6 @@ def build_leaderboard(
                 letter=letters[entry.method],
                 method=entry.method,
                 cells={metric: cells[metric][entry.method] for metric in metrics},
-                recall={d: mean(_array(entry.values[f"Recall@{d}"])) for d in RECALL_DEPTHS},
                 judged=entry.judged,
             )
             for entry in ranked
@@ -188,20 +182,20 @@ def _by_language(
     for label in benchmark.labels:
         if label.relevance > 0 and label.code_id in languages:
             asked.setdefault(languages[label.code_id] or "python", set()).add(label.query_id)
-    return language_rows(
-        {
-            language: (
-                len(queries),
-                {
-                    metric: {
-                        entry.method: mean(_array(_of(entry.values[metric], queries)))
-                        for entry in scores
-                    }
-                    for metric in metrics
-                },
-            )
-            for language, queries in asked.items()
+
+    def means(queries: set[str]) -> dict[str, dict[str, float]]:
+        return {
+            metric: {
+                entry.method: mean(
+                    value for query, value in entry.values[metric].items() if query in queries
+                )
+                for entry in scores
+            }
+            for metric in metrics
         }
+
+    return language_rows(
+        {language: (len(queries), means(queries)) for language, queries in asked.items()}
     )
 
 
@@ -239,10 +233,6 @@ def language_tables(
         header = ("language", "queries", *methods)
         tables.append(Table(header, cells, caption=f"{metric} by language"))
     return tables
-
-
-def _of(values: Mapping[str, float], queries: Collection[str]) -> dict[str, float]:
-    return {query: value for query, value in values.items() if query in queries}
 
 
 def _cells(
@@ -340,7 +330,7 @@ def per_query_table(scores: Sequence[MethodScores]) -> pa.Table:
 
 def leaderboard_document(
     board: Leaderboard,
-    unjudged: Sequence[Unjudged] = (),
+    unjudged: int = 0,
     after: Leaderboard | None = None,
     corrected: CorrectedScores | None = None,
 ) -> Document:
@@ -348,38 +338,34 @@ def leaderboard_document(
 
     Args:
         board: The scores.
-        unjudged: Results among the first 10 of a method that were never judged.
+        unjudged: Number of results among the first 10 of a method that were never judged.
         after: The scores after those results were judged.
         corrected: The scores corrected by people's labels.
     """
-    told = (
+    about = (
         f"{board.scored:,} of {counted(board.queries, 'queries')} with a relevant code · "
         f"{counted(board.codes, 'codes')} · {counted(board.labels, 'labels')} by "
         f"{board.label_origin} · rankings of {board.depth:,} · benchmark"
     )
+    dropped = "; ".join(f"{reason} ({items:,})" for reason, items in board.dropped.items())
+    count = counted(unjudged, "pairs")
+    pool: list[Block] = [f"Among the first 10 results of a method and never judged: {count}."]
+    if after:
+        pool += [Paragraph("Scores after they were judged", "h3"), _score_table(after)]
     return Document(
         kind="Leaderboard",
         title=board.benchmark,
-        lead=[Paragraph((told, Span(board.fingerprint, "code"))), *_of_dropped(board.dropped)],
+        lead=[
+            Paragraph((about, Span(board.fingerprint, "code"))),
+            *([f"Left out: {dropped}"] if dropped else []),
+        ],
         sections=[
-            Section("table", "Scores", [_score_table(board), Paragraph(_legend(board), "remark")]),
-            Section(
-                "intervals",
-                "Scores with intervals",
-                [_interval_chart(board, name) for name in board.metrics[:3] if board.rows],
-            ),
-            *_of_languages(board),
+            Section("table", "Scores", [_score_table(board), _legend(board)]),
+            *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
-            Section("recall", "Recall by depth", [_recall_table(board)]),
-            Section("unjudged", "Unjudged results", list(_of_unjudged(board, unjudged, after))),
+            Section("unjudged", "Unjudged results", pool),
         ],
     )
-
-
-def _of_dropped(dropped: Mapping[str, int]) -> Iterator[Paragraph]:
-    if dropped:
-        counted = "; ".join(f"{reason} ({items:,})" for reason, items in dropped.items())
-        yield Paragraph(f"Left out: {counted}", "remark")
 
 
 def _score_table(board: Leaderboard) -> Table:
@@ -396,18 +382,6 @@ def _cell(cell: Cell) -> Text:
     return (f"{cell.mean:.3f}", interval, *letters)
 
 
-def _of_languages(board: Leaderboard) -> Iterator[Section]:
-    if not board.languages:
-        return
-    methods = [row.method for row in board.rows]
-    tables = language_tables(board.languages, methods, board.metrics[:2])
-    told = (
-        "Means over the queries whose relevant code is in the language; codes of all languages are "
-        "searched. In the mean of the languages each counts alike."
-    )
-    yield Section("languages", "Languages", [*tables, Paragraph(told, "remark")])
-
-
 def _legend(board: Leaderboard) -> str:
     return (
         f"Means over the queries with a relevant code, each with its {board.level:.0%} bootstrap "
@@ -418,44 +392,11 @@ def _legend(board: Leaderboard) -> str:
     )
 
 
-def _interval_chart(board: Leaderboard, metric: str) -> Chart:
-    rows = []
-    for row in board.rows:
-        cell = row.cells[metric]
-        tooltip = f"{row.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}"
-        rows.append(Row(row.method, cell.mean, cell.low, cell.high, tooltip, row.letter))
-    return Chart(metric, intervals(f"{metric} of each method with its interval", rows))
-
-
-def _recall_table(board: Leaderboard) -> Table:
-    header = ("method", *(f"@{depth}" for depth in RECALL_DEPTHS))
-    rows = [(row.method, *(f"{row.recall[d]:.3f}" for d in RECALL_DEPTHS)) for row in board.rows]
-    return Table(header, rows)
-
-
-def _of_unjudged(
-    board: Leaderboard, unjudged: Sequence[Unjudged], after: Leaderboard | None
-) -> Iterator[Block]:
-    best = " The best-ranked of them:" if unjudged else ""
-    yield Paragraph(
-        f"Among the first 10 results of a method and never judged: "
-        f"{counted(len(unjudged), 'pairs')}.{best}"
+def _languages_section(board: Leaderboard) -> Section:
+    methods = [row.method for row in board.rows]
+    about = (
+        "Means over the queries whose relevant code is in the language; codes of all languages are "
+        "searched. In the mean of the languages each counts alike."
     )
-    if unjudged:
-        rows = [
-            (Span(one.query_id, "code"), Span(one.code_id, "code"), ", ".join(one.methods),
-             str(one.rank))
-            for one in unjudged[:_UNJUDGED]
-        ]  # fmt: skip
-        yield Table(("query", "code", "methods", "best rank"), rows, text_columns=3)
-    if after:
-        later = {row.method: row for row in after.rows}
-        yield Paragraph("Before and after they were judged", "h3")
-        header = ("method", *board.metrics, "judged@10")
-        yield Table(header, [_change(row, later[row.method], board.metrics) for row in board.rows])
-
-
-def _change(row: MethodRow, later: MethodRow, metrics: Sequence[str]) -> list[Text]:
-    figures = [(row.cells[name].mean, later.cells[name].mean) for name in metrics]
-    both = [*figures, (row.judged, later.judged)]
-    return [row.method, *((f"{old:.3f}", Span(f"→ {new:.3f}", "note")) for old, new in both)]
+    tables = language_tables(board.languages, methods, board.metrics[:2])
+    return Section("languages", "Languages", [*tables, about])

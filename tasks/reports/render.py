@@ -1,7 +1,7 @@
 """A document as one self-contained page of HTML, and as Markdown.
 
 The page has no script and fetches nothing, is light and dark, and fits a phone. Markdown is the
-short form: it has neither charts nor details.
+short form: it has no details.
 """
 
 import re

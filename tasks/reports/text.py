@@ -77,14 +77,6 @@ def format_words(identifier: str) -> str:
     return identifier.replace("_", " ")
 
 
-def shortened(name: str, limit: int) -> str:
-    """Return a name with its middle replaced by an ellipsis where it is longer than ``limit``."""
-    if len(name) <= limit:
-        return name
-    tail = (limit - 1) // 2
-    return f"{name[: limit - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{name[-tail:]}"
-
-
 def visible(text: str, limit: int) -> str:
     """Return text with its middle left out when it is long and invisible characters made visible.
 

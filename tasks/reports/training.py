@@ -1,15 +1,14 @@
-"""The report of a training: recipe, curves of loss and dev score, gain on test queries."""
+"""The report of a training: recipe, loss and dev score by epoch, gain on test queries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import nan
 
 import numpy as np
 
 from infra.records import Record
-from tasks.reports.charts import curve
-from tasks.reports.document import Block, Chart, Document, KeyValues, Paragraph, Section, Table
+from tasks.reports.document import Document, KeyValues, Paragraph, Section, Table
 from tasks.reports.leaderboard import MethodScores
-from tasks.reports.text import format_count, format_duration
+from tasks.reports.text import NONE, format_count, format_duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.training.encoder import Description
 from tasks.training.job import History
@@ -88,21 +87,26 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
 
 def gains_table(report: TrainingReport) -> Table:
     """Return the encoder's scores and those of the others."""
-    rows = [
-        [gain.method, gain.metric, f"{gain.before:.4f}", f"{gain.after:.4f}", *_apart(gain)]
-        for gain in report.gains
-    ]
-    header = ["method", "metric", "its mean", report.name, "difference", "95% interval"]
+    rows = []
+    for gain in report.gains:
+        difference, ends = "", ""
+        if gain.difference:
+            difference = f"{gain.difference.mean:+.4f}"
+            ends = f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}"
+        means = (f"{gain.before:.4f}", f"{gain.after:.4f}")
+        rows.append((gain.method, gain.metric, *means, difference, ends))
+    header = ("method", "metric", "its mean", report.name, "difference", "95% interval")
     return Table(header, rows, text_columns=2, empty="It was not tested.")
 
 
-def _apart(gain: Gain) -> tuple[str, str]:
-    if gain.difference is None:
-        return "", ""
-    return (
-        f"{gain.difference.mean:+.4f}",
-        f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}",
-    )
+def epochs_table(history: History) -> Table:
+    """Return the dev score before the first step, and loss and dev score after each epoch."""
+    rows = [("0", NONE, f"{history.before:.4f}")]
+    for epoch, score in history.scores:
+        last_step = history.steps * epoch / history.scores[-1][0]
+        losses = [loss for step, loss in history.losses if step <= last_step]
+        rows.append((f"{epoch:g}", f"{losses[-1]:.4f}" if losses else NONE, f"{score:.4f}"))
+    return Table(("epoch", "loss", f"dev {history.metric}"), rows, text_columns=0)
 
 
 def training_document(report: TrainingReport) -> Document:
@@ -123,6 +127,11 @@ def training_document(report: TrainingReport) -> Document:
         "licences of base and data": ", ".join(description.licences) or "unknown",
         "time": f"{format_duration(history.seconds)}, {steps}, on {history.device}",
     }
+    about_gains = (
+        "Differences are of the same queries, with intervals by the bootstrap over queries. The "
+        f"weights are those of epoch {history.best_epoch:g}, the best by {history.metric} of "
+        f"{format_count(report.dev_queries)} dev queries; none was a test query."
+    )
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
@@ -130,31 +139,8 @@ def training_document(report: TrainingReport) -> Document:
             Paragraph(f"{recipe.name} on {description.data}: {format_count(report.pairs)} pairs")
         ],
         sections=[
-            Section("gain", "On test queries", [gains_table(report), _about_gains(report)]),
-            Section("curves", "While it was trained", list(_curves(history))),
+            Section("gain", "On test queries", [gains_table(report), about_gains]),
+            Section("epochs", "Loss and dev score by epoch", [epochs_table(history)]),
             Section("by", "Recipe, base and data", [KeyValues(origin)]),
         ],
     )
-
-
-def _about_gains(report: TrainingReport) -> str:
-    dev = report.history
-    return (
-        f"Differences are of the same queries, with intervals by the bootstrap over queries. The "
-        f"weights are those of epoch {dev.best_epoch:g}, the best by {dev.metric} of "
-        f"{format_count(report.dev_queries)} dev queries; none was a test query."
-    )
-
-
-def _curves(history: History) -> Iterator[Block]:
-    scores = [(0.0, history.before), *history.scores]
-    if history.scores and history.losses:
-        metric = f"dev {history.metric}"
-        alt = f"{metric} after each epoch, as in the table"
-        yield Chart(f"Dev {history.metric} by epoch", curve(alt, scores, metric))
-        steps_of_epoch = history.losses[-1][0] / history.scores[-1][0]
-        losses = [(step / steps_of_epoch, loss) for step, loss in history.losses]
-        alt = f"loss, from {losses[0][1]:.3f} to {losses[-1][1]:.3f}"
-        yield Chart("Loss by epoch", curve(alt, losses, "loss"))
-    rows = [[f"{epoch:g}", f"{score:.4f}"] for epoch, score in scores]
-    yield Table(["epoch", f"dev {history.metric}"], rows, text_columns=0)

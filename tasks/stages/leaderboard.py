@@ -24,7 +24,6 @@ from tasks.metrics import evaluate
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
     METRICS,
-    RECALL_DEPTHS,
     Leaderboard,
     MethodScores,
     build_leaderboard,
@@ -93,7 +92,7 @@ def write_leaderboard(
     values = {entry.method: entry.values for entry in scores}
     people = _people_labels(database)
     corrected = corrected_scores(ranked, values, qrels, people, board.metrics)
-    document = leaderboard_document(board, unjudged, after, corrected)
+    document = leaderboard_document(board, len(unjudged), after, corrected)
     key = artifact_key("leaderboard", benchmark.name)
     write_pages(folder, "leaderboard", document, files, key=key, about=benchmark.name)
     return WrittenLeaderboard(
@@ -133,12 +132,10 @@ def compared_methods(
 ) -> tuple[Leaderboard, list[MethodScores]]:
     """Return the table of methods, and each method's scores for each query."""
     metrics = settings.metrics or METRICS
-    recall = (f"Recall@{depth}" for depth in RECALL_DEPTHS)
-    names = tuple(dict.fromkeys([*metrics, *recall]))
     scores = [
         MethodScores(
             method=method,
-            values=evaluate(ranked, qrels, names),
+            values=evaluate(ranked, qrels, metrics),
             judged=judged_share(ranked, qrels),
         )
         for method, ranked in rankings.items()

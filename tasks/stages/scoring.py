@@ -33,12 +33,12 @@ from tasks.benchmarks.trec import read_run, run_file, run_tag
 from tasks.encoders import encoders
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity
-from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
+from tasks.reports.leaderboard import METRICS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.stages.vectors import BenchmarkVectors
 
-_METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
+_METRICS = (*STANDARD, *METRICS)
 
 
 class OpenBenchmark:

@@ -300,7 +300,7 @@ def write_training(
     runs: list[Run],
     settings: EvaluationSettings,
 ) -> TrainingReport:
-    """Write the report into the encoder's folder: recipe, curves, gains with intervals."""
+    """Write the report into the encoder's folder: recipe, epochs, gains with intervals."""
     qrels = qrels_of(benchmark.content.labels)
     _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
     report = read_training(trained.folder)

@@ -44,7 +44,7 @@ def test_unjudged_results_are_judged_once_and_scored_again(
         assert (before.split()[-1], after.split()[-1]) == ("0.500", judged)
     _the_next_version_has_the_new_labels(world)
     page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
-    assert "Before and after they were judged" in page
+    assert "Scores after they were judged" in page
 
 
 def _the_next_version_has_the_new_labels(world: World) -> None:

@@ -12,7 +12,7 @@ from flows.cli.evaluation import (
     print_study,
 )
 from tasks.reports.corrected import CorrectedFigure, CorrectedScores
-from tasks.reports.diff import ScoreChange, ScoreChanges, difference
+from tasks.reports.diff import ScoreChange, difference
 from tasks.reports.leaderboard import Leaderboard
 from tasks.reports.study import build_report
 from tasks.stages.study.report import REPORT
@@ -104,17 +104,16 @@ def test_corrected_figures_are_printed_with_their_intervals(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    good = CorrectedFigure(name="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45)
+    good = CorrectedFigure(name="MRR, good", by_labels=0.5, mean=0.4, low=0.35, high=0.45)
     share = good.model_copy(update={"name": "share of matches", "mean": 0.25})
     corrected = CorrectedScores(
-        queries=100, sampled_queries=1, scores={"MRR": (good,)}, pairs=500, sampled_pairs=50,
-        matches=share,
+        queries=100, sampled_queries=1, pairs=500, sampled_pairs=50, figures=(good, share)
     )  # fmt: skip
     print_corrected(corrected, PAGE)
     out = " ".join(capsys.readouterr().out.split())
-    assert "1 query and 50 pairs drawn at random" in out
+    assert "1 query and 50 pairs sampled at random" in out
     assert "MRR, good 0.500 0.400 0.350 0.450" in out
-    assert "all pairs, share of matches 0.500 0.250 0.350 0.450" in out
+    assert "share of matches 0.500 0.250 0.350 0.450" in out
 
 
 def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
@@ -141,7 +140,7 @@ def test_score_changes_fit_and_cut_no_figure(
         )
         for place in range(3)
     )
-    print_score_changes(ScoreChanges(methods=rows, order=1.0), PAGE)
+    print_score_changes(rows, PAGE)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     assert sum("NDCG-exp-condensed@10" in line for line in lines) == 3

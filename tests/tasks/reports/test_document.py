@@ -9,10 +9,8 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from tasks.reports.charts import Row, intervals
 from tasks.reports.document import (
     Block,
-    Chart,
     Code,
     Details,
     Document,
@@ -41,20 +39,18 @@ _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 def document(text: str) -> Document:
     """Return a document with every block, each of which says a text."""
     spans = (text, Span(text), Span(text, "yes"), Span(text, "note"), Span(text, href=text))
-    chart = Chart(text, intervals(text, [Row(text, 0.5, 0, 1, text)]))
     blocks: list[Block] = [
         text,
         Paragraph(spans),
         Paragraph(text, "h3"),
         Items([text, spans]),
-        Table((text, "b"), [(text, spans), (spans, text)], caption=text, shares=(0.5, 0.5)),
+        Table((text, "b"), [(text, spans), (spans, text)], caption=text),
         Table((text,), [], empty=text),
         KeyValues({"name": text}),
         KeyValues({"name": text}, large=True),
-        chart,
         Code(text),
         Code(text, "error"),
-        Details(text, [text, chart]),
+        Details(text, [text]),
     ]
     return Document(title=text, lead=blocks, sections=[Section("one", text, blocks)], kind=text)
 
@@ -122,12 +118,8 @@ def test_text_is_cut_where_it_is_long_and_hidden_characters_show() -> None:
     assert "\u202e" not in html_page(hidden) + markdown_page(hidden)
 
 
-def test_markdown_has_neither_charts_nor_details_nor_sections_of_nothing_else() -> None:
-    chart = Chart("drawn", intervals("alt", [Row("a", 0.5, 0, 1, "told")]))
-    sections = [
-        Section("a", "Charts", [chart, Details("more", ["inside"])]),
-        Section("b", "B", ["c"]),
-    ]
+def test_markdown_has_neither_details_nor_sections_of_nothing_else() -> None:
+    sections = [Section("a", "A", [Details("more", ["inside"])]), Section("b", "B", ["c"])]
     assert markdown_page(Document(title="t", sections=sections)) == "# t\n\n## B\n\nc\n"
 
 
@@ -139,10 +131,9 @@ def test_a_page_has_no_scripts_and_fetches_nothing() -> None:
     assert "default-src 'none'" in page
 
 
-def test_every_section_is_in_the_contents_and_every_chart_has_words() -> None:
+def test_every_section_is_in_the_contents() -> None:
     page = html_page(document("plain"))
     assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["one"]
-    assert page.count('role="img" aria-label="plain"') == 4
 
 
 def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:
@@ -153,7 +144,7 @@ def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:
     assert f"````python\n{source}\n````" in markdown_page(one)
 
 
-def test_pieces_are_parted_by_a_space() -> None:
+def test_spans_are_separated_by_a_space() -> None:
     assert plain_text(("a", Span("b", "code"), "c")) == "a b c"
     one = Document(title="", lead=[Paragraph(("a", Span("b", "code"), Span("c")))])
     assert markdown_page(one) == "a `b` **c**\n"

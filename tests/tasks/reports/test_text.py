@@ -56,13 +56,6 @@ def test_a_duration_is_said_as_people_say_it(seconds: float, expected: str) -> N
     assert wording.format_duration(seconds) == expected
 
 
-@pytest.mark.parametrize("limit", [3, 4, 8, 21])
-def test_a_long_name_keeps_both_ends_within_the_limit(limit: int) -> None:
-    short = wording.shortened("bag-of-words+bm25", limit)
-    assert len(short) == min(limit, 17)
-    assert (short[0], short[-1]) == ("b", "5")
-
-
 def test_an_unknown_count_is_not_zero() -> None:
     assert wording.format_count(None) == "unknown"
     assert wording.format_count(0) == "0"

@@ -8,7 +8,6 @@ from tasks.benchmarks.runs import Rankings
 from tasks.metrics import evaluate
 from tasks.reports.leaderboard import (
     METRICS,
-    RECALL_DEPTHS,
     Leaderboard,
     MethodScores,
     build_leaderboard,
@@ -16,8 +15,6 @@ from tasks.reports.leaderboard import (
 )
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.rankings import rank_scores
-
-NAMES = (*METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
 
 
 def benchmark() -> Benchmark:
@@ -55,7 +52,7 @@ def scores(of: Benchmark) -> list[MethodScores]:
     return [
         MethodScores(
             method=name,
-            values=evaluate(run(of, noise), judged, NAMES),
+            values=evaluate(run(of, noise), judged, METRICS),
             judged=judged_share(run(of, noise), judged),
         )
         for name, noise in RUNS.items()
