@@ -276,9 +276,9 @@ def study(
 ) -> None:
     """Compute the papers' tables and figures for a benchmark, next to the published ones.
 
-    Each figure stands next to the published one, with the difference and the conditions that
-    differed: data, model, size. Methods that are not scored yet are ranked first. Tables that
-    cannot be computed say why.
+    Each figure stands next to the published one, with the difference; a table has the conditions of
+    this run and of the papers: data, model, size. Methods that are not scored yet are ranked first.
+    Tables that cannot be computed say why.
     """
     settings = settings_of(study, given)
     from flows.cli import checks

@@ -1,6 +1,6 @@
-"""The report of a study: our figures beside the published ones, and what differed."""
+"""The report of a study: our figures next to the published ones."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from infra.errors import SourceError, StudyError
 from infra.records import Record
@@ -25,7 +25,6 @@ from tasks.studies import (
     studies,
 )
 from tasks.studies._published import (
-    Absent,
     absent_figures,
     paper_conditions,
     paper_titles,
@@ -43,20 +42,24 @@ class Line(Record):
         row: Our name of the row; the paper's where we have no figure.
         published_row: The paper's name of it where it is another one, else empty.
         ours: None where it is unknown or not computed.
+        interval: The ends of our figure's 95% interval, where it has one.
         published: None where the papers print none.
         n: The number of items that ours is taken over.
         source: Paper and place of the published figure.
-        note: What needs to be said of either.
+        note: A remark on either.
+        digits: Digits after the point of figures that are no counts.
     """
 
     row: str
     column: str
     published_row: str = ""
     ours: int | float | None = None
+    interval: tuple[float, float] | None = None
     published: int | float | None = None
     n: int | None = None
     source: str = ""
     note: str = ""
+    digits: int = 3
 
     @property
     def difference(self) -> int | float | None:
@@ -65,16 +68,30 @@ class Line(Record):
             return None
         return self.ours - self.published
 
+    def next_to(self, other: PublishedFigure, differs: str) -> "Line":
+        """Return our line with a published figure.
+
+        Args:
+            other: The published figure.
+            differs: How our row differs from the paper's.
+        """
+        notes = (self.note, differs, other.note)
+        update = {
+            "published_row": "" if other.row == self.row else other.row,
+            "published": other.value,
+            "source": other.source,
+            "note": "; ".join(filter(None, notes)),
+        }
+        return self.model_copy(update=update)
+
 
 class StudySection(Record):
     """A table or figure of the papers.
 
     Attributes:
         study: The study's name; empty where only another command computes it.
-        command: What computes it.
+        command: The command that computes it.
         problem: Why it is not computed; empty where it is.
-        differed: Paper → condition that was another → what it was, here and there.
-        conditions: The conditions that were compared.
     """
 
     study: str
@@ -83,8 +100,6 @@ class StudySection(Record):
     command: str
     problem: str
     lines: tuple[Line, ...]
-    differed: dict[str, dict[str, str]]
-    conditions: tuple[str, ...] = ()
 
 
 class StudyReport(Record):
@@ -92,25 +107,19 @@ class StudyReport(Record):
 
     Attributes:
         conditions: Name of a condition → its value in this run.
-        of_papers: Paper → condition → its value there, of papers whose conditions are known.
-        absent: What is published and computed by no command.
-        papers: Key of a paper → its title.
     """
 
     title: str
     generated_at: str
     conditions: dict[str, str]
-    of_papers: dict[str, dict[str, str]]
     sections: tuple[StudySection, ...]
-    absent: tuple[Absent, ...]
-    papers: dict[str, str]
 
 
 def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyReport:
     """Return the report on all registered studies.
 
     Args:
-        evidence: What the figures are computed from.
+        evidence: The data that the figures are computed from.
         title: Of the page.
         generated_at: When it was made.
     """
@@ -123,24 +132,16 @@ def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyRepo
         title=title,
         generated_at=generated_at,
         conditions=dict(evidence.conditions),
-        of_papers={
-            paper: dict(conditions)
-            for paper in paper_titles()
-            if (conditions := paper_conditions(paper))
-        },
         sections=(
             *(_section(name, evidence, published.get(name, [])) for name in names),
             *_by_other_commands(published.get("", [])),
         ),
-        absent=absent_figures(),
-        papers=paper_titles(),
     )
 
 
 def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]) -> StudySection:
     study = studies.get(name)
     figures, problem = _computed(study, evidence)
-    papers = dict.fromkeys(figure.paper for figure in published)
     return StudySection(
         study=name,
         title=study.title,
@@ -148,12 +149,6 @@ def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]
         command=study.command,
         problem=problem,
         lines=tuple(_lines(figures, published)),
-        differed={
-            paper: differences(study.conditions, evidence.conditions, paper)
-            for paper in papers
-            if figures and study.conditions and paper_conditions(paper)
-        },
-        conditions=study.conditions,
     )
 
 
@@ -166,19 +161,6 @@ def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[Figure],
     return figures, "" if figures else "there is nothing to compute it from"
 
 
-def differences(names: Sequence[str], ours: Mapping[str, str], paper: str) -> dict[str, str]:
-    """Return those of the named conditions in which a run differs from a paper.
-
-    Each has a text such as "queries: 40, published 20,604".
-    """
-    theirs = paper_conditions(paper)
-    return {
-        name: f"{name}: {ours.get(name, 'none')}, published {theirs[name]}"
-        for name in names
-        if name in theirs and ours.get(name) != theirs[name]
-    }
-
-
 def _lines(figures: Sequence[Figure], published: Sequence[PublishedFigure]) -> Iterator[Line]:
     """Yield a line for each of our figures and its published ones, then those without ours."""
     theirs: dict[tuple[str, str], list[PublishedFigure]] = {}
@@ -188,22 +170,14 @@ def _lines(figures: Sequence[Figure], published: Sequence[PublishedFigure]) -> I
     for figure in figures:
         row, differs = published_name(figure.row)
         met.add((row, figure.column))
-        alone = Line(
+        line = Line(
             row=figure.row, column=figure.column, ours=figure.value, n=figure.n, note=figure.note
         )
-        beside = theirs.get((row, figure.column), [])
-        for other in beside:
-            update = {
-                "published_row": "" if row == figure.row else row,
-                "published": other.value,
-                "source": other.source,
-                "note": _joined(figure.note, differs, other.note),
-            }
-            yield alone.model_copy(update=update)
-        if not beside:
-            yield alone
+        others = theirs.get((row, figure.column), [])
+        yield from [line.next_to(other, differs) for other in others] or [line]
     for key, others in theirs.items():
-        yield from (_published_alone(other) for other in others if key not in met)
+        if key not in met:
+            yield from map(_published_alone, others)
 
 
 def _published_alone(figure: PublishedFigure) -> Line:
@@ -214,10 +188,6 @@ def _published_alone(figure: PublishedFigure) -> Line:
         source=figure.source,
         note=figure.note,
     )
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)
 
 
 def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySection]:
@@ -231,57 +201,65 @@ def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySe
             command=command,
             problem=f"these are figures of another command: {command}",
             lines=tuple(map(_published_alone, figures)),
-            differed={},
         )
 
 
 def number(line: Line, value: float | None, *, sign: bool = False) -> str:
-    """Return a value of a line: counts whole, others to three digits, or five where all are small.
+    """Return a value of a line: counts whole, others to its digits, or to five if all are small.
 
     Args:
         line: The line, all of whose figures get the same form.
         value: One of them; None gives a dash.
-        sign: Write a plus before what is above 0.
+        sign: Write a plus before a value above 0.
     """
     if value is None:
         return NONE
     shown = [each for each in (line.ours, line.published) if each is not None]
+    digits = line.digits
     if all(isinstance(each, int) for each in shown):
-        form = ",.0f"
-    else:
-        form = ",.5f" if all(abs(each) < _SMALL for each in shown) and any(shown) else ",.3f"
-    return format(value, f"+{form}" if sign and value else form)
+        digits = 0
+    elif all(abs(each) < _SMALL for each in shown) and any(shown):
+        digits = 5
+    plus = "+" if sign and value else ""
+    return f"{value:{plus},.{digits}f}"
 
 
-def _label(section: StudySection, line: Line) -> str:
-    """Return what a line is: its row, and its column where the section has several."""
-    columns = {each.column for each in section.lines}
-    return line.row if len(columns) == 1 else f"{line.row}, {line.column}"
+def lines_table(lines: Sequence[Line], caption: str = "") -> Table:
+    """Return a row for each line: its name with the column's where there are several, its figures.
 
-
-def _cells(section: StudySection, line: Line) -> tuple[str, ...]:
-    """Return the cells of a line, as many as `_HEADER` has."""
-    return (
-        _label(section, line),
-        UNKNOWN if line.ours is None and line.n is not None else number(line, line.ours),
-        number(line, line.published),
-        number(line, line.difference, sign=True),
-        NONE if line.n is None else f"{line.n:,}",
-        line.source,
-    )
-
-
-def _note_of(line: Line) -> str:
-    """Return a line's note, with the paper's name of the row where it is another one."""
-    compared = f"compared with {line.published_row}" if line.published_row else ""
-    return _joined(compared, line.note)
+    Beneath the name stands the line's note, with the paper's name of the row where it is another.
+    """
+    has_one_column = len({line.column for line in lines}) == 1
+    rows = []
+    for line in lines:
+        name: Text = line.row if has_one_column else f"{line.row}, {line.column}"
+        compared = f"compared with {line.published_row}" if line.published_row else ""
+        if note := "; ".join(filter(None, (compared, line.note))):
+            name = (str(name), Span(f"({note})", "note"))
+        is_unknown = line.ours is None and line.n is not None
+        ours: Text = UNKNOWN if is_unknown else number(line, line.ours)
+        if line.interval:
+            ends = ", ".join(number(line, end) for end in line.interval)
+            ours = (str(ours), Span(f"[{ends}]", "note"))
+        rows.append(
+            (
+                name,
+                ours,
+                number(line, line.published),
+                number(line, line.difference, sign=True),
+                NONE if line.n is None else f"{line.n:,}",
+                line.source,
+            )
+        )
+    return Table(_HEADER, rows, caption=caption)
 
 
 def conditions_table(report: StudyReport) -> Table:
-    """Return the conditions of this run and of the papers."""
-    header = ("condition", "this run", *report.of_papers)
+    """Return the conditions of this run and of the papers whose conditions are known."""
+    papers = {name: paper_conditions(name) for name in paper_titles() if paper_conditions(name)}
+    header = ("condition", "this run", *papers)
     rows = [
-        (name, value, *(theirs.get(name, NONE) for theirs in report.of_papers.values()))
+        (name, value, *(theirs.get(name, NONE) for theirs in papers.values()))
         for name, value in report.conditions.items()
     ]
     return Table(header, rows, text_columns=len(header))
@@ -289,13 +267,13 @@ def conditions_table(report: StudyReport) -> Table:
 
 def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
-    told = "The papers' tables and figures, computed for this benchmark, beside the published ones"
-    papers = "; ".join(f"{key}: {title}" for key, title in report.papers.items())
-    absent = Items([f"{each.what}: {each.why}." for each in report.absent])
+    about = "The papers' tables and figures for this benchmark, next to the published ones"
+    papers = "; ".join(f"{key}: {title}" for key, title in paper_titles().items())
+    absent = Items([f"{each.what}: {each.why}." for each in absent_figures()])
     return Document(
         kind="Study",
         title=report.title,
-        lead=[Paragraph(f"{told} · {report.generated_at}")],
+        lead=[Paragraph(f"{about} · {report.generated_at}")],
         sections=[
             Section("conditions", "Conditions", [conditions_table(report), f"{papers}."]),
             *(
@@ -314,15 +292,4 @@ def _blocks(section: StudySection) -> Iterator[Block]:
     if section.problem:
         yield f"Not computed here: {section.problem}"
     if section.lines:
-        yield Table(_HEADER, [_noted_cells(section, line) for line in section.lines])
-    for paper, changes in section.differed.items():
-        if changes:
-            yield f"Other than in {paper}: {'; '.join(changes.values())}."
-        else:
-            yield f"As in {paper}: {', '.join(section.conditions)}."
-
-
-def _noted_cells(section: StudySection, line: Line) -> Sequence[Text]:
-    """Return the cells of a line with its note beneath the first."""
-    cells, note = _cells(section, line), _note_of(line)
-    return ((cells[0], Span(f"({note})", "note")), *cells[1:]) if note else cells
+        yield lines_table(section.lines)

@@ -1,15 +1,14 @@
-"""The report of the training study: bases by data sets, over seeds, beside the papers' figures."""
+"""The report of the training study: bases by data sets, over seeds, next to published figures."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from infra.records import Record
 from tasks.reports.document import Document, Section, Table
-from tasks.reports.text import NONE
+from tasks.reports.study import Line, lines_table
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.statistics.sampling import Spread
@@ -93,97 +92,54 @@ def _figure(place: Place, less: str, name: str, values: Values) -> StudyFigure:
     return StudyFigure(place=place, less=less, name=name, interval=interval, by_seed=tuple(means))
 
 
-def score_tables(report: TrainingStudyReport) -> list[Table]:
-    """Return a table for each set of test queries and metric."""
-    found: dict[Place, dict[tuple[str, str], Interval]] = {}
-    for each in report.figures:
-        found.setdefault(each.place, {})[each.less, each.name] = each.interval
-    header = ("base, data", "mean", "95%", "gain", "95%", "dev", "pairs")
-    tables = []
-    for test, metric in product(dict.fromkeys(place.test for place in found), METRICS):
-        rows = [
-            (
-                _label(place), *_cells(of["", metric]), *_cells(of.get((AS_IT_IS, metric)), "+"),
-                next((f"{it.mean:.4f}" for (_, name), it in of.items() if DEV in name), NONE),
-                f"{of['', PAIRS].mean:,.0f}" if ("", PAIRS) in of else NONE,
-            )
-            for place, of in found.items()
-            if place.test == test and ("", metric) in of
-        ]  # fmt: skip
-        if rows:
-            tables.append(Table(header, rows, caption=f"{metric}, test queries: {test}"))
-    return tables
-
-
-def _label(place: Place) -> str:
-    return ", ".join(place[1:])
-
-
-def _cells(interval: Interval | None, sign: str = "") -> tuple[str, str]:
-    """Return a mean and its interval, dashes where there is none."""
-    if interval is None:
-        return NONE, NONE
-    ends = (f"{end:{sign}.3f}" for end in (interval.low, interval.high))
-    return f"{interval.mean:{sign}.4f}", " to ".join(ends)
-
-
-def difference_table(report: TrainingStudyReport) -> Table:
-    """Return what each data set gives more than another on the same test queries."""
-    rows = [
-        (f"{_label(each.place)} less {each.less}", each.name, *_cells(each.interval, "+"))
-        for each in report.figures
-        if each.less not in ("", AS_IT_IS)
-    ]
-    return Table(
-        ("base, data sets", "metric", "difference", "95%"), rows, text_columns=2,
-        caption="Data sets compared on the same test queries",
-    )  # fmt: skip
-
-
-def published_table(report: TrainingStudyReport) -> Table:
-    """Return our figures beside those of the papers, where base and data have their names."""
-    rows = []
-    for each in report.figures:
-        (test, base, trained_on), ours = each.place, each.interval.mean
-        model, differs = published_name(base)
-        for paper, value, source in _published():
-            if each.less == "" and paper == (model, trained_on.lower(), each.name):
-                # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
-                note = "" if source.startswith("kape") else differs
-                shown = (f"{ours:.4f}", f"{value:.4f}", f"{ours - value:+.4f}", source)
-                rows.append((_label(each.place), each.name, *shown, test, note))
-    header = ("base, data", "figure", "ours", "published", "difference", "source", "test", "note")
-    return Table(header, rows, caption="Beside published figures")
-
-
-def _published() -> Iterator[tuple[tuple[str, str, str], float, str]]:
-    """Yield (model, data set, figure), value and source of CoSQA+'s tables and KAPE's 2 and 8."""
-    for each in published_figures():
-        if each.command == COMMAND:
-            data, _, name = each.column.partition(", ")
-            yield (each.row, data.lower().replace("+", "-plus"), name), each.value, each.source
-
-
 def study_tables(report: TrainingStudyReport) -> list[Table]:
-    """Return all tables that have rows."""
-    compared = [difference_table(report), published_table(report)]
-    return [*score_tables(report), *(table for table in compared if table.rows)]
+    """Return a table for each set of test queries and name of a figure."""
+    lines: dict[str, list[Line]] = {}
+    for figure in report.figures:
+        caption = f"{figure.name}, test queries: {figure.place.test}"
+        lines.setdefault(caption, []).extend(_lines(figure))
+    return [lines_table(found, caption) for caption, found in lines.items()]
+
+
+def _lines(figure: StudyFigure) -> list[Line]:
+    """Return the figure with each published one, or alone, where no paper prints it."""
+    (_, base, data), found = figure.place, figure.interval
+    has_ends = found.low < found.high
+    line = Line(
+        row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
+        column=figure.name,
+        ours=round(found.mean) if figure.name == PAIRS else found.mean,
+        interval=(found.low, found.high) if has_ends and figure.name != PAIRS else None,
+        n=len(figure.by_seed),
+        digits=4,
+    )
+    if figure.less:
+        return [line]
+    model, differs = published_name(base)
+    # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
+    published = [
+        line.next_to(other, "" if other.paper == "kape" else differs)
+        for other in published_figures()
+        if other.command == COMMAND
+        and other.row == model
+        and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()
+    ]
+    return published or [line]
 
 
 def training_study_document(report: TrainingStudyReport) -> Document:
     """Return the report as a document."""
-    over = (
-        "Student's over seeds, how far another seed may lie and not other queries; of what is not "
-        "trained"
+    intervals = (
+        "Student's over seeds (n): how far another seed may lie, not other queries; of what is not "
+        "trained by the bootstrap over queries"
         if len(report.seeds) > 1
-        else "those of one seed,"
+        else "those of one seed, by the bootstrap over queries"
     )
     about = (
-        f"Seeds: {', '.join(map(str, report.seeds))}. Intervals are {over} by the bootstrap over "
-        "queries. A gain is over the base as it is. The dev score is that of the epoch that was "
-        "kept; training.json beside an encoder says how it was trained, and what of the test it "
-        "saw. The papers tested CoSQA+'s models on 95 Python queries of CodeSearchNet's challenge, "
-        "KAPE's on the data sets' own."
+        f"Seeds: {', '.join(map(str, report.seeds))}. Intervals are {intervals}. “less none”: gain "
+        "over the base as it is. The dev score is that of the epoch whose weights were taken; "
+        "training.json of an encoder says how it was trained. The papers tested CoSQA+'s models on "
+        "95 Python queries of CodeSearchNet's challenge, KAPE's on the data sets' own."
     )
     section = Section("scores", "Scores", [*study_tables(report), about])
-    return Document(kind="Training study", title="What bases gain by training", sections=[section])
+    return Document(kind="Study", title="What bases gain by training", sections=[section])

@@ -33,13 +33,11 @@ class Study:
         title: Of the table or figure.
         reading: How the figures are computed, and which choices the papers leave open.
         command: The command that computes it, with the files that it needs.
-        conditions: The names of the conditions that the figures depend on.
     """
 
     title: ClassVar[str]
     reading: ClassVar[str]
     command: ClassVar[str] = "cosqa study"
-    conditions: ClassVar[tuple[str, ...]] = ()
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the figures.

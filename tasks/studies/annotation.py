@@ -16,7 +16,6 @@ class Overlap(Study):
         "divided by k; the mean over queries. Both searches are exact, over all codes."
     )
     command = "cosqa collect, then cosqa study"
-    conditions = ("source", "queries", "codes", "encoders", "top k")
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the mean overlap of each encoder; of a lone one it is 1."""
@@ -67,7 +66,6 @@ class MismatchedPairs(Study):
         "says it of queries under its strict guideline, and not how many were looked at."
     )
     command = "cosqa benchmark --source cosqa --path FOLDER, then cosqa study"
-    conditions = ("source", "model", "configuration")
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the share by each who labelled them."""
@@ -84,7 +82,6 @@ class Rounds(Study):
     title = "Agreement between rounds of labelling"
     reading = "Krippendorff's alpha, nominal, of the labels of one round and of the next."
     command = "cosqa annotate with several rounds, then cosqa study"
-    conditions = ("source", "queries", "top k", "model", "configuration")
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the alpha of each two consecutive rounds."""
@@ -111,9 +108,6 @@ class CostOfPairs(Study):
         "unknown if that of one call is."
     )
     command = "cosqa annotate, then cosqa study"
-    conditions = (
-        "source", "queries", "top k", "model", "configuration",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return number, share, seconds and dollars of the pairs of each kind."""

@@ -35,7 +35,6 @@ class Annotators(Study):
         "cosqa compare-annotators --truth FILE --output compared.json, then "
         "cosqa study --annotators compared.json"
     )
-    conditions = ("source",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the accuracy of each annotator that the files have, by the papers' names."""

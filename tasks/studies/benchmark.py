@@ -16,9 +16,6 @@ class Size(Study):
         "failing assertion."
     )
     command = "cosqa publish, then cosqa study"
-    conditions = (
-        "source", "queries", "codes", "top k", "model", "configuration", "code base",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return counts and means over the labels, and over the programs where there are any."""
@@ -59,9 +56,6 @@ class MatchesOfQueries(Study):
         "without a match."
     )
     command = "cosqa publish, then cosqa study"
-    conditions = (
-        "source", "queries", "codes", "encoders", "top k", "model", "configuration",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return for each number of matches the queries that have so many, and their share."""
@@ -94,9 +88,6 @@ class QueriesOfCodes(Study):
         "(Figure 7)."
     )
     command = "cosqa publish, then cosqa study"
-    conditions = (
-        "source", "queries", "codes", "encoders", "top k", "model", "configuration",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the codes by number of queries, those of ten or more together, and the share."""
@@ -136,9 +127,6 @@ class Retrieval(Study):
         "version look at the whole ranking."
     )
     command = "cosqa publish, then cosqa study --method NAME"
-    conditions = (
-        "source", "queries", "codes", "encoders", "top k", "model", "configuration", "code base",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return each method's mean in each metric."""

@@ -25,7 +25,6 @@ class Corpus(Study):
         "queries, labels and files that were; equal texts are one function here."
     )
     command = "cosqa collect, then cosqa study"
-    conditions = ("source",)
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the number of queries, of functions read and kept, and of each reason to drop.

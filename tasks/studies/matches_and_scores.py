@@ -25,9 +25,6 @@ class MatchesAndScores(Study):
         "(sample) and 4 (population)."
     )
     command = "cosqa publish, then cosqa study --method NAME"
-    conditions = (
-        "source", "queries", "codes", "encoders", "top k", "model", "configuration", "code base",
-    )  # fmt: skip
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the methods' means in each group, and each metric's alpha and variances."""

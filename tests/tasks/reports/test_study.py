@@ -12,7 +12,6 @@ from tasks.reports.study import (
     StudyReport,
     build_report,
     conditions_table,
-    differences,
     number,
     study_document,
 )
@@ -87,16 +86,6 @@ def test_a_figure_that_two_papers_print_has_a_line_for_each(report: StudyReport)
     assert found["pairs", "benchmark", "v1, Table 1"].difference == 800 - 108_896
 
 
-def test_what_differed_is_what_the_run_has_otherwise_than_the_paper() -> None:
-    names = ("source", "queries", "codes", "top k", "model")
-    assert differences(names, CONDITIONS, "v2") == {
-        "codes": "codes: 15,228, published 653,994",
-        "model": "model: openai/some-model, published DeepSeek-V3",
-    }
-    assert "top k" in differences(names, CONDITIONS, "v1")
-    assert differences(("queries",), {}, "v2") == {"queries": "queries: none, published 20,604"}
-
-
 def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path: Path) -> None:
     reason = Missing(reason="no labels: annotate first")
     evidence = replace(full_evidence(tmp_path), benchmark=reason)
@@ -104,7 +93,6 @@ def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path:
     (section,) = (each for each in report.sections if each.study == "size")
     assert section.problem == "no labels: annotate first"
     assert [line.ours for line in section.lines] == [None] * 8
-    assert section.differed == {}
     assert "Not computed here: no labels: annotate first" in html_page(study_document(report))
     nothing = build_report(Evidence({}, NOTHING), "t", "now")
     assert {each.study for each in nothing.sections if each.study and not each.problem} == {

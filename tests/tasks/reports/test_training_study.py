@@ -1,17 +1,17 @@
 """Laws of the training study's report: its figures, its tables, and those that papers print."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
+from tasks.reports.document import plain_text
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
 from tasks.reports.training_study import (
     COMMAND,
     Place,
     TrainingStudyReport,
-    difference_table,
-    published_table,
-    score_tables,
     study_figures,
     study_tables,
     training_study_document,
@@ -73,34 +73,42 @@ def test_one_seed_has_the_bootstrap_over_queries_of_paired_differences() -> None
     assert interval(report(1), "cosqa-plus", "cosqa") == (it.mean, it.low, it.high)
 
 
-def test_a_score_stands_with_gain_dev_score_and_pairs_and_what_is_not_trained_without() -> None:
-    table = score_tables(report())[0]
-    assert table.caption == "MRR, test queries: bench"
-    assert table.rows[0][0] == f"{BASE}, none"
-    assert table.rows[0][3:] == (NONE, NONE, NONE, NONE)
+def rows_of(found: TrainingStudyReport) -> dict[tuple[str, str, str], Sequence[str]]:
+    """Return (name of the table, row, source) → ours, published, difference, n."""
+    return {
+        (table.caption, plain_text(row[0]), plain_text(row[-1])): [*map(plain_text, row[1:-1])]
+        for table in study_tables(found)
+        for row in table.rows
+    }
+
+
+def test_a_score_stands_with_its_gain_dev_score_and_pairs() -> None:
+    rows = rows_of(report())
     mean, low, high = interval(report(), "cosqa", "none")
-    assert table.rows[1][3:5] == (f"{mean:+.4f}", f"{low:+.3f} to {high:+.3f}")
-    assert table.rows[1][-1] == "1,234"
+    gain = rows["MRR, test queries: bench", f"{BASE}, cosqa less none", ""]
+    assert gain == [f"{mean:.4f} [{low:.4f}, {high:.4f}]", NONE, NONE, "3"]
+    assert rows["pairs, test queries: bench", f"{BASE}, cosqa", ""] == ["1,234", NONE, NONE, "3"]
+    dev = [name for table, name, _ in rows if table == "dev MRR, test queries: bench"]
+    assert dev == [f"{BASE}, cosqa", f"{BASE}, cosqa-plus"], "the base was not trained"
 
 
 def test_data_sets_are_compared_on_the_same_test_queries_alone() -> None:
-    names = [row[0] for row in difference_table(report()).rows]
-    assert names == [f"{BASE}, cosqa-plus less cosqa"] * 2
-    apart = report(test="")
-    assert difference_table(apart).rows == []
-    assert len(score_tables(apart)) == 4, "of each test and metric"
+    differences = [name for _, name, _ in rows_of(report()) if "less cosqa" in name]
+    assert differences == [f"{BASE}, cosqa-plus less cosqa"] * 2
+    assert not [name for _, name, _ in rows_of(report(test="")) if "less" in name]
 
 
-def test_a_published_figure_stands_beside_ours_where_base_and_data_have_the_papers_names() -> None:
-    rows = {(*row[:2], row[5]): row for row in published_table(report()).rows}
+def test_a_published_figure_stands_next_to_ours_where_base_and_data_have_its_names() -> None:
+    rows = {(table, source): row for (table, name, source), row in rows_of(report()).items()
+            if name.startswith(f"{BASE}, cosqa-plus (")}  # fmt: skip
     ours = interval(report(), "cosqa-plus")[0]
-    row = rows[f"{BASE}, cosqa-plus", "MRR", "v2, Table III"]
-    assert row[2:5] == (f"{ours:.4f}", "0.9660", f"{ours - 0.966:+.4f}")
-    assert rows[f"{BASE}, cosqa-plus", "MRR", "v1, Table 2"][3] == "0.9620"
-    assert (f"{BASE}, none", "MRR", "v2, Table III") in rows
+    row = rows["MRR, test queries: bench", "v2, Table III"]
+    assert row[0].startswith(f"{ours:.4f} [")
+    assert row[1:3] == ["0.9660", f"{ours - 0.966:+.4f}"]
+    assert rows["MRR, test queries: bench", "v1, Table 2"][1] == "0.9620"
     place, one = Place("ruby", "roberta-base", "ruby"), {"dev MRR": np.ones(1), "MRR": np.ones(2)}
     kape = TrainingStudyReport(seeds=(1,), figures=study_figures([(place, one)]))
-    assert [row[3] for row in published_table(kape).rows] == ["0.6214", "0.5717"]
+    assert [row[1] for row in rows_of(kape).values()] == ["0.6214", "0.5717"]
 
 
 def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> None:
