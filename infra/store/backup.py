@@ -17,7 +17,7 @@ from infra.errors import StoreError
 from infra.journal import snapshot
 from infra.links import leads_outside
 from infra.settings import StoreSettings
-from infra.store.database import connected, copy_database, require_version
+from infra.store.database import DatabaseFile, require_version
 
 _OTHER_FOLDER = "choose another folder"
 
@@ -44,7 +44,7 @@ def back_up(settings: StoreSettings, folder: Path) -> None:
         )
     with space_on(folder, _OTHER_FOLDER), _new_folder(folder) as partial:
         copy = settings.model_copy(update={"folder": partial})
-        copy_database(settings, copy.database)
+        DatabaseFile(settings).copy_to(copy.database)
         snapshot(settings.journal, copy.journal)
         for file in _vector_files(copy):
             _link(settings.vectors / file, _within(copy.vectors / file, partial))
@@ -72,7 +72,7 @@ def restore(settings: StoreSettings, folder: Path) -> None:
         for name in (backup.database.name, backup.journal.name):
             if (folder / name).exists():
                 _copy(_within(folder / name, folder), partial / name)
-        with connected(copy) as connection:
+        with DatabaseFile(copy).connected() as connection:
             require_version(connection, backup.database)
         for file in _vector_files(copy):
             source = _within(backup.vectors / file, folder)
@@ -105,7 +105,7 @@ def _vector_files(settings: StoreSettings) -> list[str]:
     Raises:
         StoreError: One leads out of the folder of vectors.
     """
-    with connected(settings) as connection:
+    with DatabaseFile(settings).connected() as connection:
         rows = connection.execute("SELECT DISTINCT file FROM vector_files ORDER BY 1").fetchall()
     for (file,) in rows:
         if not re.fullmatch(BELOW, file):

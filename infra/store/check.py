@@ -8,7 +8,7 @@ import duckdb
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.journal import fault_of
 from infra.settings import StoreSettings
-from infra.store.database import connected, require_version
+from infra.store.database import DatabaseFile, require_version
 from infra.store.vectors import VectorFile
 
 _PAIR = "query_id, code_id, recipe_id"
@@ -36,7 +36,7 @@ _COUNTED = ("queries", "codes", "candidates", "annotations", "llm_calls", "execu
 
 def row_counts(settings: StoreSettings) -> dict[str, int]:
     """Return table → number of its rows, of the large tables."""
-    with connected(settings) as connection:
+    with DatabaseFile(settings).connected() as connection:
         return {table: _number(connection, f"FROM {table}") for table in _COUNTED}
 
 
@@ -47,9 +47,10 @@ def faults_of(settings: StoreSettings) -> Iterator[str]:
         StoreLockedError: Another process has the database open: nothing is known of it.
         StoreVersionError: It is of another release.
     """
+    database = DatabaseFile(settings)
     try:
-        with connected(settings) as connection:
-            require_version(connection, settings.database)
+        with database.connected() as connection:
+            require_version(connection, database.path)
             yield from _faults_of_rows(connection)
             files = connection.execute("SELECT DISTINCT file, items FROM vector_files").fetchall()
     except (StoreLockedError, StoreVersionError):

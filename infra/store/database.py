@@ -13,10 +13,10 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, TypeVar
@@ -77,6 +77,10 @@ _LOCK_MESSAGE = "Could not set lock on file"
 _INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal
 _WARNING_S = 10.0
 _COPIED_AT_ONCE = 1 << 24
+_WAYS_OUT = (
+    "; `cosqa store check` says what is damaged; move the store away and run `cosqa store restore "
+    "BACKUP` to have a backup in its place"
+)
 _LOG_BEGINS = b"\x64\x00\x62"  # a write-ahead log: field 100, the kind of its first record, is 98
 # What damage is to DuckDB, besides errors without a class of their own. A statement that is wrong
 # or breaks a constraint raises others.
@@ -91,93 +95,153 @@ _DAMAGE = (
 _turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
 _Row = TypeVar("_Row", bound=Record)
+_Result = TypeVar("_Result")
+State = tuple[tuple[int, int], ...]
 Parameters = Sequence[object] | Mapping[str, object]
 
 
-class _Busy(Exception):  # noqa: N818 - never leaves this module
-    """Another process has the file; its text says which, where that is known."""
+class DatabaseFile:
+    """The DuckDB file of a store, which one process at a time may have open.
 
+    Args:
+        settings: The store's folder and time-out.
 
-@contextmanager
-def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the store's file for a ``with``; make it where it lacks.
-
-    Raises:
-        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
-        StoreError: It cannot be opened, or is damaged.
+    Attributes:
+        path: The file.
+        log: Its write-ahead log, which need not be there.
     """
-    with _translated_errors(settings), _turn_of_threads, ExitStack() as stack:
-        yield _opened(stack, settings)
 
+    def __init__(self, settings: StoreSettings) -> None:
+        self.path = settings.database
+        self.log = self.path.with_name(f"{self.path.name}.wal")
+        self._timeout_s = settings.lock_timeout_s
 
-def copy_database(settings: StoreSettings, target: Path) -> None:
-    """Write a copy of the store's database, as it is at one moment, to a new file.
+    @contextmanager
+    def connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file for a ``with``; make it where it lacks.
 
-    Raises:
-        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
-        StoreError: It cannot be opened, or is damaged.
-        StoreVersionError: It has another schema version.
-    """
-    with connected(settings) as connection:
-        require_version(connection, settings.database)
-        connection.execute(f"ATTACH {quoted(target)} AS copy (TYPE duckdb)")
-        try:
-            connection.execute(f"COPY FROM DATABASE {_NAME} TO copy")
-        finally:
-            connection.execute("DETACH copy")
+        Raises:
+            StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+            StoreError: It cannot be opened, or is damaged.
+        """
+        with self._translated_errors(), _turn_of_threads, ExitStack() as stack:
+            yield self._when_free(partial(self._open, stack))
 
+    def copy_to(self, target: Path) -> None:
+        """Write a copy of the database, as it is at one moment, to a new file.
 
-def copy_files(settings: StoreSettings, target: Path) -> None:
-    """Copy the store's file and its log, byte by byte, while no process writes.
+        Raises:
+            StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+            StoreError: It cannot be opened, or is damaged.
+            StoreVersionError: It has another schema version.
+        """
+        with self.connected() as connection:
+            require_version(connection, self.path)
+            connection.execute(f"ATTACH {quoted(target)} AS copy (TYPE duckdb)")
+            try:
+                connection.execute(f"COPY FROM DATABASE {_NAME} TO copy")
+            finally:
+                connection.execute("DETACH copy")
 
-    Writers wait meanwhile: 1 GB takes about a second.
+    def copy_bytes_to(self, target: Path) -> None:
+        """Copy the file and its log, byte by byte, while no process writes.
 
-    Raises:
-        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
-        OSError: It cannot be read, or the copy not written.
-    """
-    log = settings.database.with_name(f"{settings.database.name}.wal")
-    # Threads of this process have no file open meanwhile: closing one drops their locks, too.
-    with _turn_of_threads, settings.database.open("rb") as source:
-        _wait_for_shared_lock(source.fileno(), settings)
-        with target.open("wb") as copy:
-            copyfileobj(source, copy, _COPIED_AT_ONCE)
-        if log.exists():
-            target.with_name(f"{target.name}.wal").write_bytes(log.read_bytes())
+        Writers wait meanwhile: 1 GB takes about a second.
 
+        Raises:
+            StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+            OSError: It cannot be read, or the copy not written.
+        """
+        # Threads of this process have no file open meanwhile: closing one drops their locks, too.
+        with _turn_of_threads, self.path.open("rb") as source:
+            # DuckDB's kind of lock; closing releases it.
+            self._when_free(partial(fcntl.lockf, source, fcntl.LOCK_SH | fcntl.LOCK_NB))
+            with target.open("wb") as copy:
+                copyfileobj(source, copy, _COPIED_AT_ONCE)
+            if self.log.exists():
+                target.with_name(f"{target.name}.wal").write_bytes(self.log.read_bytes())
 
-def _wait_for_shared_lock(file: int, settings: StoreSettings) -> None:
-    deadline = time.monotonic() + settings.lock_timeout_s
-    while True:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # DuckDB's kind; closing releases it
-        except BlockingIOError as error:
-            if time.monotonic() > deadline:
+    def state(self) -> State:
+        """Return what changes with each commit: size and time of the file and of its log."""
+        found = [file.stat() for file in (self.path, self.log) if file.exists()]
+        return tuple((each.st_size, each.st_mtime_ns) for each in found)
+
+    def _when_free(self, take: Callable[[], _Result]) -> _Result:
+        """Return what a function does as soon as no other process has the file.
+
+        Args:
+            take: Raises ``BlockingIOError`` as long as another process has it.
+        """
+        started, has_warned = time.monotonic(), False
+        while True:
+            try:
+                return take()
+            except BlockingIOError as error:
+                busy = error
+            waited_s = time.monotonic() - started
+            if waited_s >= self._timeout_s:
                 raise StoreLockedError(
-                    f"{settings.database} has been locked by another process for "
-                    f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again"
-                ) from error
+                    f"{self.path} has been locked by another process for {self._timeout_s:g} s; "
+                    f"end it or wait for it, then try again: {busy}"
+                )
+            if waited_s >= _WARNING_S and not has_warned:
+                has_warned = True
+                _log.warning("waiting for a process that has %s open: %s", self.path, busy)
             time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
-        else:
+
+    def _open(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
+        self._require_log()
+        connection = _instance(self.path.with_name(f"{self.path.name}.tmp")).cursor()
+        try:
+            connection.execute(f"ATTACH {quoted(self.path)} AS {_NAME} (TYPE duckdb)")
+            connection.execute(f"USE {_NAME}")
+        except duckdb.Error as error:
+            connection.close()
+            if _LOCK_MESSAGE in str(error):
+                raise BlockingIOError(str(error)) from error
+            if is_disk_full(error):
+                raise
+            raise StoreError(f"cannot open {self.path}: {error}{_WAYS_OUT}") from error
+        stack.callback(connection.close)
+        stack.callback(_detach, connection)
+        return connection
+
+    def _require_log(self) -> None:
+        """Refuse a write-ahead log that is none: DuckDB would drop it, with its commits."""
+        try:
+            with self.log.open("rb") as stream:
+                begins = stream.read(len(_LOG_BEGINS))
+        except FileNotFoundError:
             return
+        except OSError as error:
+            raise StoreError(f"cannot open {self.log}: {error.strerror}") from error
+        if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
+            raise StoreError(
+                f"{self.log} is damaged, and what it holds of the last commits is lost: move the "
+                "store away and run `cosqa store restore BACKUP`, or move that file away to go on "
+                "without them"
+            )
 
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors of a damaged file inside the ``with`` into one with the ways out.
 
-def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
-    _require_log(settings)
-    connection = _instance(settings.database.with_name(f"{settings.database.name}.tmp")).cursor()
-    try:
-        connection.execute(f"ATTACH {quoted(settings.database)} AS {_NAME} (TYPE duckdb)")
-        connection.execute(f"USE {_NAME}")
-    except duckdb.Error as error:
-        connection.close()
-        if _LOCK_MESSAGE in str(error):
-            raise _Busy(str(error)) from error
-        if is_disk_full(error):
-            raise
-        raise StoreError(f"cannot open {settings.database}: {error}{_WAYS_OUT}") from error
-    stack.callback(connection.close)
-    stack.callback(_detach, connection)
-    return connection
+        And raise the exception of a signal that came while DuckDB opened the file or worked.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if str(error) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
+            if not is_damage or is_disk_full(error):
+                raise
+            [problem, *_] = str(error).splitlines() or [""]
+            raise StoreError(
+                f"{self.path} cannot be read or written: {problem}{_WAYS_OUT}"
+            ) from error
 
 
 @lru_cache(maxsize=1)
@@ -201,71 +265,6 @@ def _detach(connection: duckdb.DuckDBPyConnection) -> None:
 def quoted(value: object) -> str:
     """Return a text as a literal of SQL, for statements that take no parameters."""
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def _require_log(settings: StoreSettings) -> None:
-    """Refuse a write-ahead log that is none: DuckDB would drop it, and its commits, in silence."""
-    log = settings.database.with_name(f"{settings.database.name}.wal")
-    try:
-        with log.open("rb") as stream:
-            begins = stream.read(len(_LOG_BEGINS))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreError(f"cannot open {log}: {error.strerror}") from error
-    if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
-        raise StoreError(
-            f"{log} is damaged, and what it holds of the last commits is lost: move the store away "
-            "and run `cosqa store restore BACKUP`, or move that file away to go on without them"
-        )
-
-
-_WAYS_OUT = (
-    "; `cosqa store check` says what is damaged; move the store away and run `cosqa store restore "
-    "BACKUP` to have a backup in its place"
-)
-
-
-@contextmanager
-def _translated_errors(settings: StoreSettings) -> Iterator[None]:
-    """Turn DuckDB's errors of a damaged file inside the ``with`` into one that says what to do.
-
-    And raise the exception of a signal that came while DuckDB opened the file or worked.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        if str(error) != _INTERRUPTED:
-            raise
-        raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
-        if not is_damage or is_disk_full(error):
-            raise
-        [problem, *_] = str(error).splitlines() or [""]
-        raise StoreError(
-            f"{settings.database} cannot be read or written: {problem}{_WAYS_OUT}"
-        ) from error
-
-
-def _opened(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
-    """Return a connection to the store's file as soon as no other process has it open."""
-    started, has_warned = time.monotonic(), False
-    while True:
-        try:
-            return _open(stack, settings)
-        except _Busy as error:
-            busy = error
-        waited_s = time.monotonic() - started
-        if waited_s >= settings.lock_timeout_s:
-            raise StoreLockedError(
-                f"{settings.database} has been locked by another process for "
-                f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again: {busy}"
-            )
-        if waited_s >= _WARNING_S and not has_warned:
-            has_warned = True
-            _log.warning("waiting for a process that has %s open: %s", settings.database, busy)
-        time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
 
 
 @dataclass(frozen=True)
@@ -359,6 +358,11 @@ class Database:
     settings: StoreSettings
     store_id: str
 
+    @property
+    def file(self) -> DatabaseFile:
+        """The DuckDB file."""
+        return DatabaseFile(self.settings)
+
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Open the file for a ``with``: commit at its end, roll back on an error, always close.
@@ -368,7 +372,7 @@ class Database:
             StoreError: The file is damaged.
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
-        with self.space(), connected(self.settings) as connection:
+        with self.space(), self.file.connected() as connection:
             connection.begin()
             try:
                 yield Transaction(connection)
@@ -416,37 +420,32 @@ def open_database(settings: StoreSettings) -> Database:
         StoreError: The folder cannot be created, or the file is no store of this program.
         DiskFullError: The disk has no room for a store.
     """
+    file = DatabaseFile(settings)
     with space_on(settings.folder, "choose another folder with --store"):
-        _make_folder(settings)
-        with connected(settings) as connection:
-            store_id = _store_id(connection, settings)
+        _make_folder(settings.folder)
+        with file.connected() as connection:
+            connection.begin()
+            if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
+                connection.execute(SCHEMA.read_text(encoding="utf-8"))
+                connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
+            store_id = require_version(connection, file.path)
+            connection.commit()
     return Database(settings, store_id)
 
 
-def _make_folder(settings: StoreSettings) -> None:
-    if {"?", "\\"} & set(str(settings.folder.absolute())):
+def _make_folder(folder: Path) -> None:
+    if {"?", "\\"} & set(str(folder.absolute())):
         raise StoreError(
-            f"the path of the store folder {settings.folder} has a ? or a \\, with which DuckDB "
-            "would write elsewhere; choose another with --store"
+            f"the path of the store folder {folder} has a ? or a \\, with which DuckDB would "
+            "write elsewhere; choose another with --store"
         )
     try:
-        settings.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"cannot create the store folder {settings.folder}: {error.strerror}; choose another "
-            "with --store"
+            f"cannot create the store folder {folder}: {error.strerror}; choose another with "
+            "--store"
         ) from error
-
-
-def _store_id(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> str:
-    """Return a store's id; a file without tables becomes a store."""
-    connection.begin()
-    if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
-        connection.execute(SCHEMA.read_text(encoding="utf-8"))
-        connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
-    store_id = require_version(connection, settings.database)
-    connection.commit()
-    return store_id
 
 
 def require_store(settings: StoreSettings) -> None:

@@ -19,16 +19,15 @@ from infra.store.database import (
     SCHEMA,
     SCHEMA_VERSION,
     Database,
+    DatabaseFile,
+    State,
     Transaction,
-    copy_files,
     quoted,
     require_version,
 )
 
 _NAME = "cosqa"
 _MEMORY_MB = 2_000
-
-State = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +51,9 @@ class Snapshot(Database):
             cursor.execute(f"USE {_NAME}")
             yield Transaction(cursor)
 
-
-def state_of(settings: StoreSettings) -> State:
-    """Return what changes with each commit: size and time of the file and of its log."""
-    files = (settings.database, settings.database.with_name(f"{settings.database.name}.wal"))
-    found = [file.stat() for file in files if file.exists()]
-    return tuple((each.st_size, each.st_mtime_ns) for each in found)
+    def is_current(self) -> bool:
+        """Return whether nothing was committed since the copy was taken."""
+        return self.file.state() == self.state
 
 
 def take_snapshot(settings: StoreSettings) -> Snapshot:
@@ -68,15 +64,16 @@ def take_snapshot(settings: StoreSettings) -> Snapshot:
         StoreError: The file is no store of this program.
         StoreVersionError: It has another schema version.
     """
+    file = DatabaseFile(settings)
     with TemporaryDirectory(dir=settings.folder, prefix="browse-") as folder:
-        file = Path(folder) / settings.database.name
-        state, taken_at = state_of(settings), datetime.now(UTC)
-        copy_files(settings, file)
+        copy = Path(folder) / file.path.name
+        state, taken_at = file.state(), datetime.now(UTC)
+        file.copy_bytes_to(copy)
         connection = _connection(settings.folder)
-        connection.execute(f"ATTACH {quoted(file)} AS {_NAME} (TYPE duckdb, READ_ONLY)")
+        connection.execute(f"ATTACH {quoted(copy)} AS {_NAME} (TYPE duckdb, READ_ONLY)")
         with closing(connection.cursor()) as cursor:
             cursor.execute(f"USE {_NAME}")
-            store_id = require_version(cursor, settings.database)
+            store_id = require_version(cursor, file.path)
     return Snapshot(settings, store_id, connection, state, taken_at)
 
 

@@ -11,7 +11,7 @@ from infra.errors import CosqaError, PublishError, SettingsError
 from infra.settings import StoreSettings
 from infra.store import candidates
 from infra.store.browsing import Wanted, facet_values, find_pairs, index_exported, index_pairs
-from infra.store.snapshot import Snapshot, empty_snapshot, state_of, take_snapshot
+from infra.store.snapshot import Snapshot, empty_snapshot, take_snapshot
 from tasks.benchmarks import Benchmark, columns_of, is_export, read_benchmark
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.evidence import EVIDENCE_FILE
@@ -37,7 +37,7 @@ class StoreCopies:
 
     def current(self) -> Snapshot:
         """Return the newest copy; where the store has changed since, begin to take another."""
-        is_due = time.monotonic() >= self._due and state_of(self._settings) != self._current.state
+        is_due = time.monotonic() >= self._due and not self._current.is_current()
         if is_due and self._turn.acquire(blocking=False):
             threading.Thread(target=self._renew, name="browse", daemon=True).start()
         return self._current

@@ -19,7 +19,7 @@ from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.backup import back_up, restore
 from infra.store.check import faults_of
-from infra.store.database import connected
+from infra.store.database import DatabaseFile
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
 
@@ -40,7 +40,7 @@ def database(tmp_path: Path) -> Database:
 
 def layout(settings: StoreSettings) -> list[tuple[object, ...]]:
     """Return the columns and constraints of a database."""
-    with connected(settings) as connection:
+    with DatabaseFile(settings).connected() as connection:
         columns = "table_name, column_name, data_type, is_nullable, column_default"
         of_tables = "table_name, constraint_type, constraint_text"
         return [
@@ -114,7 +114,7 @@ def test_a_restoration_takes_the_three_parts_alone_and_writes_nothing_outside(
     copy = StoreSettings(folder=tmp_path / "backup")
     absolute = str(tmp_path / "profile")
     for name in ("../../profile", absolute, "a/../../../profile", "..", "", "a/./../b", "a\nb/.."):
-        with connected(copy) as connection:
+        with DatabaseFile(copy).connected() as connection:
             connection.execute("UPDATE vector_files SET file = ?", [name])
             connection.execute("CHECKPOINT")
         with pytest.raises(StoreError, match="it names vectors in"):
@@ -130,7 +130,7 @@ def test_what_is_no_backup_or_of_another_release_is_refused(
     with pytest.raises(StoreError, match="is no backup of a store"):
         restore(other, tmp_path)
     back_up(database.settings, tmp_path / "backup")
-    with connected(StoreSettings(folder=tmp_path / "backup")) as connection:
+    with DatabaseFile(StoreSettings(folder=tmp_path / "backup")).connected() as connection:
         connection.execute("UPDATE meta SET schema_version = 999")
     with pytest.raises(StoreVersionError, match=r"backup/cosqa.duckdb has schema version 999"):
         restore(other, tmp_path / "backup")
@@ -229,7 +229,7 @@ def test_a_backup_takes_no_file_from_outside_of_it(database: Database, tmp_path:
         (backup / name).unlink()
         shutil.move(private, backup / name)
     private.write_text("theirs")
-    with connected(StoreSettings(folder=backup)) as connection:
+    with DatabaseFile(StoreSettings(folder=backup)).connected() as connection:
         connection.execute("UPDATE vector_files SET file = '../../private'")
     with pytest.raises(StoreError, match=r"names vectors in '\.\./\.\./private'"):
         restore(other, backup)

@@ -15,7 +15,7 @@ from infra.errors import StoreLockedError, StoreVersionError
 from infra.journal import connect
 from infra.store import Database
 from infra.store.check import faults_of, row_counts
-from infra.store.database import connected
+from infra.store.database import DatabaseFile
 from tests.fakes.stores import whole_store
 
 
@@ -98,7 +98,7 @@ def test_a_store_that_another_process_holds_is_not_called_damaged(database: Data
 
 
 def test_a_store_of_another_release_is_not_called_damaged(database: Database) -> None:
-    with connected(database.settings) as connection:
+    with DatabaseFile(database.settings).connected() as connection:
         connection.execute("UPDATE meta SET schema_version = 999")
     with pytest.raises(StoreVersionError, match="use the release that made it"):
         list(faults_of(database.settings))

@@ -14,19 +14,20 @@ from infra.errors import StoreError, StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.browsing import Wanted, find_pairs, index_pairs
-from infra.store.snapshot import state_of, take_snapshot
+from infra.store.snapshot import take_snapshot
 from tests.fakes.stores import whole_store
 
 
 def test_a_snapshot_has_what_the_store_had_and_its_functions_take_it(tmp_path: Path) -> None:
     database = whole_store(tmp_path / "store")
     snapshot = take_snapshot(database.settings)
+    assert snapshot.is_current()
     with database.transaction() as tx:
         before = tx.count("SELECT count(*) FROM annotations")
         tx.execute("DELETE FROM annotations")
     assert snapshot.count("SELECT count(*) FROM annotations") == before > 0
     assert snapshot.store_id == database.store_id
-    assert state_of(database.settings) != snapshot.state
+    assert not snapshot.is_current()
     assert take_snapshot(database.settings).count("SELECT count(*) FROM annotations") == 0
 
 
