@@ -1,6 +1,5 @@
 """Budgets: how much may be spent on a model, whose each is, and the check of all of them."""
 
-from collections.abc import Sequence
 from math import inf
 from typing import Literal
 
@@ -49,61 +48,68 @@ def run_budget(store: StoreSettings, llm: LanguageModelSettings, limit_usd: floa
     return Budget(limit_usd=limit, before_usd=money.usd, before_tokens=money.tokens)
 
 
-def budgets_of(llm: LanguageModelSettings, run: Budget) -> list[Budget]:
-    """Return all budgets that hold for requests of a run to a model."""
-    own = Budget(limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store")
-    return [own, run]
-
-
-def refuse_beyond(
-    budgets: Sequence[Budget], money: Money, llm: LanguageModelSettings, most: tuple[float, float]
-) -> None:
-    """Refuse a request that could exceed a budget, the one with the fewest dollars left first.
+class Budgets:
+    """All budgets that hold for requests of a run to a model: the store's, and the run's.
 
     Args:
-        budgets: The budgets.
-        money: What was spent on the model and is reserved for it.
-        llm: The model that is asked.
-        most: The most tokens and US dollars that the request may take.
+        llm: The model that is asked, with the store's budget for it.
+        run: The run's budget.
 
-    Raises:
-        BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is in
-            dollars.
+    Attributes:
+        are_in_usd: Whether one has a limit in US dollars.
+        are_limited: Whether one has any limit.
     """
-    for budget in sorted(budgets, key=lambda each: each.left(money)[1]):
-        if refusal := _refusal(budget, money, llm, most):
-            raise BudgetExhaustedError(refusal)
 
+    def __init__(self, llm: LanguageModelSettings, run: Budget) -> None:
+        own = Budget(limit_usd=llm.budget_usd, limit_tokens=llm.budget_tokens, owner="store")
+        self._budgets = (own, run)
+        self._model, self._variables = llm.model, llm.variables
+        self.are_in_usd = any(each.limit_usd is not None for each in self._budgets)
+        self.are_limited = self.are_in_usd or any(
+            each.limit_tokens is not None for each in self._budgets
+        )
 
-def _refusal(
-    budget: Budget, money: Money, llm: LanguageModelSettings, most: tuple[float, float]
-) -> str:
-    """Return why a budget has no room for a request, "" where it has."""
-    in_tokens = f"{llm.variables}BUDGET_TOKENS"
-    is_of_run = budget.owner == "run"
-    in_usd = "the budget of this run" if is_of_run else f"{llm.variables}BUDGET_USD"
-    if budget.limit_usd is not None and money.unpriced:
-        return (
-            f"the price of {llm.model} is unknown, so {in_usd} in US dollars cannot be kept: set "
-            f"{in_tokens} instead"
-        )
-    limits = budget.limit_tokens, budget.limit_usd
-    for name, limit, spent, more in zip(
-        (in_tokens, in_usd), limits, budget.spent(money), most, strict=True
-    ):
-        if limit is None or spent + more <= limit:
-            continue
-        if is_of_run:
-            return (
-                f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next request "
-                f"to {llm.model} may take {more:,.6g} beside those in flight: what was paid for is "
-                "stored; run the same command or deployment again to go on, with another budget "
-                "for that run"
-            )
-        return (
-            f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved for requests in flight to "
-            f"{llm.model}, and the next one may take {more:,.6g}: what was paid for is stored; run "
-            "the same command again to go on, with a higher budget, or fewer pairs at a time "
-            "(COSQA_ANNOTATION__IN_FLIGHT)"
-        )
-    return ""
+    def left(self, money: Money) -> tuple[float, float]:
+        """Return the tokens and US dollars that are left, infinite without a limit."""
+        tokens, usd = zip(*(each.left(money) for each in self._budgets), strict=True)
+        return min(tokens), min(usd)
+
+    def refuse_beyond(self, money: Money, most: tuple[float, float]) -> None:
+        """Refuse a request that could exceed a budget, the one with the fewest dollars left first.
+
+        Args:
+            money: What was spent on the model and is reserved for it.
+            most: The most tokens and US dollars that the request may take.
+
+        Raises:
+            BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is
+                in dollars.
+        """
+        in_tokens = f"{self._variables}BUDGET_TOKENS"
+        for budget in sorted(self._budgets, key=lambda each: each.left(money)[1]):
+            is_of_run = budget.owner == "run"
+            in_usd = "the budget of this run" if is_of_run else f"{self._variables}BUDGET_USD"
+            if budget.limit_usd is not None and money.unpriced:
+                raise BudgetExhaustedError(
+                    f"the price of {self._model} is unknown, so {in_usd} in US dollars cannot be "
+                    f"kept: set {in_tokens} instead"
+                )
+            limits = budget.limit_tokens, budget.limit_usd
+            for name, limit, spent, more in zip(
+                (in_tokens, in_usd), limits, budget.spent(money), most, strict=True
+            ):
+                if limit is None or spent + more <= limit:
+                    continue
+                if is_of_run:
+                    raise BudgetExhaustedError(
+                        f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next "
+                        f"request to {self._model} may take {more:,.6g} beside those in flight: "
+                        "what was paid for is stored; run the same command or deployment again to "
+                        "go on, with another budget for that run"
+                    )
+                raise BudgetExhaustedError(
+                    f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved for requests in "
+                    f"flight to {self._model}, and the next one may take {more:,.6g}: what was "
+                    "paid for is stored; run the same command again to go on, with a higher "
+                    "budget, or fewer pairs at a time (COSQA_ANNOTATION__IN_FLIGHT)"
+                )

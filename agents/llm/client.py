@@ -8,7 +8,7 @@ from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
 from agents.llm.reply import HARMLESS, RawReply, Request, believable, token_limits
-from agents.llm.retry import Probe, RequestError, raise_for, with_retries
+from agents.llm.retry import Probe, RequestError, Retries
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of
@@ -55,14 +55,18 @@ class LanguageModel:
     ) -> None:
         self.code_limit = settings.max_code_characters
         self.language = "Python"  # the trace of a pair knows better
-        self._settings = settings
+        self._model = settings.model
+        self._sampling = [settings.model, settings.temperature, settings.max_tokens]
+        self._max_tokens = settings.max_tokens
+        self._field_limit = settings.max_field_characters
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._ledger = ledger
         self._transport = Transport(settings)
+        self._retries = Retries(settings)
         self._format = ResponseFormat()
         key = digest_of([HARMLESS.model_dump()])
         self._probe = Probe(
-            lambda: with_retries(settings, self._request_in_accepted_format, HARMLESS, key)
+            lambda: self._retries.get(self._request_in_accepted_format, HARMLESS, key)
         )
 
     async def ask(
@@ -78,7 +82,7 @@ class LanguageModel:
             LanguageModelError: No reply came, or two that do not validate; its classes say whether
                 that is of this prompt, of all requests or of the budget.
         """
-        schema = schema_of(reply_type, self._settings.max_field_characters)
+        schema = schema_of(reply_type, self._field_limit)
         messages: tuple[dict[str, str], ...] = (
             {"role": "system", "content": prompt.system},
             {"role": "user", "content": prompt.user},
@@ -103,8 +107,7 @@ class LanguageModel:
                 on_call(call)
                 return reply
         raise UnreadableReplyError(
-            f"{self._settings.model} as {role} gave no readable reply in {_ATTEMPTS} attempts: "
-            f"{problem}"
+            f"{self._model} as {role} gave no readable reply in {_ATTEMPTS} attempts: {problem}"
         )
 
     async def close(self) -> None:
@@ -117,13 +120,11 @@ class LanguageModel:
 
         Where no reply comes, ``on_call`` gets the call, and an error is raised as by `ask`.
         """
-        settings = self._settings
-        sampling = [settings.model, settings.temperature, settings.max_tokens]
-        key = digest_of([*sampling, request.model_dump(), *self._later_round])
+        key = digest_of([*self._sampling, request.model_dump(), *self._later_round])
         call = LanguageModelCall(
             role=request.role,
             attempt=request.attempt,
-            model=settings.model,
+            model=self._model,
             prompt_digest=key,
             status="ok",
         )
@@ -134,7 +135,7 @@ class LanguageModel:
         except RequestError as error:
             status = "unavailable" if error.kind == "transient" else "refused"
             on_call(call.model_copy(update={"status": status, "error": error.message}))
-            raise_for(error, settings)
+            self._retries.raise_for(error)
         received = raw.model_dump(exclude={"text"}) | {"reply": raw.text, "cached": bool(found)}
         return call.model_copy(update=received)
 
@@ -144,8 +145,7 @@ class LanguageModel:
         A provider's firewall may refuse one prompt with any status, and that must not end a run.
         """
         try:
-            ask = self._request_in_accepted_format
-            return await with_retries(self._settings, ask, request, key)
+            return await self._retries.get(self._request_in_accepted_format, request, key)
         except RequestError as error:
             if error.may_be_of_the_prompt and await self._probe.is_answered():
                 raise replace(error, of_prompt="filtered") from None
@@ -169,7 +169,7 @@ class LanguageModel:
         self, request: Request, key: str, response_format: ResponseFormat
     ) -> RawReply:
         """Return a reply, stored before anything else happens to it; a sure failure is free."""
-        limits = token_limits(request, self._settings.max_tokens)
+        limits = token_limits(request, self._max_tokens)
         most_usd = self._transport.price_of(limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
             try:

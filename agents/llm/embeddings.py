@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.llm.ledger import Ledger, journal_ledger
+from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import error_of_litellm, loaded_litellm
 from agents.llm.price_list import prices_of
 from agents.llm.reply import RawReply, TokenLimits, believable
-from agents.llm.retry import Probe, RequestError, raise_for, with_retries
+from agents.llm.retry import Probe, RequestError, Retries
 from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
 from infra.records import Record
-from infra.settings import EmbeddingModelSettings, StoreSettings
+from infra.settings import EmbeddingModelSettings
 
 Vectors = npt.NDArray[np.float32]
 
@@ -62,13 +62,24 @@ class EmbeddingModel:
     def __init__(
         self, settings: EmbeddingModelSettings, limits: EmbeddingLimits, ledger: Ledger
     ) -> None:
-        self._settings = settings
+        self._model, self._timeout_s = settings.model, settings.timeout_s
+        self._prices = prices_of(settings)
         self._limits = limits
         self._ledger = ledger
-        key = settings.api_key
-        self._key = key.get_secret_value() if key else None
+        self._key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._parameters = {
+            "model": settings.model,
+            "api_base": settings.base_url,
+            "api_key": self._key,
+            "timeout": settings.timeout_s,
+            "max_retries": 0,
+            "encoding_format": "float",
+        }
+        if limits.dimension:
+            self._parameters["dimensions"] = limits.dimension
+        self._retries = Retries(settings)
         harmless = {_HARMLESS: self._cache_key(_HARMLESS)}
-        self._probe = Probe(lambda: self._request_with_retries([_HARMLESS], harmless))
+        self._probe = Probe(lambda: self._retries.get(self._request, [_HARMLESS], harmless))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -96,13 +107,13 @@ class EmbeddingModel:
 
         await asyncio.gather(*(work() for _ in range(self._limits.concurrency)))
         if failures and isinstance(failures[0], RequestError):
-            raise_for(failures[0], self._settings)
+            self._retries.raise_for(failures[0])
         if failures:
             raise failures[0]
         if declined:
             error = next(iter(declined.values()))
             raise TextsDeclinedError(
-                f"{self._settings.model} won't embed {len(declined):,} of the texts "
+                f"{self._model} won't embed {len(declined):,} of the texts "
                 f"({error.status}: {error.message})",
                 [*declined],
             )
@@ -149,7 +160,7 @@ class EmbeddingModel:
         may have no vector of numbers for a text. The others of a request are not paid for again.
         """
         try:
-            found = await self._request_with_retries(texts, key_of)
+            found = await self._retries.get(self._request, texts, key_of)
         except RequestError as error:
             is_of_texts = error.kind in ("too_long", "filtered")
             if not is_of_texts and not (
@@ -166,17 +177,11 @@ class EmbeddingModel:
         found = await self._embed_all_but(declined, texts[:half], key_of)
         return found | await self._embed_all_but(declined, texts[half:], key_of)
 
-    async def _request_with_retries(
-        self, texts: Sequence[str], key_of: Mapping[str, str]
-    ) -> dict[str, Vectors]:
-        return await with_retries(self._settings, self._request, texts, key_of)
-
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, cached before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
-        prices = prices_of(self._settings)
-        most_usd = prices and prices.usd(*limits)
+        most_usd = self._prices and self._prices.usd(*limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
             started = time.monotonic()
             try:
@@ -185,7 +190,14 @@ class EmbeddingModel:
                 if not error.may_be_billed:
                     await commit(0, 0.0)
                 raise
-            reply = believable(self._reply_of(response, time.monotonic() - started), limits)
+            seconds = time.monotonic() - started
+            prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
+            cost = getattr(response, "_hidden_params", {}).get("response_cost")
+            reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=cost, seconds=seconds)
+            is_priced = reply.cost_usd or self._prices  # else 0 says that the price is unknown
+            if reply.prompt_tokens is None or not is_priced:
+                reply = reply.model_copy(update={"cost_usd": None})
+            reply = believable(reply, limits)
             places = vectors_of(response, len(texts))
             vectors = {texts[place]: vector for place, vector in places.items()}
             cached = {
@@ -198,33 +210,13 @@ class EmbeddingModel:
         self._probe.note_answer()
         return vectors
 
-    def _reply_of(self, response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - as in `_send`
-        """Return the cost that an answer states: none without a count of tokens or a price."""
-        prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
-        cost = getattr(response, "_hidden_params", {}).get("response_cost")
-        reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=cost, seconds=seconds)
-        has_price = reply.cost_usd or prices_of(self._settings)
-        if reply.prompt_tokens is not None and has_price:
-            return reply
-        return reply.model_copy(update={"cost_usd": None})
-
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
-        litellm, settings = loaded_litellm(), self._settings
-        shortened = {"dimensions": self._limits.dimension} if self._limits.dimension else {}
+        litellm = loaded_litellm()
         try:
-            async with asyncio.timeout(settings.timeout_s):
-                return await litellm.aembedding(
-                    model=settings.model,
-                    input=list(texts),
-                    api_base=settings.base_url,
-                    api_key=self._key,
-                    timeout=settings.timeout_s,
-                    max_retries=0,
-                    encoding_format="float",
-                    **shortened,
-                )
+            async with asyncio.timeout(self._timeout_s):
+                return await litellm.aembedding(input=list(texts), **self._parameters)
         except TimeoutError:
-            message = f"no reply in {settings.timeout_s:g} s"
+            message = f"no reply in {self._timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             raise error_of_litellm(error, self._key) from None  # its chain may hold request headers
@@ -248,9 +240,7 @@ class EmbeddingModel:
 
     def _cache_key(self, text: str) -> str:
         limits = self._limits
-        return digest_of(
-            ["embedding", self._settings.model, limits.dimension, limits.max_tokens, text]
-        )
+        return digest_of(["embedding", self._model, limits.dimension, limits.max_tokens, text])
 
     async def _cached(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector for those that are cached, given each text's key."""
@@ -260,13 +250,6 @@ class EmbeddingModel:
             for text, reply in replies.items()
             if reply is not None
         }
-
-
-def embedding_model(
-    settings: EmbeddingModelSettings, store: StoreSettings, limits: EmbeddingLimits
-) -> EmbeddingModel:
-    """Return the client of an embedding model, with its ledger in a store."""
-    return EmbeddingModel(settings, limits, journal_ledger(store, settings))
 
 
 def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types

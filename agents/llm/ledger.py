@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from pydantic import ValidationError
 
 from agents.llm.reply import RawReply
-from infra.budget import Budget, budgets_of, refuse_beyond
+from infra.budget import Budget, Budgets
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, UnrecordableError
 from infra.journal import Journal, keep_all, money, packed
@@ -65,11 +65,11 @@ class Ledger(ABC):
     A request is refused where the budget has no room for it beside those in flight.
 
     Args:
-        settings: Model, address and key; limits and budget.
+        settings: The model's limits of requests and tokens a minute.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
-        self.settings = settings
+        self._is_paced = bool(settings.requests_per_minute or settings.tokens_per_minute)
         self._asked: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._is_stopped = False
 
@@ -79,11 +79,7 @@ class Ledger(ABC):
 
     @abstractmethod
     async def content(self, key: str) -> bytes | None:
-        """Return what is stored for a key (hexadecimal digits), or None.
-
-        Raises:
-            UnrecordableError: The journal cannot be read.
-        """
+        """Return what is stored for a key (hexadecimal digits), or None."""
 
     @abstractmethod
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:
@@ -127,7 +123,7 @@ class Ledger(ABC):
         await self.commit(reservation, reservation.tokens, reservation.usd if is_known else None)
 
     async def find(self, key: str) -> RawReply | None:
-        """Return the reply that is stored for a key, or None; errors as in `content`."""
+        """Return the reply that is stored for a key, or None."""
         content = await self.content(key)
         if content is None:
             return None
@@ -163,7 +159,7 @@ class Ledger(ABC):
         """
         reservation = await self.reserve(tokens, usd)
         try:
-            if self.settings.requests_per_minute or self.settings.tokens_per_minute:
+            if self._is_paced:
                 reservation = await self.take_turn(reservation)
         except BaseException:
             await self.commit(reservation, 0, 0.0)
@@ -196,7 +192,7 @@ class JournalLedger(Ledger):
 
     Args:
         journal: Has replies and the sums of all models.
-        settings: Model, address and key; limits and budget.
+        settings: The model, its limits and budget.
         run: The budget of the run that asks; None is one without a limit of its own.
     """
 
@@ -204,10 +200,10 @@ class JournalLedger(Ledger):
         self, journal: Journal, settings: LanguageModelSettings, run: Budget | None = None
     ) -> None:
         super().__init__(settings)
+        self._model = settings.model
+        self._tokens_variable = f"{settings.variables}BUDGET_TOKENS"
         self._run = run or Budget()
-        self._budgets = budgets_of(settings, self._run)
-        self._is_in_usd = any(budget.limit_usd is not None for budget in self._budgets)
-        self._has_budget = self._is_in_usd or settings.budget_tokens is not None
+        self._budgets = Budgets(settings, self._run)
         self._journal = journal
         self._has_room_until = 0.0
         self._numbers = count()
@@ -224,7 +220,7 @@ class JournalLedger(Ledger):
         number, is_alone = next(self._numbers), not self._in_flight
         self._in_flight.add(number)
         change = partial(self._enter, number=number, tokens=tokens, usd=usd, is_alone=is_alone)
-        writing = self._journal.write(change, durable=self._has_budget)
+        writing = self._journal.write(change, durable=self._budgets.are_limited)
         try:
             return await asyncio.wrap_future(writing)
         except BaseException:
@@ -253,13 +249,11 @@ class JournalLedger(Ledger):
 
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
-        spent = self._journal.spent(self.settings.model)
-        tokens, usd = zip(*(budget.left(spent) for budget in self._budgets), strict=True)
-        return min(tokens), min(usd)
+        return self._budgets.left(self._journal.spent(self._model))
 
     def spent(self) -> tuple[int, float]:
         """Return tokens and US dollars of the run, over all its rounds, those reserved included."""
-        tokens, usd = self._run.spent(self._journal.spent(self.settings.model))
+        tokens, usd = self._run.spent(self._journal.spent(self._model))
         return round(tokens), usd
 
     def _check_room(self) -> None:
@@ -280,16 +274,16 @@ class JournalLedger(Ledger):
         self, tx: sqlite3.Connection, number: int, tokens: int, usd: float | None, *, is_alone: bool
     ) -> Reservation:
         """Reserve; while no price is known one request goes alone, to learn it."""
-        with money(tx, self.settings.model) as spent:
+        with money(tx, self._model) as spent:
             is_unknown = usd is None and not (spent.highest_usd or spent.unpriced)
-            if is_unknown and self._is_in_usd and not is_alone:
+            if is_unknown and self._budgets.are_in_usd and not is_alone:
                 raise BudgetExhaustedError(
-                    f"the price of {self.settings.model} is unknown until its first reply states "
-                    "it: run the same command again once it has, or set "
-                    f"{self.settings.variables}BUDGET_TOKENS instead of a budget in US dollars"
+                    f"the price of {self._model} is unknown until its first reply states it: run "
+                    f"the same command again once it has, or set {self._tokens_variable} instead "
+                    "of a budget in US dollars"
                 )
             price = spent.highest_usd if usd is None else usd
-            refuse_beyond(self._budgets, spent, self.settings, (tokens, price))
+            self._budgets.refuse_beyond(spent, (tokens, price))
             spent.tokens += tokens
             spent.usd += price
         return Reservation(number, tokens, price, usd is not None)
@@ -303,7 +297,7 @@ class JournalLedger(Ledger):
         contents: Contents = (),
     ) -> None:
         keep_all(tx, contents)
-        with money(tx, self.settings.model) as spent:
+        with money(tx, self._model) as spent:
             spent.tokens = max(0.0, spent.tokens + tokens - made.tokens)
             if usd is not None or not made.is_priced:
                 spent.usd = max(0.0, spent.usd + (usd or 0.0) - made.usd)

@@ -84,12 +84,20 @@ class Transport:
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
-        self._settings = settings
-        self._model, self._prices = settings.model, prices_of(settings)
+        self._max_tokens, self._temperature = settings.max_tokens, settings.temperature
+        self._timeout_s = settings.timeout_s
+        self._prices = prices_of(settings)
+        self._has_own_prices = settings.usd_per_million_tokens is not None
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._completions: ChatCompletions | None = None
-        if ChatCompletions.suits(self._model):
-            self._completions = ChatCompletions(settings)
+        self._litellm_parameters = {
+            "model": settings.model,
+            "api_base": settings.base_url,
+            "api_key": self._key,
+            "timeout": settings.timeout_s,
+            "max_retries": 0,
+        }
+        is_known = ChatCompletions.suits(settings.model)
+        self._completions = ChatCompletions(settings) if is_known else None
 
     async def request(
         self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
@@ -102,8 +110,8 @@ class Transport:
         system = messages[0]["content"] + format_instruction(form.mode, schema)
         sent = [{"role": "system", "content": system}, *messages[1:]]
         parameters = {
-            "max_tokens": self._settings.max_tokens,
-            "temperature": self._settings.temperature if form.temperature else None,
+            "max_tokens": self._max_tokens,
+            "temperature": self._temperature if form.temperature else None,
             "response_format": response_format(form.mode, schema),
         }
         given = {name: value for name, value in parameters.items() if value is not None}
@@ -114,13 +122,13 @@ class Transport:
             _open_transports.add(self)
         started = time.monotonic()
         try:
-            async with asyncio.timeout(self._settings.timeout_s):
+            async with asyncio.timeout(self._timeout_s):
                 reply = await self._complete(sent, given)
         except TimeoutError:
-            message = f"no reply in {self._settings.timeout_s:g} s"
+            message = f"no reply in {self._timeout_s:g} s"
             raise RequestError(408, message, may_be_billed=True) from None
         usd = reply.cost_usd
-        if self._settings.usd_per_million_tokens and self._prices and reply.is_counted:
+        if self._has_own_prices and self._prices and reply.is_counted:
             usd = self._prices.usd(reply.prompt_tokens or 0, reply.completion_tokens or 0)
         elif self._prices is None and usd == 0:  # unknown, not free
             usd = None
@@ -149,13 +157,7 @@ class Transport:
         try:
             return raw_reply(
                 await litellm.acompletion(
-                    model=self._model,
-                    messages=messages,
-                    api_base=self._settings.base_url,
-                    api_key=self._key,
-                    timeout=self._settings.timeout_s,
-                    max_retries=0,
-                    **parameters,
+                    messages=messages, **self._litellm_parameters, **parameters
                 )
             )
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
@@ -188,30 +190,26 @@ def check_model(settings: LanguageModelSettings) -> None:
     settings.require_model()
     if settings.is_recorded or (settings.api_key and settings.base_url):
         return
-    if ChatCompletions.suits(settings.model):
-        provider = PROVIDERS[provider_of(settings.model)]
-        if not (settings.api_key or settings.base_url or found_key(provider.keys)):
-            raise _without_key(settings.model, provider.keys)
-        return
-    litellm = loaded_litellm()
-    try:
-        litellm.get_llm_provider(settings.model, api_base=settings.base_url)
-    except tuple(litellm.LITELLM_EXCEPTION_TYPES):
-        raise SettingsError(
-            f"llm.model {settings.model}: no provider is known for it; litellm's names are "
-            "provider/model, such as openai/gpt-4o-mini, anthropic/claude-3-5-haiku-latest or "
-            "ollama/qwen2.5-coder"
-        ) from None
-    missing = litellm.validate_environment(settings.model)["missing_keys"]
+    model = settings.model
+    if ChatCompletions.suits(model):
+        variables = PROVIDERS[provider_of(model)].keys
+        missing = () if found_key(variables) else variables
+    else:
+        litellm = loaded_litellm()
+        try:
+            litellm.get_llm_provider(model, api_base=settings.base_url)
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES):
+            raise SettingsError(
+                f"llm.model {model}: no provider is known for it; litellm's names are "
+                "provider/model, such as openai/gpt-4o-mini, anthropic/claude-3-5-haiku-latest or "
+                "ollama/qwen2.5-coder"
+            ) from None
+        missing = litellm.validate_environment(model)["missing_keys"]
     if missing and not (settings.api_key or settings.base_url):
-        raise _without_key(settings.model, missing)
-
-
-def _without_key(model: str, variables: Sequence[str]) -> SettingsError:
-    return SettingsError(
-        f"llm.model {model} needs a key: set COSQA_LLM__API_KEY, or {' or '.join(variables)} as "
-        "the provider's own documentation says"
-    )
+        raise SettingsError(
+            f"llm.model {model} needs a key: set COSQA_LLM__API_KEY, or {' or '.join(missing)} as "
+            "the provider's own documentation says"
+        )
 
 
 def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types

@@ -81,40 +81,50 @@ def request_error(
     return RequestError(status, bounded, retry_after, may_be_billed, of_prompt)
 
 
-def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
-    """Raise an error of the tree for a request that got no reply after all retries."""
-    model, cause = settings.model, f"({error.status}: {error.message})"
-    if error.kind == "transient":
-        tries = settings.max_retries + 1
-        raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
-    if error.kind == "too_long":
-        way_out = f"longer code is cut to {settings.variables}MAX_CODE_CHARACTERS"
-        raise PromptDeclinedError(
-            f"this prompt is too long for {model} {cause}; {way_out}"
+class Retries:
+    """The retries of requests to one model, and the errors of those that failed after all.
+
+    Args:
+        settings: The model, and how often and how late its requests are repeated.
+    """
+
+    def __init__(self, settings: LanguageModelSettings) -> None:
+        self._model = settings.model
+        self._variables = settings.variables
+        self._most = settings.max_retries
+        self._longest_s = settings.max_backoff_s
+
+    async def get(self, request: Callable[..., Awaitable[_Reply]], *given: object) -> _Reply:
+        """Return what a request with the given arguments gets; repeat it after transient errors."""
+        retry = 0
+        while True:
+            try:
+                return await request(*given)
+            except RequestError as error:
+                if error.kind != "transient" or retry >= self._most:
+                    raise
+                wait_s = backoff_s(retry, error.retry_after, self._longest_s)
+                _log.info("%s: %s, retry in %.1f s", self._model, error.status, wait_s)
+            await asyncio.sleep(wait_s)
+            retry += 1
+
+    def raise_for(self, error: RequestError) -> NoReturn:
+        """Raise an error of the tree for a request that got no reply after all retries."""
+        model, cause = self._model, f"({error.status}: {error.message})"
+        if error.kind == "transient":
+            tries = self._most + 1
+            raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+        if error.kind == "too_long":
+            raise PromptDeclinedError(
+                f"this prompt is too long for {model} {cause}; longer code is cut to "
+                f"{self._variables}MAX_CODE_CHARACTERS"
+            ) from None
+        if error.kind == "filtered":
+            raise PromptDeclinedError(f"{model} filtered this prompt {cause}") from None
+        raise ModelRefusedError(
+            f"{model} refused the request {cause}; check the model's name, the key in "
+            f"{self._variables}API_KEY and, for a server of your own, {self._variables}BASE_URL"
         ) from None
-    if error.kind == "filtered":
-        raise PromptDeclinedError(f"{model} filtered this prompt {cause}") from None
-    raise ModelRefusedError(
-        f"{model} refused the request {cause}; check the model's name, the key in "
-        f"{settings.variables}API_KEY and, for a server of your own, {settings.variables}BASE_URL"
-    ) from None
-
-
-async def with_retries(
-    settings: LanguageModelSettings, request: Callable[..., Awaitable[_Reply]], *given: object
-) -> _Reply:
-    """Return what a request with the given arguments gets; repeat it after transient errors."""
-    retry = 0
-    while True:
-        try:
-            return await request(*given)
-        except RequestError as error:
-            if error.kind != "transient" or retry >= settings.max_retries:
-                raise
-            wait_s = backoff_s(retry, error.retry_after, settings.max_backoff_s)
-            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
-        await asyncio.sleep(wait_s)
-        retry += 1
 
 
 def backoff_s(retry: int, retry_after: str | None, longest_s: float) -> float:

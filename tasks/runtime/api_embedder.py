@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from agents.llm.embeddings import EmbeddingLimits, embedding_model
+from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
+from agents.llm.ledger import journal_ledger
 from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
 from tasks.encoders import ApiSpec, Kind, Vectors, encoders
@@ -44,7 +45,8 @@ def embed_batches_by_api(
         batch_size=settings.batch_size or _BATCH,
         concurrency=settings.actors or _CONCURRENCY,
     )
-    model = embedding_model(settings.of_api(spec.model), store, limits)
+    api = settings.of_api(spec.model)
+    model = EmbeddingModel(api, limits, journal_ledger(store, api))
     declined: list[TextsDeclinedError] = []
     with asyncio.Runner() as runner:
         try:

@@ -32,11 +32,7 @@ def key_of(role: str, prompt: str) -> str:
 
 @cache
 def recording(model: str) -> tuple[str, dict[str, str]]:
-    """Return whose the replies of a recorded model are, and key → reply.
-
-    Raises:
-        ModelRefusedError: There are no replies of that name.
-    """
+    """Return whose the replies of a recorded model are, and key → reply."""
     name = model.removeprefix(RECORDED_PREFIX)
     file = files(__name__) / f"{name}.jsonl"
     if not re.fullmatch(r"[\w-]+", name) or not file.is_file():
@@ -50,12 +46,8 @@ class RecordedReplies(LanguageModel):
     """A model that gives recorded replies, which cost nothing; of its ledger it asks nothing."""
 
     async def call(self, request: Request, on_call: OnCall) -> LanguageModelCall:  # noqa: ARG002 - of calls that fail
-        """Return a call with the recorded reply.
-
-        Raises:
-            ModelRefusedError: There is none: the request is about other queries or codes.
-        """
-        model, prompt = self._settings.model, request.messages[1]["content"]
+        """Return a call with the recorded reply."""
+        model, prompt = self._model, request.messages[1]["content"]
         key = key_of(request.role, prompt)
         text = recording(model)[1].get(key)
         if text is None:

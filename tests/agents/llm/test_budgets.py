@@ -260,10 +260,10 @@ async def test_several_judges_together_stay_within_the_budget(bench: Bench) -> N
 
 async def test_what_a_killed_process_had_reserved_counts_as_spent(bench: Bench, pair: Pair) -> None:
     bench.serve([rule("screener", CLEAR)])
-    model = bench.model(model=PRICED, budget_usd=MOST_USD * 1.9)
-    await journal_ledger(StoreSettings(folder=bench.folder), model._settings).reserve(
-        2_048, MOST_USD
-    )
+    settings: dict[str, Any] = {"model": PRICED, "budget_usd": MOST_USD * 1.9}
+    model = bench.model(**settings)
+    killed = journal_ledger(StoreSettings(folder=bench.folder), bench.settings(**settings))
+    await killed.reserve(2_048, MOST_USD)
     async with asyncio.timeout(5):
         with pytest.raises(BudgetExhaustedError):
             await Screener(model).screen(pair)

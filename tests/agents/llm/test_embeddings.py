@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel, embedding_model
+from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
 from agents.llm.ledger import JournalLedger, Ledger, journal_ledger
 from infra.errors import (
     BudgetExhaustedError,
@@ -216,7 +216,8 @@ async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dol
     settings = {"base_url": server.base_url, "api_key": KEY, "budget_usd": 1.0}
     unknown = EncoderSettings.model_validate(settings).of_api("openai/unknown")
     for _ in range(2):
-        model = embedding_model(unknown, StoreSettings(folder=tmp_path), LIMITS)
+        ledger = journal_ledger(StoreSettings(folder=tmp_path), unknown)
+        model = EmbeddingModel(unknown, LIMITS, ledger)
         with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
             await embed(model, TEXTS)
     assert len(server.embedded) == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm.retry import Kind, RequestError, backoff_s, with_retries
+from agents.llm.retry import Kind, RequestError, Retries, backoff_s
 from infra.settings import LanguageModelSettings
 
 
@@ -102,7 +102,7 @@ async def test_transient_errors_are_retried_up_to_the_limit_and_then_raised(
         raise RequestError(503, "down", retry_after="0.001")
 
     with pytest.raises(RequestError, match="down"):
-        await with_retries(SETTINGS, request)
+        await Retries(SETTINGS).get(request)
     assert len(tries) == 4
     assert caplog.messages == ["openai/x: 503, retry in 0.0 s"] * 3
 
@@ -116,5 +116,5 @@ async def test_other_errors_are_not_retried(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await with_retries(SETTINGS, request)
+        await Retries(SETTINGS).get(request)
     assert len(tries) == 1
