@@ -113,14 +113,15 @@ def check_training(
 ) -> None:
     """Check the data sets by name, a benchmark to test on, and the bases, else the settings'."""
     _check_output(settings.publish.folder)
+    used = _encoders_in(settings.evaluation.methods)
     for base in bases or [settings.training.base]:
         if base not in models.names():
             if not encoders.has(base):
                 raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
-            _check_checkpoints([base], settings.encoder)
             check_trainable(base, encoders.get(base))
+            used.append(base)
         _check_recipe(base, settings.training)
-    _check_checkpoints(_encoders_in(settings.evaluation.methods), settings.encoder)
+    _check_checkpoints(used, settings.encoder)
     _check_data_names(data)
     for path in data.values():
         _check_is_there(path)
