@@ -7,7 +7,7 @@ twice.
 import asyncio
 import base64
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,7 @@ class EmbeddingModel:
         if limits.dimension:
             self._parameters["dimensions"] = limits.dimension
         self._retries = Retries(settings)
-        harmless = {_HARMLESS: self._cache_key(_HARMLESS)}
-        self._probe = Probe(lambda: self._retries.get(self._request, [_HARMLESS], harmless))
+        self._probe = Probe(lambda: self._retries.get(self._request, [_HARMLESS]))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -90,9 +89,9 @@ class EmbeddingModel:
             ModelRefusedError: The API would answer no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
         """
-        key_of = {text: self._cache_key(text) for text in texts}
-        found = await self._cached(key_of)
-        missing = [text for text in key_of if text not in found]
+        different = list(dict.fromkeys(texts))
+        found = await self._cached(different)
+        missing = [text for text in different if text not in found]
         batches, failures = self._batches(missing), list[Exception]()
         declined: dict[str, RequestError] = {}
 
@@ -101,7 +100,7 @@ class EmbeddingModel:
                 if failures:
                     return  # what is in flight is waited for: it will be billed
                 try:
-                    found.update(await self._embed_once(batch, key_of, declined))
+                    found.update(await self._embed_once(batch, declined))
                 except (RequestError, LanguageModelError) as error:
                     failures.append(error)
 
@@ -141,18 +140,18 @@ class EmbeddingModel:
             yield batch
 
     async def _embed_once(
-        self, texts: Sequence[str], key_of: Mapping[str, str], declined: dict[str, RequestError]
+        self, texts: Sequence[str], declined: dict[str, RequestError]
     ) -> dict[str, Vectors]:
         """Return text → vector; vectors that others are paying for are not paid for again."""
-        async with self._ledger.asking(key_of[text] for text in texts):
-            found = await self._cached({text: key_of[text] for text in texts})
+        async with self._ledger.asking(self._cache_key(text) for text in texts):
+            found = await self._cached(texts)
             missing = [text for text in texts if text not in found]
             if missing:
-                found.update(await self._embed_all_but(declined, missing, key_of))
+                found.update(await self._embed_all_but(declined, missing))
         return found
 
     async def _embed_all_but(
-        self, declined: dict[str, RequestError], texts: Sequence[str], key_of: Mapping[str, str]
+        self, declined: dict[str, RequestError], texts: Sequence[str]
     ) -> dict[str, Vectors]:
         """Return text → vector; add those that the API won't embed to ``declined``.
 
@@ -160,7 +159,7 @@ class EmbeddingModel:
         may have no vector of numbers for a text. The others of a request are not paid for again.
         """
         try:
-            found = await self._retries.get(self._request, texts, key_of)
+            found = await self._retries.get(self._request, texts)
         except RequestError as error:
             is_of_texts = error.kind in ("too_long", "filtered")
             if not is_of_texts and not (
@@ -172,12 +171,12 @@ class EmbeddingModel:
                 return {}
         else:
             rest = [text for text in texts if text not in found]
-            return found | (await self._embed_all_but(declined, rest, key_of) if rest else {})
+            return found | (await self._embed_all_but(declined, rest) if rest else {})
         half = len(texts) // 2
-        found = await self._embed_all_but(declined, texts[:half], key_of)
-        return found | await self._embed_all_but(declined, texts[half:], key_of)
+        found = await self._embed_all_but(declined, texts[:half])
+        return found | await self._embed_all_but(declined, texts[half:])
 
-    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
+    async def _request(self, texts: Sequence[str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, cached before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
@@ -201,7 +200,7 @@ class EmbeddingModel:
             places = vectors_of(response, len(texts))
             vectors = {texts[place]: vector for place, vector in places.items()}
             cached = {
-                key_of[text]: reply.model_copy(
+                self._cache_key(text): reply.model_copy(
                     update={"text": base64.b64encode(vector.tobytes()).decode()}
                 )
                 for text, vector in vectors.items()
@@ -242,9 +241,9 @@ class EmbeddingModel:
         limits = self._limits
         return digest_of(["embedding", self._model, limits.dimension, limits.max_tokens, text])
 
-    async def _cached(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
-        """Return text → vector for those that are cached, given each text's key."""
-        replies = {text: await self._ledger.find(key) for text, key in key_of.items()}
+    async def _cached(self, texts: Iterable[str]) -> dict[str, Vectors]:
+        """Return text → vector for those that are cached."""
+        replies = {text: await self._ledger.find(self._cache_key(text)) for text in texts}
         return {
             text: np.frombuffer(base64.b64decode(reply.text), _NUMBER)
             for text, reply in replies.items()
