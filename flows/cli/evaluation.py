@@ -6,8 +6,13 @@ from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
 from tasks.reports.corrected import CorrectedScores, corrected_table
-from tasks.reports.diff import Difference, ScoreChange, score_changes_table, turned
-from tasks.reports.diff import counted as counted_changes
+from tasks.reports.diff import (
+    Difference,
+    ScoreChange,
+    change_summary,
+    score_changes_table,
+    turned,
+)
 from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
@@ -86,7 +91,7 @@ def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:
 
 def print_difference(change: Difference) -> None:
     """Print how much of a benchmark changed, the first turned labels, and the recipe's changes."""
-    table, labels = counted_changes(change)
+    table, labels = change_summary(change)
     print_block(table, rest="a wider terminal", note=labels)
     print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]

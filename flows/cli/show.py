@@ -21,7 +21,7 @@ from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.metrics import metrics
-from tasks.reports.judging import judgement_blocks
+from tasks.reports.evidence import judgement_blocks
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
 from tasks.stages.specifications import specified_part

@@ -29,7 +29,7 @@ from infra.store.browsing import (
 )
 from infra.store.corpus import texts_of
 from infra.store.snapshot import Snapshot
-from tasks.reports.judging import judgement_blocks
+from tasks.reports.evidence import judgement_blocks
 from tasks.stages.specifications import specified_part
 
 Parameters = Mapping[str, str]

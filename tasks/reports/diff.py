@@ -224,7 +224,7 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
-        lead=counted(change),
+        lead=change_summary(change),
         sections=[
             Section("recipe", "Changes of the recipe", recipe),
             Section("turned", "Labels that turned", list(turned(change))),
@@ -233,7 +233,7 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
     )
 
 
-def counted(change: Difference) -> tuple[Table, str]:
+def change_summary(change: Difference) -> tuple[Table, str]:
     """Return how many queries, codes and pairs came and went, and what became of the labels."""
     rows = [
         ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),

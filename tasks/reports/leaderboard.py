@@ -26,6 +26,12 @@ from tasks.statistics.intervals import bootstrap_interval
 METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
+_LEGEND = (
+    "Means over the queries with a relevant code, each with its 95% bootstrap interval. Letters "
+    "after it name the methods that score significantly lower: paired randomisation test, p < 0.05 "
+    "after Holm's correction for all pairs of the column. Unjudged results count as not relevant. "
+    "judged@10: share of a method's first 10 results that were judged."
+)
 
 # Method → metric → query → value.
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -81,7 +87,6 @@ class Leaderboard(Record):
     Attributes:
         fingerprint: Checksum of the benchmark's queries, codes and labels.
         scored: Queries with a relevant code, over which means are taken.
-        level: Level of the confidence intervals.
         depth: Length of the rankings.
         languages: The rows of languages, where the relevant codes are in several.
         dropped: Reason → what was left out where the benchmark was read or made.
@@ -94,7 +99,6 @@ class Leaderboard(Record):
     scored: int
     codes: int
     labels: int
-    level: float
     depth: int
     metrics: tuple[str, ...]
     rows: tuple[MethodRow, ...]
@@ -149,7 +153,6 @@ def build_leaderboard(
         scored=len(ranked[0].values[first]) if ranked else 0,
         codes=len(benchmark.codes),
         labels=len(benchmark.labels),
-        level=0.95,
         depth=depth,
         metrics=tuple(metrics),
         rows=tuple(
@@ -174,14 +177,14 @@ def _by_language(
     A query that is answered in several languages counts in each.
     """
     codes = columns_of(benchmark).codes.table.select(["code_id", "language"]).to_pydict()
-    named = {name or "python" for name in codes["language"]}
-    if len(named) < 2:
+    names = (name or "python" for name in codes["language"])
+    languages = dict(zip(codes["code_id"], names, strict=True))
+    if len(set(languages.values())) < 2:
         return ()
-    languages = dict(zip(codes["code_id"], codes["language"], strict=True))
     asked: dict[str, set[str]] = {}
     for label in benchmark.labels:
         if label.relevance > 0 and label.code_id in languages:
-            asked.setdefault(languages[label.code_id] or "python", set()).add(label.query_id)
+            asked.setdefault(languages[label.code_id], set()).add(label.query_id)
 
     def means(queries: set[str]) -> dict[str, dict[str, float]]:
         return {
@@ -360,7 +363,7 @@ def leaderboard_document(
             *([f"Left out: {dropped}"] if dropped else []),
         ],
         sections=[
-            Section("table", "Scores", [_score_table(board), _legend(board)]),
+            Section("table", "Scores", [_score_table(board), _LEGEND]),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
             Section("unjudged", "Unjudged results", pool),
@@ -380,16 +383,6 @@ def _cell(cell: Cell) -> Text:
     interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
     letters = (Span(cell.surpasses, "note"),) if cell.surpasses else ()
     return (f"{cell.mean:.3f}", interval, *letters)
-
-
-def _legend(board: Leaderboard) -> str:
-    return (
-        f"Means over the queries with a relevant code, each with its {board.level:.0%} bootstrap "
-        "interval. Letters after it name the methods that score significantly lower: paired "
-        "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. "
-        "Unjudged results count as not relevant. judged@10: share of a method's first 10 results "
-        "that were judged."
-    )
 
 
 def _languages_section(board: Leaderboard) -> Section:

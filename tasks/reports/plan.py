@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from pydantic import Field
+
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason
@@ -31,13 +33,6 @@ class Expected(Record):
     basis: str
 
 
-class Cause(Record):
-    """A part of the recipe that has changed, and how many pairs are pending for that."""
-
-    part: str
-    pairs: int
-
-
 class ReasonPlan(Record):
     """The pairs that are pending for one reason.
 
@@ -46,14 +41,14 @@ class ReasonPlan(Record):
         pending: Pairs that wait to be judged, over all labelling rounds.
         taken: Those that the run judges.
         not_due: Failed pairs that are not due for another try yet; they are not pending.
-        causes: Of stale pairs, which parts of the recipe changed since; a pair can have several.
+        causes: Part of the recipe that changed → stale pairs; a pair can have several.
     """
 
     reason: Reason
     pending: int
     taken: int
     not_due: int = 0
-    causes: tuple[Cause, ...] = ()
+    causes: dict[str, int] = Field(default_factory=dict)
 
 
 class RunPlan(Record):
@@ -97,11 +92,6 @@ class RunPlan(Record):
         """Pairs that the run judges, without gold questions."""
         return sum(item.taken for item in self.reasons)
 
-    @property
-    def usd(self) -> float | None:
-        """Expected cost; None is unknown."""
-        return None if self.expected.usd is None else self.expected.usd.expected
-
 
 def plan_sentence(plan: RunPlan) -> str:
     """Return the plan in a sentence: "240 of 412 pairs of stdlib: stale 200, new queries 40"."""
@@ -144,7 +134,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
     found = []
     for item in plan.reasons:
         if item.causes:
-            parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
+            parts = ", ".join(f"{part} {pairs:,}" for part, pairs in item.causes.items())
             found.append(f"{format_words(item.reason)}, by what has changed since: {parts}")
         if item.not_due:
             failed = counted(item.not_due, "failed pairs")

@@ -98,19 +98,19 @@ def _lexer(language: str) -> Lexer:
 
 
 def _inline(text: Text, longest: int = _LINE) -> Markup:
-    return Markup(" ").join(_span(each, longest) for each in inline_spans(text))
+    return Markup(" ").join(_html_span(each, longest) for each in inline_spans(text))
 
 
-def _span(piece: str | Span, longest: int) -> Markup:
-    if isinstance(piece, str):
-        return escape(visible(piece, longest))
-    text = visible(piece.text, _LINE)
-    if piece.href:
-        link = '<a href="{1}" rel="noreferrer">{0}</a>' if _is_safe(piece.href) else "{0}"
+def _html_span(span: str | Span, longest: int) -> Markup:
+    if isinstance(span, str):
+        return escape(visible(span, longest))
+    text = visible(span.text, _LINE)
+    if span.href:
+        link = '<a href="{1}" rel="noreferrer">{0}</a>' if _is_safe(span.href) else "{0}"
         shown = Markup(link + "<br><code>{1}</code>")  # noqa: S704 - a constant
-        return shown.format(text, visible(piece.href, _PARAGRAPH))
-    kind = f"badge {piece.kind}" if piece.kind in _BADGES else piece.kind
-    tag = {"strong": "b", "best": "b", "code": "code"}.get(piece.kind, "span")
+        return shown.format(text, visible(span.href, _PARAGRAPH))
+    kind = f"badge {span.kind}" if span.kind in _BADGES else span.kind
+    tag = {"strong": "b", "best": "b", "code": "code"}.get(span.kind, "span")
     shown = Markup('<{0} class="{1}">{2}</{0}>')
     return shown.format(tag, kind, text)
 
@@ -156,18 +156,19 @@ def _table(table: Table | KeyValues) -> Iterator[str]:
 
 
 def _line(text: Text, longest: int = _SHORT_LINE) -> str:
-    return " ".join(_piece(each, longest) for each in inline_spans(text))
+    return " ".join(_markdown_span(each, longest) for each in inline_spans(text))
 
 
-def _piece(piece: str | Span, longest: int) -> str:
-    if isinstance(piece, str):
-        return markdown_text(visible(piece, longest))
-    text = markdown_text(visible(piece.text, _LINE))
-    if piece.href:
-        is_web = _WEB_ADDRESS.fullmatch(piece.href)
-        return f"[{text}](<{piece.href}>)" if is_web else f"{text}: {_piece(piece.href, longest)}"
-    if piece.kind == "code" and _PLAIN_CODE.fullmatch(piece.text):
-        return f"`{piece.text}`"
-    if piece.kind in _BADGES:
+def _markdown_span(span: str | Span, longest: int) -> str:
+    if isinstance(span, str):
+        return markdown_text(visible(span, longest))
+    text = markdown_text(visible(span.text, _LINE))
+    if span.href:
+        if _WEB_ADDRESS.fullmatch(span.href):
+            return f"[{text}](<{span.href}>)"
+        return f"{text}: {_markdown_span(span.href, longest)}"
+    if span.kind == "code" and _PLAIN_CODE.fullmatch(span.text):
+        return f"`{span.text}`"
+    if span.kind in _BADGES:
         return f"({text})"
-    return f"**{text}**" if piece.kind == "strong" and text else text
+    return f"**{text}**" if span.kind == "strong" and text else text

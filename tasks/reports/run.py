@@ -52,15 +52,6 @@ class BenchmarkScores(Record):
     methods: dict[str, dict[str, float]]
     languages: tuple[LanguageRow, ...] = ()
 
-    @property
-    def metrics(self) -> list[str]:
-        """Names of all metrics, in the order of their first appearance."""
-        return list(dict.fromkeys(name for means in self.methods.values() for name in means))
-
-    def best(self, metric: str) -> float:
-        """Return the highest mean of a metric among the methods that have it."""
-        return max(means[metric] for means in self.methods.values() if metric in means)
-
 
 class CollectionCounts(Record):
     """What one collection holds, and how many items each rule dropped."""
@@ -135,7 +126,10 @@ def report_document(data: ReportData) -> Document:
 
 def scores_table(benchmark: BenchmarkScores) -> Table:
     """Return the methods' means, the best of each metric marked."""
-    best = {metric: benchmark.best(metric) for metric in benchmark.metrics}
+    best: dict[str, float] = {}
+    for means in benchmark.methods.values():
+        for metric, mean in means.items():
+            best[metric] = max(mean, best.get(metric, mean))
     rows: list[list[Text]] = [
         [method, *(_score(means.get(metric), highest) for metric, highest in best.items())]
         for method, means in benchmark.methods.items()

@@ -69,12 +69,7 @@ class Line(Record):
         return self.ours - self.published
 
     def next_to(self, other: PublishedFigure, differs: str) -> "Line":
-        """Return our line with a published figure.
-
-        Args:
-            other: The published figure.
-            differs: How our row differs from the paper's.
-        """
+        """Return our line with a published figure, and how our row differs from the paper's."""
         notes = (self.note, differs, other.note)
         update = {
             "published_row": "" if other.row == self.row else other.row,
@@ -205,12 +200,9 @@ def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySe
 
 
 def number(line: Line, value: float | None, *, sign: bool = False) -> str:
-    """Return a value of a line: counts whole, others to its digits, or to five if all are small.
+    """Return a value in the form of its line: counts whole, others to its digits, small ones to 5.
 
-    Args:
-        line: The line, all of whose figures get the same form.
-        value: One of them; None gives a dash.
-        sign: Write a plus before a value above 0.
+    None gives a dash. With ``sign`` a plus stands before a value above 0.
     """
     if value is None:
         return NONE

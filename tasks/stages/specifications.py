@@ -12,7 +12,7 @@ from infra.store import Database
 from infra.store.evidence import replies_on_queries
 from infra.store.labels import CurrentLabels
 from tasks.benchmarks import QuerySpecification
-from tasks.reports.judging import ClaimLine, SpecifiedPart
+from tasks.reports.evidence import ClaimLine, SpecifiedPart
 
 
 def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:
@@ -74,10 +74,10 @@ def specified_part(annotation: Annotation) -> SpecifiedPart | None:
 def _line_of(item: ClaimAccount) -> ClaimLine:
     return ClaimLine(
         call=item.claim.arguments,
-        demanded=item.claim.value,
+        expected=item.claim.value,
         outcome=item.run.outcome if item.run else "not_run",
-        gave=item.run.gave if item.run else "",
-        read=item.read,
+        actual=item.run.gave if item.run else "",
+        oracle=item.read,
         counts=item.counts,
     )
 

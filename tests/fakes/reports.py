@@ -10,7 +10,7 @@ from infra.records import (
 from infra.summaries import Cost, GoldCounts, LabelFigures
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
-from tasks.reports.judging import ClaimLine, SpecifiedPart, judgement_blocks
+from tasks.reports.evidence import ClaimLine, SpecifiedPart, judgement_blocks
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
@@ -49,15 +49,20 @@ JUDGED_BY = SpecifiedPart(
     verdict="unclear_behaviour",
     adapter="def answer(text):\n    return is_valid_ip(text)",
     claims=(
-        ClaimLine(call="'192.168.0.1'", demanded="True", outcome="held"),
+        ClaimLine(call="'192.168.0.1'", expected="True", outcome="held"),
         ClaimLine(
-            call="'::1'", demanded="True", outcome="failed", gave="False", read="open", counts=False
+            call="'::1'",
+            expected="True",
+            outcome="failed",
+            actual="False",
+            oracle="open",
+            counts=False,
         ),
         ClaimLine(
-            call="'256.1.1.1'", demanded="False", outcome="failed", gave="True", read="False"
+            call="'256.1.1.1'", expected="False", outcome="failed", actual="True", oracle="False"
         ),
-        ClaimLine(call="''", demanded="False", outcome="not_run", gave="OSError: no socket"),
-        ClaimLine(call="'a' * 300", demanded="False", outcome="not_run"),
+        ClaimLine(call="''", expected="False", outcome="not_run", actual="OSError: no socket"),
+        ClaimLine(call="'a' * 300", expected="False", outcome="not_run"),
     ),
 )
 
@@ -143,7 +148,7 @@ def _specified(text: str) -> SpecifiedPart:
         is_underspecified=True,
     )
     claim = ClaimLine(
-        call=text, demanded=text, outcome="failed", gave=text, read=text, counts=False
+        call=text, expected=text, outcome="failed", actual=text, oracle=text, counts=False
     )
     return SpecifiedPart(
         specification=specification, verdict="clear_match", adapter=text, claims=(claim,)

@@ -35,7 +35,7 @@ from infra.store.pending import (
 from infra.store.recipes import Body
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import require_behaviours
-from tasks.reports.plan import Cause, ReasonPlan, RunPlan, plan_notes, plan_sentence
+from tasks.reports.plan import ReasonPlan, RunPlan, plan_notes, plan_sentence
 from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
@@ -234,22 +234,20 @@ def plan_of(database: Database, run: AnnotationRun, rounds: Sequence[PendingRoun
     )
 
 
-def _causes(
-    database: Database, reason: Reason, rounds: Sequence[PendingRound]
-) -> tuple[Cause, ...]:
+def _causes(database: Database, reason: Reason, rounds: Sequence[PendingRound]) -> dict[str, int]:
     """Return the parts of the recipe that have changed for the pairs of a reason."""
     groups = [
         (group, each.body) for each in rounds for group in each.counts.groups
         if group.reason == reason
     ]  # fmt: skip
     if reason not in ("stale", "disagreement") or not groups:
-        return ()
+        return {}
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()
     for group, body in groups:
         for part in changed_parts(bodies[group.recipe_id], body, group.met):
             numbers[part] += group.pairs
-    return tuple(Cause(part=part, pairs=number) for part, number in numbers.most_common())
+    return dict(numbers.most_common())
 
 
 @stage("choose-pairs", "choose the pairs of {run.search.collection}")

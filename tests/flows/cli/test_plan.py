@@ -78,8 +78,9 @@ def test_a_plan_counts_each_round_and_the_limit(options: list[str]) -> None:
     assert planned(annotation={"limit": 1}).taken == 1
     assert planned(reannotation={"pairs": 2}).taken == 2
     thrice = planned(annotation={"rounds": 3})
-    assert once.usd
-    assert thrice.usd == pytest.approx(3 * once.usd)
+    assert once.expected.usd
+    assert thrice.expected.usd
+    assert thrice.expected.usd.expected == pytest.approx(3 * once.expected.usd.expected)
 
 
 def test_a_plan_asks_for_what_was_not_collected_or_has_changed(

@@ -4,7 +4,6 @@ from infra.ids import RecipeId
 from infra.records import Record
 from tasks.reports.plan import (
     Amount,
-    Cause,
     Expected,
     ReasonPlan,
     RunPlan,
@@ -34,7 +33,7 @@ PLAN = RunPlan(
         ReasonPlan(reason="new_queries", pending=40, taken=40),
         ReasonPlan(
             reason="stale", pending=370, taken=200,
-            causes=(Cause(part="prompt of arbiter", pairs=300), Cause(part="model", pairs=70)),
+            causes={"prompt of arbiter": 300, "model": 70},
         ),
         ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
         ReasonPlan(reason="disagreement", pending=2, taken=0),

@@ -23,6 +23,11 @@ from tasks.reports.text import (
     format_words,
 )
 
+_OUTCOMES = {
+    "held": Span("as demanded", "yes"),
+    "failed": Span("gave", "no"),
+    "not_run": Span("not run", "open"),
+}
 _MUTANTS = {"assertion_failed": Span("killed", "yes"), "passed": Span("survived", "no")}
 
 
@@ -31,18 +36,18 @@ class ClaimLine(Record):
 
     Attributes:
         call: The arguments.
-        demanded: The value that the query demands.
-        outcome: Whether the code gave it; ``not_run`` also where nothing was tried.
-        gave: What it gave instead, or why it could not be run.
-        read: What a second reader, who saw no code, demands; "" where nobody was asked.
+        expected: The value that the query demands.
+        outcome: Whether the code returned it; ``not_run`` also where nothing was tried.
+        actual: The value that it returned instead, or why it could not be run.
+        oracle: The value that an oracle expects who saw no code; "" where none was asked.
         counts: False where that is another value, so that nothing follows from the call.
     """
 
     call: str
-    demanded: str
+    expected: str
     outcome: Literal["held", "failed", "not_run"]
-    gave: str = ""
-    read: str = ""
+    actual: str = ""
+    oracle: str = ""
     counts: bool = True
 
 
@@ -64,14 +69,14 @@ class SpecifiedPart(Record):
 
 def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
     """Yield how a pair was judged: what decided it, every model call and every test run."""
-    facts: dict[str, Text] = {
+    values: dict[str, Text] = {
         "Path": format_words(one.path),
         "Decided by": one.decided_by or "nobody",
         "Reason": one.reason,
         "Time": format_duration(one.seconds),
         "Pair": Span(f"{one.query_id} {one.code_id}", "code"),
     }
-    yield KeyValues({name: fact for name, fact in facts.items() if fact})
+    yield KeyValues({name: value for name, value in values.items() if value})
     if specified:
         yield from _specified(specified)
     if one.calls:
@@ -88,13 +93,13 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
     one = part.specification
     doubt = [Span("underspecified", "open")] if one.is_underspecified else []
     yield Paragraph(("What the query demands", *doubt), "h4")
-    facts = {
+    values = {
         "Reading": one.reading,
         "Demands": "; ".join(one.demands),
         "Left open": "; ".join(one.left_open),
         "First reading of the code": format_words(part.verdict),
     }
-    yield KeyValues({name: fact for name, fact in facts.items() if fact})
+    yield KeyValues({name: value for name, value in values.items() if value})
     if not part.claims:
         reason = one.cannot_show
         yield f"No call shows what is demanded{'' if reason == 'none' else f': {reason}'}."
@@ -105,18 +110,17 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
 
 
 def _claim(claim: ClaimLine) -> Text:
-    came = {
-        "held": Span("as demanded", "yes"),
-        "failed": Span("gave", "no"),
-        "not_run": Span("not run", "open"),
-    }[claim.outcome]
-    call = Span(f"answer({claim.call}) => {claim.demanded}", "code")
-    gave = [Span(claim.gave, "code")] if claim.gave else []
-    read: list[str | Span] = []
-    if claim.read:
-        read = ["· a second reader demands", Span(claim.read, "code")]
-    counts = [] if claim.counts else [Span("does not count", "no")]
-    return (call, came, *gave, *read, *counts)
+    parts: list[str | Span] = [
+        Span(f"answer({claim.call}) => {claim.expected}", "code"),
+        _OUTCOMES[claim.outcome],
+    ]
+    if claim.actual:
+        parts.append(Span(claim.actual, "code"))
+    if claim.oracle:
+        parts += ["· a second reader demands", Span(claim.oracle, "code")]
+    if not claim.counts:
+        parts.append(Span("does not count", "no"))
+    return tuple(parts)
 
 
 def _call(call: LanguageModelCall) -> Iterator[Block]:
@@ -135,9 +139,8 @@ def _call(call: LanguageModelCall) -> Iterator[Block]:
         yield Code(call.error, "error")
 
 
-def _case(name: str, outcome: str, message: str = "") -> Text:
-    badge = Span(format_words(outcome), "yes" if outcome == "passed" else "no")
-    return (Span(name, "code"), badge, message) if message else (Span(name, "code"), badge)
+def _outcome(outcome: str) -> Span:
+    return Span(format_words(outcome), "yes" if outcome == "passed" else "no")
 
 
 def _run(run: Execution) -> Iterator[Block]:
@@ -154,9 +157,8 @@ def _run(run: Execution) -> Iterator[Block]:
         "" if memory is None else f"{memory:.0f} MB",
         f"with {needed}" if needed else "",
     )
-    outcome = Span(format_words(result.outcome), "yes" if result.outcome == "passed" else "no")
-    said = Span(" · ".join(filter(None, about)), "soft")
-    yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
+    soft = Span(" · ".join(filter(None, about)), "soft")
+    yield Paragraph((Span(f"round {run.round}"), _outcome(result.outcome), soft), "step")
     if error := ": ".join(filter(None, (result.error_type, result.message))):
         yield Code(error, "error")
     if run.beside:
@@ -164,8 +166,10 @@ def _run(run: Execution) -> Iterator[Block]:
         yield Code(run.beside)
     yield Code(run.program)
     if result.tests:
-        told = [_case(case.name, case.outcome, case.message) for case in result.tests]
-        yield Details(counted(len(told), "tests"), [Items(told)])
+        cases = [
+            (Span(case.name, "code"), _outcome(case.outcome), case.message) for case in result.tests
+        ]
+        yield Details(counted(len(cases), "tests"), [Items(cases)])
     if run.oracle:
         faults = [(Span(format_words(gate)), fault) for gate, fault in run.oracle.faults.items()]
         mutants = [

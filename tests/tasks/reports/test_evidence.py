@@ -3,7 +3,7 @@
 import re
 from html import unescape
 
-from tasks.reports.judging import SpecifiedPart
+from tasks.reports.evidence import SpecifiedPart
 from tasks.reports.render import html_page
 from tests.fakes.reports import (
     JUDGED_BY,
