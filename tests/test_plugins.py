@@ -28,9 +28,6 @@ class NewComer:
         name="new-comer", model="none", revision="1", licence="MIT", source="here", dimension=26
     )
 
-    def __init__(self, checkpoint=None):
-        pass
-
     def encode(self, texts, kind, batch_size):
         counts = np.array([[1 + text.count(chr(97 + n)) for n in range(26)] for text in texts])
         counts = counts.reshape(-1, 26).astype(np.float32)

@@ -2,9 +2,9 @@
 
 To add a Hugging Face checkpoint, write a table into ``specs.toml``. To add a model of another kind,
 write a file with a class that has ``spec`` and ``encode`` and decorate it with
-``@encoders.register("name")``, the name being that of the file and of the ``spec``. ``spec`` is a
-class attribute, so that it can be read without loading the model; the constructor takes
-``checkpoint=None``. `tests/tasks/encoders/test_conformance.py` tests both from then on.
+``@encoders.register("name")``, the name being that of the file and of the ``spec``, a class
+attribute, so that it can be read without loading the model.
+`tests/tasks/encoders/test_conformance.py` tests both from then on.
 
 A reference names any other model: a folder (``checkpoint:``) or an embedding API (``api:``).
 `tasks.encoders._reference` reads it.
@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.registry import Registry
-from tasks.encoders._checkpoint import checkpoint_encoder
-from tasks.encoders._reference import SCHEMES, SYNTAX, referenced_encoder
+from tasks.encoders._reference import SCHEMES, SYNTAX, checkpoint_encoder, referenced_encoder
 from tasks.encoders._specs import (
     NOT_PUBLISHED,
     ApiSpec,
@@ -60,35 +59,25 @@ class EncoderRegistry(Registry[EncoderClass]):
 
     def __init__(self) -> None:
         super().__init__("encoder", "tasks.encoders")
+        for name, spec in published_specs().items():
+            self._entries[name] = SpecifiedEncoder(spec)
         self._stand_ins: dict[str, EncoderClass] = {}
 
     def get(self, name: str) -> EncoderClass:
         """Return the encoder of that name or reference."""
         if ":" in name:
             return referenced_encoder(name, self.registered())
-        if name in self._stand_ins:
-            return self._stand_ins[name]
-        if name in published_specs():
-            return SpecifiedEncoder(published_specs()[name])
-        return super().get(name)
+        return self._stand_ins.get(name) or super().get(name)
 
     def adopt(self, name: str) -> str:
-        """Return the name of an encoder, under which a reference is found from then on.
-
-        Files and columns are called by that name. A later reference of the same name replaces an
-        earlier one.
-        """
+        """Return the name of an encoder; a reference is found by it until another one takes it."""
         found = self.get(name)
         if ":" in name:
             self._entries[found.spec.name] = found
         return found.spec.name
 
     def substitute(self, folders: Mapping[str, Path]) -> None:
-        """Let checkpoints in folders stand in for registered encoders, and no others from then on.
-
-        Args:
-            folders: Name of an encoder → a folder with a checkpoint like its own.
-        """
+        """Let checkpoints in folders stand in for registered encoders by name, and no others."""
         self._stand_ins = {
             name: checkpoint_encoder(name, str(folder), {"like": name})
             for name, folder in folders.items()
@@ -98,10 +87,6 @@ class EncoderRegistry(Registry[EncoderClass]):
         """Return the names in the table and those of files, without those of references."""
         files = (name.replace("_", "-") for name in self._modules())
         return sorted({*published_specs(), *files})
-
-    def names(self) -> list[str]:
-        """Return all names in alphabetical order."""
-        return sorted({*super().names(), *published_specs()})
 
     def has(self, name: str) -> bool:
         """Return whether a name or a reference is that of an encoder."""

@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from tasks.encoders._specs import Precision, Vectors
 
 _INPUTS = ("input_ids", "attention_mask")
-_EXAMPLE = (2, 16)  # texts and tokens, by which the module is traced
 
 
 class CompiledModule:
-    """A torch module that OpenVINO converts and compiles once.
+    """A torch module that OpenVINO converts and compiles once, for any number of texts and tokens.
 
     It computes as many batches at a time as there are threads, each on one of them.
 
@@ -23,14 +22,20 @@ class CompiledModule:
         module: Takes (texts, tokens) token ids and their mask, returns (texts, dimension) vectors.
         precision: Of the computation; bfloat16 is float32 where the processor has none.
         threads: Number of cores, and of batches that are computed at a time.
-
-    Raises:
-        Exception: The module cannot be converted; OpenVINO has no type of error for that.
     """
 
     def __init__(self, module: nn.Module, precision: Precision, threads: int) -> None:
-        ov = _openvino()
-        core = ov.Core()
+        # OpenVINO reports its use by a package, unless that is missing.
+        sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+        import openvino  # noqa: PLC0415 - heavy libraries load when used
+
+        ids = torch.ones((2, 16), dtype=torch.long)
+        mask = ids.clone()
+        mask[1, 8:] = 0  # padding, or the tracer would leave the mask out
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tracing: the vectors are compared afterwards
+            converted = openvino.convert_model(module, example_input=(ids, mask))
+        core = openvino.Core()
         native = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         in_half = precision == "bfloat16" and "BF16" in native
         options = {
@@ -39,8 +44,8 @@ class CompiledModule:
             "INFERENCE_NUM_THREADS": threads,
             "ENABLE_CPU_PINNING": False,  # workers side by side would be pinned to the same cores
         }
-        self._compiled = core.compile_model(_converted(ov, module), "CPU", options)
-        self._queue = ov.AsyncInferQueue(self._compiled, threads)
+        self._compiled = core.compile_model(converted, "CPU", options)
+        self._queue = openvino.AsyncInferQueue(self._compiled, threads)
         self._queue.set_callback(_write)
 
     def __call__(self, features: Mapping[str, Tensor]) -> Vectors:
@@ -60,23 +65,3 @@ class CompiledModule:
 def _write(request: Any, place: tuple[Sequence[int], Vectors]) -> None:  # noqa: ANN401 - OpenVINO's
     rows, into = place
     into[rows] = request.get_output_tensor().data
-
-
-def _openvino() -> Any:  # noqa: ANN401 - a module
-    """Return the module ``openvino``, which then tells nobody that it is used.
-
-    Without the package ``openvino_telemetry``, OpenVINO takes an empty stand-in of its own.
-    """
-    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
-    import openvino  # noqa: PLC0415 - heavy libraries load when used
-
-    return openvino
-
-
-def _converted(ov: Any, module: nn.Module) -> Any:  # noqa: ANN401
-    """Return OpenVINO's model of a module, for any number of texts and tokens."""
-    ids, mask = torch.ones(_EXAMPLE, dtype=torch.long), torch.ones(_EXAMPLE, dtype=torch.long)
-    mask[1, _EXAMPLE[1] // 2 :] = 0
-    with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of tracing: the vectors are compared afterwards
-        return ov.convert_model(module, example_input=(ids, mask))

@@ -1,7 +1,7 @@
 """The files by which sentence-transformers describes a model (versions 2 to 6).
 
-``modules.json`` names the steps: a transformer, pooling, dense layers, normalisation. The
-transformer's limits, the pooling and the prompts are in files of their own.
+``modules.json`` names the steps: a transformer, pooling, normalisation. The transformer's limits,
+the pooling and the prompts are in files of their own.
 """
 
 import json
@@ -14,14 +14,15 @@ from infra.links import leads_outside
 
 MODULES = "modules.json"
 _CONFIG = "config_sentence_transformers.json"
-_LIMITS = "sentence_bert_config.json"
+_STEPS = ["Transformer", "Pooling", "Normalize"]
 _POOLINGS = {"mean": "mean", "cls": "first", "lasttoken": "last"}
 _POOLING_FLAG = re.compile(r"pooling_mode_(.+?)(_tokens?)?")  # of releases before 6
 _SIMILARITIES = {"dot": "product", "dot_product": "product"}
-_QUERY_PROMPTS = ("query", "search_query")
-_CODE_PROMPTS = ("code", "document", "passage", "corpus", "search_document")
+_PROMPTS = {  # names, the first of which counts
+    "query_prefix": ("query", "search_query"),
+    "code_prefix": ("code", "document", "passage", "corpus", "search_document"),
+}
 _DEFAULT_LENGTH = 512  # tokens, where no file states a limit
-_NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _OFFSET = re.compile("roberta|camembert|mpnet|longformer|data2vec-text|ibert|xmod")
 
 
@@ -32,40 +33,31 @@ def read_modules(folder: Path) -> dict[str, Any]:
         EncoderError: A file cannot be read, or describes a model that cannot be computed here.
         AttributeError, KeyError, TypeError: A file has JSON of another shape.
     """
-    modules = [
-        (str(module["type"]).rpartition(".")[2], str(module["path"]))
-        for module in _read(folder / MODULES)
-    ]
-    steps = [step for step, _ in modules]
-    for _, path in modules:
-        if leads_outside(folder / path, folder):
-            raise EncoderError(f"{folder / MODULES}: {path} leads outside of the folder")
-    kinds = {"Transformer", "Pooling", "Dense", "Normalize"}
-    if steps[:2] != ["Transformer", "Pooling"] or not kinds.issuperset(steps):
+    modules = _read(folder / MODULES)
+    steps = [str(module["type"]).rpartition(".")[2] for module in modules]
+    if steps not in (_STEPS, _STEPS[:2]) or modules[0]["path"] not in ("", "."):
         raise EncoderError(
-            f"{folder / MODULES} has the modules {', '.join(steps)}; a transformer, then a pooling "
-            "and dense layers can be computed"
+            f"{folder / MODULES} has the modules {', '.join(steps)}; a transformer in the folder "
+            "itself, then its pooling and normalisation, can be computed"
         )
-    if modules[0][1] not in ("", "."):
+    file = folder / str(modules[1]["path"]) / "config.json"
+    if leads_outside(file, folder):
+        raise EncoderError(f"{folder / MODULES}: {file} is outside of the folder")
+    config, limits = _read(file), _read(folder / "sentence_bert_config.json")
+    if config.get("include_prompt") is False or limits.get("do_lower_case"):
         raise EncoderError(
-            f"{folder / MODULES}: the transformer is in the subfolder {modules[0][1]}; save the "
-            "model again with sentence-transformers 5 or later, which puts it into the folder"
+            f"{folder}: a pooling without the prompt's tokens (include_prompt) and lower-cased "
+            "texts (do_lower_case) cannot be computed"
         )
-    pooling, dimension = _pooling(folder / modules[1][1] / "config.json")
-    projections = tuple(path for step, path in modules if step == "Dense")
-    if projections:
-        dimension = _read(folder / projections[-1] / "config.json").get("out_features")
-    limits = _read_if_there(folder / _LIMITS)
     similarity = _similarity(folder)
-    is_unit = "Normalize" in steps  # then the product is the cosine
+    if similarity == "product" and "Normalize" in steps:
+        similarity = "cosine"  # which is the product of vectors of unit length
     return {
-        "pooling": pooling,
-        "dimension": dimension,
-        "projections": projections,
+        "pooling": _pooling(config, file),
+        "dimension": config.get("embedding_dimension", config.get("word_embedding_dimension")),
         "max_length": max_length(folder, limits.get("max_seq_length")),
-        "lower_case": bool(limits.get("do_lower_case", False)),
         "special_tokens": "tokenizer",
-        "similarity": "cosine" if is_unit and similarity == "product" else similarity,
+        "similarity": similarity,
         **_prefixes(folder),
     }
 
@@ -82,69 +74,53 @@ def plain_fields(folder: Path) -> dict[str, Any]:
 
 
 def max_length(folder: Path, stated: object = None) -> int:
-    """Return the least number of tokens that files state, else 512.
+    """Return the least number of tokens that files or sentence-transformers state, else 512.
 
-    Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
-    sentence-transformers state all positions: more tokens than it takes.
-
-    Args:
-        folder: With ``config.json``.
-        stated: What sentence-transformers states.
+    Positions of a model like RoBERTa begin behind the padding's id, so that it takes fewer tokens
+    than it has positions; older releases of sentence-transformers state all of them.
     """
     config = _read(folder / "config.json")
-    tokenizer = _read_if_there(folder / "tokenizer_config.json")
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and _OFFSET.search(str(config.get("model_type"))):
         padding = config.get("pad_token_id")
         positions -= (padding if isinstance(padding, int) else 1) + 1
-    limits = stated, tokenizer.get("model_max_length"), positions
-    numbers = (limit for limit in limits if isinstance(limit, int) and limit < _NO_LIMIT)
+    limits = stated, _read(folder / "tokenizer_config.json").get("model_max_length"), positions
+    # A tokenizer that has no limit states 10^30.
+    numbers = (limit for limit in limits if isinstance(limit, int) and limit < 10**9)
     return min(numbers, default=_DEFAULT_LENGTH)
 
 
-def _pooling(file: Path) -> tuple[str, object]:
-    """Return the pooling and the stated width of its vectors."""
-    config = _read(file)
-    mode = config.get("pooling_mode")
-    if mode is None:
-        flags = [_POOLING_FLAG.fullmatch(key) for key, value in config.items() if value is True]
-        mode = [flag[1] for flag in flags if flag]
-    if isinstance(mode, list) and len(mode) == 1:
-        mode = mode[0]
-    if not isinstance(mode, str) or mode not in _POOLINGS:
+def _pooling(config: Any, file: Path) -> str:  # noqa: ANN401 - JSON
+    """Return the pooling that a file states, by a name or, in releases before 6, by flags."""
+    flags = [_POOLING_FLAG.fullmatch(key) for key, value in config.items() if value is True]
+    mode = config.get("pooling_mode", " and ".join(flag[1] for flag in flags if flag))
+    if mode not in _POOLINGS:
         raise EncoderError(
-            f"{file} states the pooling {mode}; one of {', '.join(_POOLINGS)} can be computed"
+            f"{file} states the pooling {mode!r}; one of {', '.join(_POOLINGS)} can be computed"
         )
-    if config.get("include_prompt") is False:
-        raise EncoderError(f"{file}: a pooling without the prompt's tokens cannot be computed")
-    width = config.get("embedding_dimension", config.get("word_embedding_dimension"))
-    return _POOLINGS[mode], width
+    return _POOLINGS[mode]
 
 
 def _similarity(folder: Path) -> str:
     """Return the similarity that a folder states for its model; the cosine where it states none."""
-    stated = str(_read_if_there(folder / _CONFIG).get("similarity_fn_name") or "cosine")
+    stated = str(_read(folder / _CONFIG).get("similarity_fn_name") or "cosine")
     return _SIMILARITIES.get(stated, stated)
 
 
 def _prefixes(folder: Path) -> dict[str, str]:
     """Return the prompts for queries and codes, or the default prompt for both."""
-    config = _read_if_there(folder / _CONFIG)
+    config = _read(folder / _CONFIG)
     prompts = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
-    named = {"query_prefix": _QUERY_PROMPTS, "code_prefix": _CODE_PROMPTS}
     return {
         field: next((prompts[name] for name in names if prompts.get(name)), default)
-        for field, names in named.items()
+        for field, names in _PROMPTS.items()
     }
 
 
 def _read(file: Path) -> Any:  # noqa: ANN401 - JSON
+    """Return the JSON of a file, an empty object if there is none."""
     try:
-        return json.loads(file.read_text("utf-8"))
+        return json.loads(file.read_text("utf-8")) if file.is_file() else {}
     except (OSError, ValueError) as error:
         raise EncoderError(f"{file} cannot be read: {error}") from None
-
-
-def _read_if_there(file: Path) -> Any:  # noqa: ANN401 - JSON
-    return _read(file) if file.is_file() else {}

@@ -1,17 +1,17 @@
 """Specifications of encoders, and the table of the published ones."""
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import NonNegativeInt, PositiveInt, ValidationError
+from pydantic import NonNegativeInt, PositiveInt
 
-from infra.errors import EncoderError, SettingsError
+from infra.errors import EncoderError
 from infra.identity import mark
 from infra.records import Record
 
@@ -22,6 +22,7 @@ Precision = Literal["float32", "bfloat16"]
 Pooling = Literal["mean", "first", "pooler", "last"]
 
 NOT_PUBLISHED = "not published"  # the revision of an encoder whose checkpoint nobody offers
+_UNKEYED = {"licence", "source", "architecture"}  # fields on which the vectors do not depend
 
 
 class EncoderSpec(Record):
@@ -38,6 +39,8 @@ class EncoderSpec(Record):
             or ``product``, the inner product of vectors as the model gives them.
     """
 
+    is_api: ClassVar[bool] = False
+
     name: str
     model: str
     revision: str
@@ -46,14 +49,11 @@ class EncoderSpec(Record):
     dimension: NonNegativeInt
     similarity: Similarity = "cosine"
 
-    is_api: ClassVar[bool] = False
-    unkeyed: ClassVar[frozenset[str]] = frozenset({"licence", "source"})
-
     @property
     def key(self) -> str:
         """Identity of the vectors: another specification gives other vectors."""
         # Without defaults, so that a later field changes no key of what is stored.
-        return mark(self.model_dump_json(exclude=set(self.unkeyed), exclude_defaults=True))
+        return mark(self.model_dump_json(exclude=_UNKEYED, exclude_defaults=True))
 
 
 class TransformerSpec(EncoderSpec):
@@ -61,20 +61,14 @@ class TransformerSpec(EncoderSpec):
 
     Attributes:
         max_length: Tokens, special ones included; longer texts are cut.
-        before: Special tokens before the text.
-        after: Special tokens after the text.
+        before, after: Special tokens before and after the text.
         pooling: ``mean`` over all tokens, the ``first`` or the ``last`` token, or the model's own
             ``pooler`` (a dense layer with tanh over the first token).
-        query_prefix: Text before a query.
-        code_prefix: Text before a code.
-        query_length: Tokens of a query, where they are fewer than ``max_length``.
-        code_length: Likewise of a code.
+        query_prefix, code_prefix: Text before a query, before a code.
+        query_length, code_length: Tokens, where they are fewer than ``max_length``.
         white_space: ``collapsed`` writes each run of white space as one blank; ``kept`` does not.
         special_tokens: ``stated`` in ``before`` and ``after``, or those of the ``tokenizer``.
-        lower_case: Whether texts are lower-cased.
-        query_adapter: Folder in the checkpoint with the LoRA adapter for queries.
-        code_adapter: Likewise for codes.
-        projections: Folders in the checkpoint with dense layers after the pooling.
+        query_adapter, code_adapter: Folders in the checkpoint with LoRA adapters.
         precision: Of the computation, whatever the weights have.
         architecture: ``codet5p`` for what transformers knows by code of the checkpoint only.
     """
@@ -89,29 +83,10 @@ class TransformerSpec(EncoderSpec):
     code_length: PositiveInt | None = None
     white_space: Literal["kept", "collapsed"] = "kept"
     special_tokens: Literal["stated", "tokenizer"] = "stated"
-    lower_case: bool = False
     query_adapter: str = ""
     code_adapter: str = ""
-    projections: tuple[str, ...] = ()
     precision: Precision = "float32"
     architecture: Literal["auto", "codet5p"] = "auto"
-
-    unkeyed: ClassVar[frozenset[str]] = EncoderSpec.unkeyed | {"architecture"}
-
-    def length_of(self, kind: Kind) -> int:
-        """Return the maximum number of tokens of a query or a code."""
-        return (self.query_length if kind == "query" else self.code_length) or self.max_length
-
-    def text_of(self, text: str, kind: Kind) -> str:
-        """Return a text as it is given to the tokenizer."""
-        if self.white_space == "collapsed":
-            text = " ".join(text.split())
-        prefixed = (self.query_prefix if kind == "query" else self.code_prefix) + text
-        return prefixed.lower() if self.lower_case else prefixed
-
-    def adapter_of(self, kind: Kind) -> str:
-        """Return the adapter for queries or codes, "" for none."""
-        return self.query_adapter if kind == "query" else self.code_adapter
 
 
 class ApiSpec(EncoderSpec):
@@ -128,9 +103,6 @@ class ApiSpec(EncoderSpec):
     shortened: bool = False
 
 
-Spec = TypeVar("Spec", bound=EncoderSpec)
-
-
 class Encoder(Protocol):
     """A model that embeds texts."""
 
@@ -142,12 +114,8 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine.
 
-        A vector does not depend on the other texts, but for rounding.
-
-        Args:
-            texts: Best thousands at once, so that texts of similar length are computed together.
-            kind: Whether they are queries or codes.
-            batch_size: The most texts in one forward pass; 0 lets the encoder choose.
+        A vector does not depend on the other texts, but for rounding. Give thousands at once: those
+        of similar length are computed together, at most ``batch_size``; 0 lets the encoder choose.
         """
         ...
 
@@ -160,66 +128,31 @@ class EncoderClass(Protocol):
         """The specification, which needs no checkpoint."""
         ...
 
-    def __call__(self, checkpoint: Path | None = None) -> Encoder:
-        """Return an encoder with the pinned checkpoint, or one like it from a folder."""
+    def __call__(self) -> Encoder:
+        """Return an encoder; an `EncoderError` says why its checkpoint cannot be loaded."""
         ...
 
 
-def load_transformer(checkpoint: Path | None, spec: EncoderSpec) -> Encoder:
-    """Return the encoder of a transformer's specification."""
+def load_transformer(folder: Path | None, spec: EncoderSpec) -> Encoder:
+    """Return the encoder of a transformer's specification, with its pinned checkpoint for None."""
     if not isinstance(spec, TransformerSpec):
         raise EncoderError(f"encoder {spec.name!r} is an API: it has no checkpoint to load")
     from tasks.encoders._transformer import TransformerEncoder  # noqa: PLC0415 - imports torch
 
-    return TransformerEncoder(checkpoint, spec)
+    return TransformerEncoder(folder, spec)
 
 
 @dataclass(frozen=True)
 class SpecifiedEncoder:
-    """A class of encoders with one specification.
-
-    Attributes:
-        spec: The specification.
-        load: Returns the encoder, given a folder (None for the pinned checkpoint) and the spec.
-    """
+    """A class of encoders with one specification; ``folder`` is None for the pinned checkpoint."""
 
     spec: EncoderSpec
     load: Callable[[Path | None, Any], Encoder] = load_transformer
+    folder: Path | None = None
 
-    def __call__(self, checkpoint: Path | None = None) -> Encoder:
-        """Return the encoder; an `EncoderError` says why its checkpoint cannot be loaded."""
-        return self.load(checkpoint, self.spec)
-
-
-def validated(
-    kind: type[Spec],
-    identity: Mapping[str, Any],
-    usual: Mapping[str, Any],
-    options: Mapping[str, str],
-    known: Sequence[str],
-) -> Spec:
-    """Return the specification of a reference.
-
-    Args:
-        kind: The class of the specification.
-        identity: Fields that no option changes.
-        usual: Fields that hold without an option.
-        options: The options of the reference by field, as text.
-        known: The fields that options may set.
-    """
-    prefix = f"encoder {identity['name']}"
-    if unknown := sorted(options.keys() - set(known)):
-        raise SettingsError(f"{prefix}: no option {unknown[0]!r}; there are {', '.join(known)}")
-    try:
-        return kind.model_validate({**usual, **options, **identity}, strict=False)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        field = ".".join(map(str, problem["loc"]))
-        stated = f" (as {identity['source']} states it: ?{field}=… replaces that)"
-        raise SettingsError(
-            f"{prefix}: {field} = {problem['input']!r}: {problem['msg']}"
-            + ("" if field in options else stated)
-        ) from None
+    def __call__(self) -> Encoder:
+        """Return the encoder."""
+        return self.load(self.folder, self.spec)
 
 
 @cache
@@ -227,9 +160,7 @@ def published_specs() -> dict[str, EncoderSpec]:
     """Return the specifications of ``specs.toml`` by name."""
     tables = tomllib.loads(Path(__file__).with_name("specs.toml").read_text("utf-8"))
     return {
-        name: (ApiSpec if fields["revision"] == "api" else TransformerSpec).model_validate(
-            {"name": name, **fields}, strict=False
-        )
+        name: (ApiSpec if fields["revision"] == "api" else TransformerSpec)(name=name, **fields)
         for name, fields in tables.items()
     }
 

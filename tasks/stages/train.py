@@ -26,7 +26,7 @@ from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import EncoderClass, SpecifiedEncoder, encoders
-from tasks.encoders._checkpoint import TRAINED
+from tasks.encoders._reference import TRAINED
 from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.artifacts import artifact_key, write_pages

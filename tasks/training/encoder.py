@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 from infra.errors import EncoderError, SettingsError
 from infra.records import Record
 from tasks.encoders import EncoderSpec, Kind, TransformerSpec, Vectors, load_transformer
-from tasks.encoders._checkpoint import TRAINED
+from tasks.encoders._reference import TRAINED
 from tasks.training.recipes import Recipe
 
 TRANSFORMER = "transformer"
@@ -76,7 +76,9 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
     identity = {**identity, "source": f"{description.recipe.source}; {identity['source']}"}
     identity["licence"] = " AND ".join(description.licences) or "unknown"
     if description.kind == TRANSFORMER:
-        return TransformerSpec(**description.reading, **identity), load_transformer
+        # Folders of earlier releases also name fields that are withdrawn, with empty values.
+        reading = {name: value for name, value in description.reading.items() if value}
+        return TransformerSpec(**reading, **identity), load_transformer
     spec = JointSpec(
         kind=description.kind,
         dimension=description.dimension,
@@ -131,8 +133,8 @@ def check_trainable(name: str, found: Any) -> TransformerSpec:  # noqa: ANN401 -
     spec = found.spec
     if not isinstance(spec, TransformerSpec):
         problem = "it is no transformer whose weights are here"
-    elif spec.query_adapter or spec.code_adapter or spec.projections:
-        problem = "adapters and dense layers after the pooling are not trained"
+    elif spec.query_adapter or spec.code_adapter:
+        problem = "adapters are not trained"
     else:
         return spec
     raise SettingsError(f"encoder {name} cannot be fine-tuned: {problem}")

@@ -33,7 +33,7 @@ from infra.records import caseless
 from infra.words import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.pairs import Pairs
-from tasks.encoders import Kind, load_transformer
+from tasks.encoders import Kind
 from tasks.training._tower import Tower
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
@@ -247,8 +247,7 @@ def _model_of(job: TrainingJob) -> JointModel:
             codes = [*dict.fromkeys([*codes, *(code.text for code in job.dev.codes)])]
         made: JointModel = models.get(job.base).of(job.pairs.queries, codes, job.recipe)
         return made
-    folder = getattr(job.base, "folder", None)
-    return FineTuned(load_transformer(folder, job.base.spec))
+    return FineTuned(job.base())
 
 
 def _trainer(

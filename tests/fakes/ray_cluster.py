@@ -39,9 +39,6 @@ class SlowLetters:
         name="slow-letters", model="none", revision="1", licence="MIT", source="here", dimension=26
     )
 
-    def __init__(self, checkpoint: Path | None = None) -> None:
-        """There is nothing to load."""
-
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return unit vectors of letter counts; all but the order of letters is lost."""
         for text in texts:

@@ -51,7 +51,7 @@ ALLOWED = {
         "sandbox/packages/wheels.py",
         "asyncio.create_subprocess_exec",
     ): "this pip, under guard",
-    ("tasks/encoders/_checkpoint.py", "importlib.import_module"): "a module of the project",
+    ("tasks/encoders/_reference.py", "importlib.import_module"): "a module of the project",
     (
         "tasks/runtime/journal_owner.py",
         "pickle.loads",

@@ -4,7 +4,6 @@ Covers `tasks.encoders.*` and the table of published ones (`tasks.encoders._spec
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from tasks.encoders import (
     TransformerSpec,
     Vectors,
     encoders,
+    load_transformer,
 )
 from tests.fakes.checkpoints import make_checkpoint
 
@@ -30,9 +30,6 @@ class CountsLetters:
     spec: ClassVar[EncoderSpec] = EncoderSpec(
         name="letters", model="none", revision="1", licence="MIT", source="here", dimension=26
     )
-
-    def __init__(self, checkpoint: Path | None = None) -> None:
-        pass
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         rows = [[1 + text.count(chr(97 + n)) for n in range(26)] for text in texts]
@@ -51,7 +48,8 @@ def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         CountsLetters if request.param == "letters" else encoders.get(request.param)
     )
     if isinstance(kind.spec, TransformerSpec):
-        return kind(make_checkpoint(request.param, tmp_path, kind.spec.dimension))
+        folder = make_checkpoint(request.param, tmp_path, kind.spec.dimension)
+        return load_transformer(folder, kind.spec)
     return kind()
 
 

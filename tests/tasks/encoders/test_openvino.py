@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from tasks.encoders import SpecifiedEncoder, encoders
-from tasks.encoders import _openvino as engine
+from tasks.encoders import TransformerSpec, encoders
 from tasks.encoders import _transformer as transformer
 from tasks.encoders._openvino import CompiledModule
 from tasks.encoders._transformer import TransformerEncoder
@@ -40,12 +39,9 @@ def texts(number: int) -> list[str]:
 
 def made(name: str, folder: Path, **changed: object) -> TransformerEncoder:
     """Return a registered encoder with a small checkpoint."""
-    found = encoders.get(name)
-    assert isinstance(found, SpecifiedEncoder)
-    spec = found.spec.model_copy(update=changed)
-    encoder = found.load(make_checkpoint(name, folder, spec.dimension), spec)
-    assert isinstance(encoder, TransformerEncoder)
-    return encoder
+    spec = encoders.get(name).spec.model_copy(update=changed)
+    assert isinstance(spec, TransformerSpec)
+    return TransformerEncoder(make_checkpoint(name, folder, spec.dimension), spec)
 
 
 def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -83,10 +79,10 @@ def test_bfloat16_is_near_and_has_a_key_of_its_own(tmp_path: Path) -> None:
 def test_what_openvino_cannot_convert_is_computed_by_torch_and_the_log_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unknown(ov: object, module: object) -> None:
+    def unknown(*arguments: object) -> None:
         raise RuntimeError("No conversion rule found for operations: aten::odd")
 
-    monkeypatch.setattr(engine, "_converted", unknown)
+    monkeypatch.setattr(CompiledModule, "__init__", unknown)
     encoder, many = made("minilm", tmp_path), texts(60)
     encoder._computed = 1_000
     with caplog.at_level(logging.WARNING):

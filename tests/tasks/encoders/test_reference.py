@@ -1,7 +1,6 @@
 """Laws of encoders by reference: folders, the hub's models, names and options.
 
-Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint` and
-`tasks.encoders._sentence_transformers`.
+Covers `tasks.encoders._reference` and `tasks.encoders._sentence_transformers`.
 """
 
 import json
@@ -22,10 +21,17 @@ from tokenizers.pre_tokenizers import Whitespace
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from infra.errors import CosqaError, EncoderError, SettingsError, UnknownNameError
-from tasks.encoders import TransformerSpec, encoders
+from tasks.encoders import TransformerSpec, encoders, load_transformer
 from tasks.encoders._sentence_transformers import max_length
 from tests.fakes.checkpoints import make_checkpoint
 
+DENSE, OUTSIDE = (
+    json.dumps([{"type": "models.Transformer", "path": ""}, *rest])
+    for rest in (
+        [{"type": "Pooling", "path": "1_Pooling"}, {"type": "Dense", "path": "2_Dense"}],
+        [{"type": "Pooling", "path": "../elsewhere"}],
+    )
+)
 TEXTS = ["read a json file", "def add(a, b):\n    return a  +  b\n" * 40, "x"]
 
 
@@ -50,7 +56,6 @@ def saved_by_sentence_transformers(base: Path, to: Path, pooling: str, **options
         modules = [
             models.Transformer(str(base), max_seq_length=60),
             models.Pooling(32, pooling),
-            models.Dense(32, 16),
             models.Normalize(),
         ]
         model = library.SentenceTransformer(modules=modules, device="cpu", **options)
@@ -68,7 +73,7 @@ def test_a_folder_of_sentence_transformers_gives_its_vectors(
     for kind, prompt in (("query", "query"), ("code", "document")):
         ours = encoder.encode(TEXTS, kind, 2)  # type: ignore[arg-type]
         expected = theirs.encode(TEXTS, prompt_name=prompt)
-        assert ours.shape == (3, 16)
+        assert ours.shape == (3, 32)
         assert (ours * expected).sum(axis=1).min() >= 0.9999
 
 
@@ -85,7 +90,7 @@ def test_a_roberta_takes_as_many_tokens_as_it_has_positions_behind_that_of_paddi
         file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {key: value}))
     reference = f"checkpoint:{tmp_path / 'st'}"
     assert spec_of(reference).max_length == most
-    assert encoders.get(reference)().encode([TEXTS[1] * 20], "code", 0).shape == (1, 16)
+    assert encoders.get(reference)().encode([TEXTS[1] * 20], "code", 0).shape == (1, 32)
 
 
 @pytest.mark.parametrize(
@@ -151,11 +156,13 @@ def test_options_say_how_a_plain_folder_is_read(folder: Path) -> None:
 
 def test_a_fine_tuned_encoder_is_read_like_the_registered_one(folder: Path, tmp_path: Path) -> None:
     spec = spec_of(f"checkpoint:codebert={folder}?like=codebert-search&dimension=32")
-    assert (spec.pooling, spec.length_of("query"), spec.length_of("code")) == ("pooler", 128, 256)
+    assert (spec.pooling, spec.query_length, spec.max_length) == ("pooler", 128, 256)
     assert (spec.before, spec.white_space, spec.licence) == (("<s>",), "collapsed", "unknown")
     tuned = make_checkpoint("codet5p", tmp_path / "t5", 256)
     vectors = encoders.get(f"checkpoint:{tuned}?like=codet5p")().encode(TEXTS, "code", 3)
-    assert np.allclose(vectors, encoders.get("codet5p")(tuned).encode(TEXTS, "code", 3))
+    assert np.allclose(
+        vectors, load_transformer(tuned, encoders.get("codet5p").spec).encode(TEXTS, "code", 3)
+    )
 
 
 def test_a_fine_tuned_encoder_is_read_like_one_that_a_folder_stands_in_for(
@@ -168,7 +175,9 @@ def test_a_fine_tuned_encoder_is_read_like_one_that_a_folder_stands_in_for(
     encoders.substitute({"codet5p": first})
     assert spec_of(reference).key == key
     vectors = encoders.get(reference)().encode(TEXTS, "code", 3)
-    assert np.allclose(vectors, encoders.get("codet5p")(other).encode(TEXTS, "code", 3))
+    assert np.allclose(
+        vectors, load_transformer(other, encoders.get("codet5p").spec).encode(TEXTS, "code", 3)
+    )
 
 
 def test_the_key_follows_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
@@ -190,10 +199,10 @@ def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path)
     found = pickle.loads(pickle.dumps(encoders.get(f"checkpoint:{folder}?pooling=mean")))
     assert found().encode(["x"], "code", 1).shape == (1, 32)
     (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
-    with pytest.raises(EncoderError, match=r"not the one that this run started with"):
+    with pytest.raises(EncoderError, match=r"not the checkpoint that this run started with"):
         found()
     shutil.rmtree(folder)
-    with pytest.raises(EncoderError, match=r"does not exist on .*Workers on other nodes"):
+    with pytest.raises(EncoderError, match=r"does not exist on .*every node of a cluster"):
         found()
 
 
@@ -205,16 +214,16 @@ def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path)
         (
             "checkpoint:{folder}?pooling=mean&pool=1",
             SettingsError,
-            "no option 'pool'; there are like",
+            "no option 'pool'; there are dimension, ",
         ),
-        ("checkpoint:{folder}?pooling", SettingsError, "option pooling has no value"),
+        ("checkpoint:{folder}?pooling", SettingsError, "pooling = ''"),
         ("checkpoint:{folder}?pooling=mean&pooling=first", SettingsError, "given twice"),
         ("checkpoint:{folder}?pooling=mean&max_length=many", SettingsError, "max_length = 'many'"),
-        ("checkpoint:{folder}?like=text-embedding-3-large", SettingsError, "no transformer"),
-        ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown encoder 'nobody'"),
-        ("checkpoint:minilm={folder}?pooling=mean", SettingsError, "that of a registered encoder"),
-        ("checkpoint:a/b={folder}?pooling=mean", SettingsError, "no name for files and columns"),
-        ("checkpoint:../x={folder}?pooling=mean", SettingsError, "no name for files and columns"),
+        ("checkpoint:{folder}?pooling=mean&revision=1", SettingsError, "no option 'revision'"),
+        ("checkpoint:{folder}?like=text-embedding-3-large", UnknownNameError, "transformer 'text"),
+        ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown transformer 'nobody'"),
+        ("checkpoint:MiniLM={folder}?pooling=mean", SettingsError, "of a registered encoder"),
+        ("checkpoint:../x={folder}?pooling=mean", SettingsError, "none for files and columns"),
         ("checkpoint:{folder}/nowhere", EncoderError, "does not exist"),
         ("checkpoint:", UnknownNameError, "checkpoint:NAME=FOLDER"),
         ("folder:{folder}", UnknownNameError, "unknown encoder 'folder:.*checkpoint:NAME=FOLDER"),
@@ -233,11 +242,15 @@ def test_a_wrong_reference_is_an_error_that_says_what_is_right(
     [
         ("modules.json", "{", "cannot be read"),
         ("modules.json", '[{"type": "models.CLIPModel", "path": ""}]', "CLIPModel"),
+        ("modules.json", DENSE, "Transformer, Pooling, Dense"),
+        ("modules.json", OUTSIDE, "is outside of the folder"),
         ("1_Pooling/config.json", '{"pooling_mode": "max", "embedding_dimension": 32}', "max"),
-        ("adapter_config.json", "{}", "holds an adapter only"),
+        ("1_Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "prompt"),
+        ("sentence_bert_config.json", '{"do_lower_case": true}', "lower-cased"),
+        ("adapter_config.json", "{}", "holds an adapter"),
         ("modules.json", "[3]", "another shape"),
         ("config_sentence_transformers.json", '{"prompts": [1]}', "another shape"),
-        ("1_Pooling/config.json", '{"pooling_mode": [{}]}', "states the pooling"),
+        ("1_Pooling/config.json", '{"pooling_mode": [{}]}', "another shape"),
         ("config.json", "[]", "another shape"),
         ("config.json", '{"model_type": "x", "auto_map": {"AutoModel": "evil.Model"}}', "load"),
     ],
@@ -252,22 +265,9 @@ def test_a_folder_that_cannot_be_computed_is_refused(
         encoders.get(f"checkpoint:{tmp_path / 'st'}")()
 
 
-class Hostile:
-    """What a pickle runs when it is read without care."""
-
-    def __init__(self, victim: Path) -> None:
-        self._victim = victim
-
-    def __reduce__(self) -> tuple[Any, tuple[Path, str]]:
-        return Path.write_text, (self._victim, "ran")
-
-
-def test_a_checkpoint_of_codexglue_is_read_by_its_pooler_and_its_products(tmp_path: Path) -> None:
+def test_a_checkpoint_like_codexglue_is_read_by_its_pooler_and_its_products(tmp_path: Path) -> None:
     folder = make_checkpoint("codexglue", tmp_path / "checkpoint-best-mrr", 32)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    weights = {f"encoder.{name}": rows for name, rows in model.state_dict().items()}
-    (folder / "model.safetensors").unlink()
-    torch.save(weights, folder / "model.bin")
     reference = f"checkpoint:kape={folder}?like=codexglue&dimension=32"
     kape = encoders.get(reference)
     tokens = tokenizer.tokenize(" ".join(TEXTS[1].split()))[:254]
@@ -278,12 +278,6 @@ def test_a_checkpoint_of_codexglue_is_read_by_its_pooler_and_its_products(tmp_pa
         found = kape().encode([TEXTS[1]], kind, 1)
         assert np.allclose(found, pooled, atol=1e-5)
     assert kape.spec.key != spec_of(f"{reference}&similarity=cosine").key
-
-    victim = tmp_path / "victim"
-    torch.save({**weights, "encoder.x": Hostile(victim)}, folder / "model.bin")
-    with pytest.raises(EncoderError, match="cannot load encoder 'kape'"):
-        encoders.get(reference)()
-    assert not victim.exists()
 
 
 def test_an_adopted_reference_is_found_by_its_name(
@@ -333,7 +327,7 @@ def test_a_similarity_that_cannot_be_computed_is_refused_with_the_way_out(
 ) -> None:
     config = {"similarity_fn_name": stated}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(config))
-    with pytest.raises(SettingsError, match=r"similarity = .*my-model states it: \?similarity="):
+    with pytest.raises(SettingsError, match=r"my-model\): similarity = .*; \?similarity="):
         spec_of(f"checkpoint:{folder}?pooling=mean")
 
 
@@ -344,7 +338,7 @@ def test_a_checkpoint_has_its_files_inside_its_folder(folder: Path, tmp_path: Pa
         file, other = tmp_path / "st" / name, tmp_path / "elsewhere"
         shutil.move(file, other)
         file.symlink_to(other)
-        with pytest.raises(EncoderError, match=f"{name} is, or lies behind, a link that leads"):
+        with pytest.raises(EncoderError, match=f"has a link that leads outside, .*{name}"):
             spec_of(f"checkpoint:{tmp_path / 'st'}")
         file.unlink()
         shutil.move(other, file)

@@ -1,6 +1,6 @@
 """Laws of tokens and batches: what is cut, what is computed together, what is computed once.
 
-Covers `tasks.encoders._tokens`.
+Covers the tokenizer and batches of `tasks.encoders._transformer`.
 """
 
 from pathlib import Path

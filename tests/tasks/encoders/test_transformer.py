@@ -59,6 +59,13 @@ PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
 COLLAPSED = ("codebert-search", "codet5p-collapsed", "codexglue", "unixcoder-collapsed")
 
 
+def loaded(name: str, folder: Path) -> TransformerEncoder:
+    """Return a registered encoder with the checkpoint in a folder."""
+    spec = encoders.get(name).spec
+    assert isinstance(spec, TransformerSpec)
+    return TransformerEncoder(folder, spec)
+
+
 class Plain:
     """A plain computation of an encoder's vectors, from what its papers and cards say."""
 
@@ -125,7 +132,7 @@ def test_all_transformers_are_compared() -> None:
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_vectors_are_those_of_a_plain_computation(name: str, tmp_path: Path) -> None:
     folder = make_checkpoint(name, tmp_path, encoders.get(name).spec.dimension)
-    encoder, plain = encoders.get(name)(folder), Plain(name, folder)
+    encoder, plain = loaded(name, folder), Plain(name, folder)
     rounds: list[tuple[Kind, list[str]]] = [("query", TEXTS), ("code", TEXTS), ("query", TEXTS[2:])]
     for kind, texts in rounds:  # and back to queries: adapters must be changed each time
         found = encoder.encode(texts, kind, batch_size=2)
@@ -138,9 +145,8 @@ def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not(
     changes: list[dict[str, object]] = [
         {"max_length": 128}, {"pooling": "first"}, {"revision": "2"}, {"dimension": 1},
         {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
-        {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
-        {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)},
-        {"similarity": "product"}, {"precision": "bfloat16"},
+        {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"query_adapter": "a"},
+        {"code_adapter": "a"}, {"similarity": "product"}, {"precision": "bfloat16"},
     ]  # fmt: skip
     keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
     assert len(keys) == len(changes) + 1
@@ -161,7 +167,7 @@ def test_the_last_token_can_be_the_vector(tmp_path: Path) -> None:
 
 def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*config"):
-        encoders.get("codebert-base")(tmp_path / "nowhere")
+        loaded("codebert-base", tmp_path / "nowhere")
     with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
         encoders.get("codebert-search")()
 
@@ -169,7 +175,7 @@ def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> No
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     narrow = make_checkpoint("minilm", tmp_path / "narrow", 32)
     with pytest.raises(EncoderError, match="32 dimensions, its specification says 384"):
-        encoders.get("minilm")(narrow).encode(["x"], "code", 1)
+        loaded("minilm", narrow).encode(["x"], "code", 1)
     folder = make_checkpoint("codet5p", tmp_path / "t5", 256)
     weights = load_file(folder / "model.safetensors")
     save_file({name: rows for name, rows in weights.items() if "proj" not in name},
@@ -177,7 +183,7 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         EncoderError, match=r"lacks 2 weights that the vectors depend on .proj\.bias"
     ):
-        encoders.get("codet5p")(folder)
+        loaded("codet5p", folder)
 
 
 def test_a_pooler_that_the_checkpoint_lacks_is_no_random_vector(tmp_path: Path) -> None:
@@ -185,26 +191,23 @@ def test_a_pooler_that_the_checkpoint_lacks_is_no_random_vector(tmp_path: Path) 
     model = AutoModel.from_pretrained(folder, add_pooling_layer=False)
     model.save_pretrained(folder)
     with pytest.raises(EncoderError, match=r"lacks 2 weights .*pooler"):
-        encoders.get("codebert-search")(folder)
-    assert encoders.get("codebert-base")(folder).encode(["x"], "code", 1).shape == (1, 768)
+        loaded("codebert-search", folder)
+    assert loaded("codebert-base", folder).encode(["x"], "code", 1).shape == (1, 768)
 
 
 def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> None:
     folder = make_checkpoint("minilm", tmp_path, 384)
     AutoModel.from_pretrained(folder, dtype=torch.bfloat16).save_pretrained(folder)
-    encoder = encoders.get("minilm")(folder)
-    assert isinstance(encoder, TransformerEncoder)
-    assert encoder.network.transformer.dtype == torch.float32
+    assert loaded("minilm", folder).network.transformer.dtype == torch.float32
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "model.bin"])
+@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin"])
 def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
     tmp_path: Path, file: str
 ) -> None:
     folder = make_checkpoint("minilm", tmp_path / "model", 384)
-    if file == "model.bin":
-        weights = load_file(folder / "model.safetensors")
-        torch.save({f"encoder.{name}": rows for name, rows in weights.items()}, folder / file)
+    if file == "pytorch_model.bin":
+        torch.save(load_file(folder / "model.safetensors"), folder / file)
         (folder / "model.safetensors").unlink()
     config = json.loads((folder / "config.json").read_text())
     for claim in (
@@ -218,9 +221,9 @@ def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
     ):
         (folder / "config.json").write_text(json.dumps(config | claim))
         with pytest.raises(EncoderError, match=r"config\.json claims"):
-            encoders.get("minilm")(folder)
+            loaded("minilm", folder)
     (folder / "config.json").write_text(json.dumps(config))
-    assert encoders.get("minilm")(folder).encode(["x"], "code", 1).shape == (1, 384)
+    assert loaded("minilm", folder).encode(["x"], "code", 1).shape == (1, 384)
 
 
 def test_an_adapter_that_claims_more_than_its_weights_is_refused_at_once(tmp_path: Path) -> None:
@@ -236,9 +239,9 @@ def test_an_adapter_that_claims_more_than_its_weights_is_refused_at_once(tmp_pat
     ):  # fmt: skip
         file.write_text(json.dumps(config | claim))
         with pytest.raises(EncoderError, match=r"retrieval_query is not read: its adapter_config"):
-            encoders.get(name)(folder)
+            loaded(name, folder)
     file.write_text(json.dumps(config))
-    assert encoders.get(name)(folder).encode(["x"], "query", 1).shape == (1, 1024)
+    assert loaded(name, folder).encode(["x"], "query", 1).shape == (1, 1024)
 
 
 class Hostile:
@@ -256,11 +259,11 @@ def test_a_pickle_of_weights_runs_no_code(tmp_path: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    assert encoders.get("minilm")(folder).encode(["x"], "code", 1).shape == (1, 384)
+    assert loaded("minilm", folder).encode(["x"], "code", 1).shape == (1, 384)
     victim = tmp_path / "victim"
     torch.save({**weights, "x": Hostile(victim)}, folder / "pytorch_model.bin")
     with pytest.raises(EncoderError, match="cannot load encoder 'minilm'"):
-        encoders.get("minilm")(folder)
+        loaded("minilm", folder)
     assert not victim.exists()
 
 

@@ -6,7 +6,6 @@ Covers `tasks.runtime.embedder` without a cluster.
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from ray.exceptions import ActorDiedError, RayTaskError
@@ -104,9 +103,9 @@ def test_an_actor_without_a_gpu_sees_none(
 ) -> None:
     seen = []
 
-    def loaded(checkpoint: Path | None = None) -> Encoder:
+    def loaded() -> Encoder:
         seen.append(os.environ["CUDA_VISIBLE_DEVICES"])
-        return encoders.get("minilm")(checkpoint)
+        return encoders.get("minilm")()
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setattr("torch.set_num_threads", lambda _: None)

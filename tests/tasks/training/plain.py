@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 from transformers import AutoModel, AutoTokenizer, get_linear_schedule_with_warmup
 
-from tasks.encoders import encoders
+from tasks.encoders import encoders, load_transformer
 
 Batch = list[dict[str, str]]
 BEFORE = {
@@ -57,7 +57,9 @@ class PlainTraining:
         self.model: Any
         self._pool: Callable[[Any, Tensor], Tensor]
         if encoder == "codet5p":
-            self.model = cast("Any", encoders.get("codet5p")(folder)).network.transformer
+            self.model = cast(
+                "Any", load_transformer(folder, encoders.get("codet5p").spec)
+            ).network.transformer
             self._pool = lambda output, _: self.model.proj(output.last_hidden_state[:, 0])
         elif encoder == "unixcoder":
             self.model = AutoModel.from_pretrained(folder)
