@@ -8,7 +8,7 @@ import numpy as np
 from infra.records import Annotation, Record
 from tasks.benchmarks import Benchmark
 from tasks.reports.document import Block, Code, Document, Items, Paragraph, Section, Table
-from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
+from tasks.reports.leaderboard import Leaderboard, Values
 from tasks.reports.text import format_words
 from tasks.statistics.comparisons import randomisation_test
 
@@ -165,7 +165,7 @@ def score_changes(
 ) -> tuple[ScoreChange, ...]:
     """Return how the scores of methods differ between two leaderboards.
 
-    None of a method that has no query which both versions score.
+    A method has none where no query is scored in both versions.
 
     Args:
         before: The first version's.
@@ -174,34 +174,26 @@ def score_changes(
         new: And in the second.
     """
     later = {row.method: row for row in after.rows}
-    changes = (
-        _method_change(
-            metric, row, later[row.method], old[row.method][metric], new[row.method][metric]
-        )
-        for row in before.rows
-        for metric in before.metrics
-    )
-    return tuple(change for change in changes if change.queries)
-
-
-def _method_change(
-    metric: str,
-    before: MethodRow,
-    after: MethodRow,
-    old: Mapping[str, float],
-    new: Mapping[str, float],
-) -> ScoreChange:
-    shared = sorted(old.keys() & new.keys())
-    differences = np.array([new[query] - old[query] for query in shared], np.float64)
-    return ScoreChange(
-        method=before.method,
-        metric=metric,
-        before=before.cells[metric].mean,
-        after=after.cells[metric].mean,
-        queries=len(shared),
-        shared=float(differences.mean()) if shared else 0.0,
-        p_value=float(randomisation_test(differences[None, :])[0]) if shared else 1.0,
-    )
+    changes = []
+    for row in before.rows:
+        for metric in before.metrics:
+            first, second = old[row.method][metric], new[row.method][metric]
+            shared = sorted(first.keys() & second.keys())
+            if not shared:
+                continue
+            differences = np.array([second[query] - first[query] for query in shared], np.float64)
+            changes.append(
+                ScoreChange(
+                    method=row.method,
+                    metric=metric,
+                    before=row.cells[metric].mean,
+                    after=later[row.method].cells[metric].mean,
+                    queries=len(shared),
+                    shared=float(differences.mean()),
+                    p_value=float(randomisation_test(differences[None, :])[0]),
+                )
+            )
+    return tuple(changes)
 
 
 def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) -> Document:

@@ -5,23 +5,8 @@ from typing import Literal
 
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from tasks.benchmarks import QuerySpecification
-from tasks.reports.document import (
-    Block,
-    Code,
-    Details,
-    Items,
-    KeyValues,
-    Paragraph,
-    Span,
-    Text,
-)
-from tasks.reports.text import (
-    counted,
-    format_cost,
-    format_count,
-    format_duration,
-    format_words,
-)
+from tasks.reports.document import Block, Code, Details, Items, KeyValues, Paragraph, Span, Text
+from tasks.reports.text import counted, format_cost, format_count, format_duration, format_words
 
 _OUTCOMES = {
     "held": Span("as demanded", "yes"),

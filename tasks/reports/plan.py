@@ -113,14 +113,8 @@ def plan_table(plan: RunPlan) -> Table:
     return Table(("reason", "pairs", "taken"), rows)
 
 
-def _expected(expected: Expected) -> str:
-    """Return tokens, money and time, each with its interval where that is known."""
-    tokens = _about(expected.tokens, "{:,.0f}".format)
-    time = _about(expected.minutes, lambda number: format_duration(60 * number))
-    return f"tokens {tokens}, cost {_about(expected.usd, format_cost)}, time {time}"
-
-
 def _about(value: Amount | None, text: Callable[[float], str]) -> str:
+    """Return an amount with its interval where that is known."""
     if value is None:
         return UNKNOWN
     if value.low is None or value.high is None:
@@ -148,7 +142,11 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {format_cost(plan.budget_usd)} are spent")
-    return [*found, f"expected: {_expected(plan.expected)}; {plan.expected.basis}"]
+    expected = plan.expected
+    tokens = _about(expected.tokens, "{:,.0f}".format)
+    time = _about(expected.minutes, lambda minutes: format_duration(60 * minutes))
+    cost = _about(expected.usd, format_cost)
+    return [*found, f"expected: tokens {tokens}, cost {cost}, time {time}; {expected.basis}"]
 
 
 def plan_document(plan: RunPlan) -> Document:

@@ -4,16 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from infra.errors import SourceError, StudyError
 from infra.records import Record
-from tasks.reports.document import (
-    Block,
-    Document,
-    Items,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Text,
-)
+from tasks.reports.document import Block, Document, Items, Paragraph, Section, Span, Table, Text
 from tasks.reports.text import NONE, UNKNOWN
 from tasks.studies import (
     Evidence,
@@ -24,12 +15,7 @@ from tasks.studies import (
     published_name,
     studies,
 )
-from tasks.studies._published import (
-    absent_figures,
-    paper_conditions,
-    paper_titles,
-    study_order,
-)
+from tasks.studies._published import absent_figures, paper_conditions, paper_titles, study_order
 
 _HEADER = ("figure", "ours", "published", "difference", "n", "published in")
 _SMALL = 0.01
@@ -47,7 +33,7 @@ class Line(Record):
         n: The number of items that ours is taken over.
         source: Paper and place of the published figure.
         note: A remark on either.
-        digits: Digits after the point of figures that are no counts.
+        digits: Digits after the point; 0 leaves them to `number`.
     """
 
     row: str
@@ -59,7 +45,7 @@ class Line(Record):
     n: int | None = None
     source: str = ""
     note: str = ""
-    digits: int = 3
+    digits: int = 0
 
     @property
     def difference(self) -> int | float | None:
@@ -200,18 +186,17 @@ def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySe
 
 
 def number(line: Line, value: float | None, *, sign: bool = False) -> str:
-    """Return a value in the form of its line: counts whole, others to its digits, small ones to 5.
+    """Return a value in the form of its line, a dash for None.
 
-    None gives a dash. With ``sign`` a plus stands before a value above 0.
+    Where the line names no digits, counts are whole, others have three digits, or five if all are
+    small. With ``sign`` a plus stands before a value above 0.
     """
     if value is None:
         return NONE
     shown = [each for each in (line.ours, line.published) if each is not None]
     digits = line.digits
-    if all(isinstance(each, int) for each in shown):
-        digits = 0
-    elif all(abs(each) < _SMALL for each in shown) and any(shown):
-        digits = 5
+    if not digits and not all(isinstance(each, int) for each in shown):
+        digits = 5 if all(abs(each) < _SMALL for each in shown) and any(shown) else 3
     plus = "+" if sign and value else ""
     return f"{value:{plus},.{digits}f}"
 

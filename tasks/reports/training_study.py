@@ -104,14 +104,14 @@ def study_tables(report: TrainingStudyReport) -> list[Table]:
 def _lines(figure: StudyFigure) -> list[Line]:
     """Return the figure with each published one, or alone, where no paper prints it."""
     (_, base, data), found = figure.place, figure.interval
-    has_ends = found.low < found.high
+    is_count = figure.name == PAIRS
     line = Line(
         row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
         column=figure.name,
-        ours=round(found.mean) if figure.name == PAIRS else found.mean,
-        interval=(found.low, found.high) if has_ends and figure.name != PAIRS else None,
+        ours=round(found.mean) if is_count else found.mean,
+        interval=(found.low, found.high) if found.low < found.high and not is_count else None,
         n=len(figure.by_seed),
-        digits=4,
+        digits=0 if is_count else 4,
     )
     if figure.less:
         return [line]
