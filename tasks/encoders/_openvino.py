@@ -1,5 +1,6 @@
 """Computation of a torch module on a processor by OpenVINO, which is imported where it is used."""
 
+import logging
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -32,9 +33,15 @@ class CompiledModule:
         ids = torch.ones((2, 16), dtype=torch.long)
         mask = ids.clone()
         mask[1, 8:] = 0  # padding, or the tracer would leave the mask out
-        with torch.no_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of tracing: the vectors are compared afterwards
-            converted = openvino.convert_model(module, example_input=(ids, mask))
+        root = logging.getLogger()
+        level, filters = root.level, list(root.filters)
+        try:
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of tracing: the vectors are compared afterwards
+                converted = openvino.convert_model(module, example_input=(ids, mask))
+        finally:  # it has silenced all logs of the process but errors
+            root.setLevel(level)
+            root.filters = filters
         core = openvino.Core()
         native = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         in_half = precision == "bfloat16" and "BF16" in native

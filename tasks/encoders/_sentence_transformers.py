@@ -45,10 +45,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
         raise EncoderError(f"{folder / MODULES}: {file} is outside of the folder")
     config, limits = _read(file), _read(folder / "sentence_bert_config.json")
     if config.get("include_prompt") is False or limits.get("do_lower_case"):
-        raise EncoderError(
-            f"{folder}: a pooling without the prompt's tokens (include_prompt) and lower-cased "
-            "texts (do_lower_case) cannot be computed"
-        )
+        raise EncoderError(f"{folder}: include_prompt=false, do_lower_case=true cannot be computed")
     similarity = _similarity(folder)
     if similarity == "product" and "Normalize" in steps:
         similarity = "cosine"  # which is the product of vectors of unit length

@@ -35,8 +35,7 @@ class EncoderSpec(Record):
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
         dimension: Length of a vector; 0 where only the API knows it.
-        similarity: How a query and a code are compared: ``cosine`` of vectors of unit length,
-            or ``product``, the inner product of vectors as the model gives them.
+        similarity: ``cosine`` of vectors of unit length, or ``product`` of the model's own ones.
     """
 
     is_api: ClassVar[bool] = False

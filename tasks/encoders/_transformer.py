@@ -111,8 +111,8 @@ class Network(nn.Module):
             pooled: Tensor | None = getattr(output, "pooler_output", None)
             if pooled is None:
                 raise EncoderError(
-                    f"encoder {self.spec.name!r} has no pooler, by which a vector is to be had: "
-                    "take another pooling, in training another recipe"
+                    f"encoder {self.spec.name!r} has no pooler: take another pooling, or to train "
+                    "it another recipe"
                 )
             return pooled
         hidden: Tensor = output.last_hidden_state
@@ -127,9 +127,8 @@ class Network(nn.Module):
 class TransformerEncoder:
     """Embeds texts with a transformer, as its specification says.
 
-    Texts are embedded in batches of similar length that are cut by tokens, so that little is
-    padded. A GPU is used where there is one; on a processor OpenVINO computes many texts, torch
-    few. No Python code of a checkpoint is run, and weights in a pickle are read without running it.
+    Batches of similar length are cut by tokens, so that little is padded. A GPU is used where there
+    is one; on a processor OpenVINO computes many texts, torch few. No code of a checkpoint is run.
 
     Args:
         checkpoint: Folder; None for the pinned checkpoint, from the hub's cache or the hub.

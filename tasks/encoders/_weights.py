@@ -92,8 +92,7 @@ def _check_size(model: nn.Module, folder: Path) -> None:
     sizes = [file.stat().st_size for file in folder.glob("*") if file.suffix in _OF_WEIGHTS]
     if folder.is_dir() and numbers > sum(sizes):
         raise EncoderError(
-            f"{folder}: config.json claims {numbers:,} weights, more than its files can hold: it "
-            "is of another model"
+            f"{folder}: config.json claims {numbers:,} weights, more than its files can hold"
         )
 
 

@@ -77,18 +77,19 @@ def test_bfloat16_is_near_and_has_a_key_of_its_own(tmp_path: Path) -> None:
 
 
 def test_what_openvino_cannot_convert_is_computed_by_torch_and_the_log_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def unknown(*arguments: object) -> None:
-        raise RuntimeError("No conversion rule found for operations: aten::odd")
-
-    monkeypatch.setattr(CompiledModule, "__init__", unknown)
     encoder, many = made("minilm", tmp_path), texts(60)
+    encoder.network.transformer.embeddings.register_forward_hook(
+        lambda module, given, rows: torch.special.bessel_j0(rows)
+    )
     encoder._computed = 1_000
-    with caplog.at_level(logging.WARNING):
-        assert encoder.encode(many, "code", 0).shape == (60, 384)
-    assert "'minilm' is computed by torch: OpenVINO cannot compute it: No conv" in caplog.text
-    assert len(caplog.records) == 1
+    root = logging.getLogger()
+    before = root.level, list(root.filters)
+    assert encoder.encode(many, "code", 0).shape == (60, 384)
+    assert "'minilm' is computed by torch: OpenVINO cannot compute it: " in caplog.text
+    assert "No conversion rule found for operations: aten::special_bessel_j0" in caplog.text
+    assert (root.level, root.filters) == before
 
 
 def test_texts_too_long_for_openvino_are_computed_by_torch(

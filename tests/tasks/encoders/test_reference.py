@@ -246,7 +246,7 @@ def test_a_wrong_reference_is_an_error_that_says_what_is_right(
         ("modules.json", OUTSIDE, "is outside of the folder"),
         ("1_Pooling/config.json", '{"pooling_mode": "max", "embedding_dimension": 32}', "max"),
         ("1_Pooling/config.json", '{"pooling_mode": "mean", "include_prompt": false}', "prompt"),
-        ("sentence_bert_config.json", '{"do_lower_case": true}', "lower-cased"),
+        ("sentence_bert_config.json", '{"do_lower_case": true}', "do_lower_case"),
         ("adapter_config.json", "{}", "holds an adapter"),
         ("modules.json", "[3]", "another shape"),
         ("config_sentence_transformers.json", '{"prompts": [1]}', "another shape"),
