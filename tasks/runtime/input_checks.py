@@ -18,7 +18,6 @@ from infra.settings import (
     SearchSettings,
     Settings,
     SourceSettings,
-    TrainingSettings,
 )
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import beir_split
@@ -101,8 +100,7 @@ def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
     _check_checkpoints(methods, settings.encoder)
     for metric in settings.estimation.metrics:
         measure_named(metric)
-    for file in files:
-        _check_is_there(file)
+    _check_are_there(files)
 
 
 def check_training(
@@ -113,18 +111,26 @@ def check_training(
 ) -> None:
     """Check the data sets by name, a benchmark to test on, and the bases, else the settings'."""
     _check_output(settings.publish.folder)
+    training, recipe = settings.training, settings.training.recipe
+    if recipe and recipe not in RECIPES:
+        raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
+    if training.name.lower() in map(str.lower, (*encoders.registered(), *retrievers.names())):
+        raise SettingsError(f"--name {training.name} is that of another method: give another")
     used = _encoders_in(settings.evaluation.methods)
-    for base in bases or [settings.training.base]:
-        if base not in models.names():
-            if not encoders.has(base):
-                raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
-            check_trainable(base, encoders.get(base))
-            used.append(base)
-        _check_recipe(base, settings.training)
+    for base in bases or [training.base]:
+        if base in models.names():
+            if recipe and models.get(base).recipe.loss == "none":
+                raise SettingsError(
+                    f"{base} is made of all pairs at once: leave --recipe {recipe} out"
+                )
+            continue
+        if not encoders.has(base):
+            raise UnknownNameError(unknown_name("base", base, [*encoders, *models]))
+        check_trainable(base, encoders.get(base))
+        used.append(base)
     _check_checkpoints(used, settings.encoder)
     _check_data_names(data)
-    for path in data.values():
-        _check_is_there(path)
+    _check_are_there(data.values())
     if test:
         check_folder(test)
 
@@ -199,16 +205,6 @@ def require_licences(source: SourceSettings) -> None:
             each.require_licences()
 
 
-def _check_recipe(base: str, training: TrainingSettings) -> None:
-    recipe, name = training.recipe, training.name
-    if recipe and recipe not in RECIPES:
-        raise UnknownNameError(unknown_name("recipe", recipe, list(RECIPES)))
-    if recipe and base in models.names() and models.get(base).recipe.loss == "none":
-        raise SettingsError(f"{base} is made of all pairs at once: leave --recipe {recipe} out")
-    if name.lower() in map(str.lower, (*encoders.registered(), *retrievers.names())):
-        raise SettingsError(f"--name {name} is that of another method: give another")
-
-
 def encoders_to_estimate(scoring: ScoringSettings) -> list[str]:
     """Return the methods whose scores are estimated: those of the settings, else the encoders."""
     methods = list(dict.fromkeys(scoring.evaluation.methods or scoring.search.encoders))
@@ -234,9 +230,10 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def _check_is_there(path: Path) -> None:
-    if not path.exists():
-        raise SourceError(f"{printable(path)} cannot be read: there is no such file or folder")
+def _check_are_there(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if not path.exists():
+            raise SourceError(f"{printable(path)} cannot be read: there is no such file or folder")
 
 
 def _check_data_names(names: Collection[str]) -> None:
