@@ -1,8 +1,8 @@
 """The ledger of a model: replies that were paid for, what was spent, and the pace of requests.
 
 `Ledger` is all that a client of a model knows of it. `JournalLedger` works on a store's journal in
-this process; `tasks.runtime.journal_owner` has the ledger of a Ray worker, which asks the process
-that owns the journal.
+this process; `tasks.stages.annotate.journal_owner` has the ledger of a Ray worker, which asks the
+process that owns the journal.
 """
 
 import asyncio

@@ -2,6 +2,6 @@
 
 ``caching`` makes stages of functions, ``progress`` reports, ``artifacts`` writes pages,
 ``references`` are what stages hand on, ``input_checks`` refuses wrong names and files before a
-start. ``embedder``, ``trainer`` and ``ray_tasks`` are work on Ray, ``run_logger`` the log there,
-``journal_owner`` the journal of all workers. ``vector_writer`` writes the vectors of actors.
+start. ``embedder``, ``trainer`` and ``ray_tasks`` are work on Ray, ``run_logger`` the log there.
+``vector_writer`` writes the vectors of actors.
 """

@@ -51,7 +51,7 @@ from infra.records import Annotation, Pair
 from infra.settings import LanguageModelSettings, SandboxSettings, StoreSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
-from tasks.runtime.journal_owner import JournalOwner, Terms
+from tasks.stages.annotate.journal_owner import JournalOwner, Terms
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 

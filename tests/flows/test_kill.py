@@ -2,7 +2,7 @@
 
 Each is killed as `kill -9` does, and the same command goes on.
 
-Covers `tasks.runtime.journal_owner`.
+Covers `tasks.stages.annotate.journal_owner`.
 """
 
 import subprocess

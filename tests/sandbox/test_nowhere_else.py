@@ -53,7 +53,7 @@ ALLOWED = {
     ): "this pip, under guard",
     ("tasks/encoders/_reference.py", "importlib.import_module"): "a module of the project",
     (
-        "tasks/runtime/journal_owner.py",
+        "tasks/stages/annotate/journal_owner.py",
         "pickle.loads",
     ): "what this run's own processes have pickled",
     ("tasks/stages/annotate/shard.py", "pickle.loads"): "what this run's own flow has pickled",

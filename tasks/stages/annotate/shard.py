@@ -32,7 +32,7 @@ from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger
 
 if TYPE_CHECKING:
-    from tasks.runtime.journal_owner import JournalOwner, WorkerLedger
+    from tasks.stages.annotate.journal_owner import JournalOwner, WorkerLedger
 
 PATIENCE = Retries(
     MODEL_AWAY.delays_s, (ModelUnavailableError, EngineUnavailableError, BoxLostError)

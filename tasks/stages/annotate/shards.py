@@ -23,12 +23,12 @@ from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
-from tasks.runtime.journal_owner import JournalOwner, Terms
 from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.gold import known_labels, mix_questions
+from tasks.stages.annotate.journal_owner import JournalOwner, Terms
 from tasks.stages.annotate.monitor import ProgressMonitor
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.run import AnnotationRun

@@ -6,6 +6,7 @@ journal at one moment travels in one call.
 
 import asyncio
 import pickle
+import time
 import zlib
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +25,8 @@ from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
 
 _GATHERED_S = 0.004  # for which calls wait for others: an exchange costs more than what it carries
+_HEARTBEAT_S = 10.0  # between signs of life of a worker, which waits for its model otherwise
+_SILENT_S = 30.0  # after which a worker counts as dead, and its slots are free
 _GO_ON = "what was paid for is stored: run the same command again"
 
 _Call = tuple[str, tuple[Any, ...]]  # a method of the ledger, its arguments
@@ -56,6 +59,7 @@ class _Attempt:
     error: Exception | None = None  # of a commit
     slots: int = 0  # pairs that it may judge at once
     judged: int = 0  # pairs
+    heard: float = field(default_factory=time.monotonic)  # when its worker last called
 
 
 class Owner:
@@ -118,8 +122,19 @@ class Owner:
         return granted
 
     async def at_work(self) -> tuple[int, int]:
-        """Return how many attempts are at work, and how many pairs these have judged."""
-        return len(self._attempts), sum(attempt.judged for attempt in self._attempts.values())
+        """Return how many attempts are at work, and how many pairs all attempts have judged.
+
+        The slots of dead workers are free from then on: the next try of such an attempt may have to
+        wait for those at work. What it has reserved stays reserved, until then or its release.
+        """
+        limit, at_work, judged = time.monotonic() - _SILENT_S, 0, 0
+        for attempt in self._attempts.values():
+            judged += attempt.judged
+            if attempt.heard > limit:
+                at_work += 1
+            else:
+                self._free_slots(attempt, attempt.slots)
+        return at_work, judged
 
     async def release(self, name: str) -> None:
         """Take back what an attempt has that has ended, once its commits are written."""
@@ -134,6 +149,7 @@ class Owner:
         self._refuse_lost(worker)
         former = self._attempts.get(name)
         if former is not None and former.worker == worker:
+            former.heard = time.monotonic()
             return former
         attempt = self._attempts[name] = _Attempt(worker)
         await self._take_back(former)
@@ -271,6 +287,7 @@ class WorkerLedger(Ledger):
         self._calls: list[tuple[_Call, asyncio.Future[Any]]] = []  # to be sent, with their ends
         self._commits: list[tuple[Any, ...]] = []  # to be sent: arguments
         self._sending: asyncio.Task[None] | None = None
+        self._beating: asyncio.Task[None] | None = None
         self._unwritten: dict[bytes, bytes] = {}  # replies that were committed since a flush
 
     async def content(self, key: str) -> bytes | None:
@@ -320,6 +337,7 @@ class WorkerLedger(Ledger):
 
     async def acquire_slots(self, wanted: int) -> int:
         """Wait until a pair more may be judged; return how many may, at most as many as wanted."""
+        self._beating = self._beating or asyncio.create_task(self._beat())
         with _explained():
             granted: int = await self._actor.acquire_slots.remote(
                 self._attempt, self._worker, wanted
@@ -337,6 +355,8 @@ class WorkerLedger(Ledger):
 
     async def close(self) -> None:
         """Give back all that the attempt has, which then has ended."""
+        if self._beating:
+            self._beating.cancel()
         with suppress(UnrecordableError, WorkerLostError):
             await self._call("flush")
         with suppress(WorkerLostError), _explained():
@@ -352,9 +372,15 @@ class WorkerLedger(Ledger):
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send())
 
+    async def _beat(self) -> None:
+        """Let the owner hear of this worker, whose pairs may all wait for the model."""
+        while True:
+            await asyncio.sleep(_HEARTBEAT_S)
+            self._send_soon()
+
     async def _send(self) -> None:
-        """Send all that there is in one exchange, and then what came meanwhile."""
-        while self._calls or self._commits or self._released:
+        """Send all that there is, if only a sign of life, and then what came meanwhile."""
+        while True:
             sent, self._calls = self._calls, []
             commits, self._commits = self._commits, []
             released, self._released = self._released, 0
@@ -374,6 +400,8 @@ class WorkerLedger(Ledger):
                 elif method == "reserve" and result:  # who waited was cancelled
                     self._commits.append((result, 0, 0.0))
             await asyncio.sleep(_GATHERED_S)
+            if not (self._calls or self._commits or self._released):
+                return
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostErro
 from infra.journal import Journal
 from infra.ray import ensure_ray
 from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
-from tasks.runtime.journal_owner import JournalOwner, Owner, Terms, WorkerLedger
+from tasks.stages.annotate.journal_owner import JournalOwner, Owner, Terms, WorkerLedger
 from tests.waiting import eventually
 
 IN_FLIGHT = 4
@@ -237,6 +237,46 @@ async def test_slots_of_a_lost_attempt_are_free(tmp_path: Path) -> None:
     assert await here.worker("d").acquire_slots(9) == IN_FLIGHT - 1
     with pytest.raises(WorkerLostError):
         await waiting[0]
+
+
+async def test_slots_of_a_worker_that_is_no_longer_heard_are_free(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    silent, other = here.worker("a"), here.worker("b")
+    await silent.acquire_slots(IN_FLIGHT)
+    waiting = asyncio.create_task(other.acquire_slots(9))
+    await settled()
+    assert await here.owner.at_work() == (2, 0)
+    assert not waiting.done()
+    here.owner._attempts["a"].heard -= 31
+    assert await here.owner.at_work() == (1, 0)
+    async with asyncio.timeout(5):
+        assert await waiting == IN_FLIGHT
+    silent.release_slots(IN_FLIGHT)  # it was only slow
+    await silent.flush()
+    assert await here.owner.at_work() == (2, 0)
+    waiting = asyncio.create_task(silent.acquire_slots(1))
+    await settled()
+    assert not waiting.done(), "its slots were taken back once"
+    await asyncio.gather(silent.close(), other.close(), return_exceptions=True)
+    with pytest.raises(WorkerLostError):
+        await waiting
+
+
+async def test_a_worker_is_heard_while_all_its_pairs_wait_for_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.stages.annotate.journal_owner._HEARTBEAT_S", 0.001)
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    await worker.acquire_slots(1)
+    here.owner._attempts["a"].heard -= 31
+    await eventually(lambda: here.exchanges > 3)
+    assert await here.owner.at_work() == (1, 0)
+    await worker.close()
+    await settled()
+    exchanges = here.exchanges
+    await settled()
+    assert here.exchanges == exchanges
 
 
 def _work(owner: JournalOwner, attempt: str, *, dies: bool) -> int:
