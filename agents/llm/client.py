@@ -129,8 +129,10 @@ class LanguageModel:
             status="ok",
         )
         try:
+            limits = token_limits(request, settings.max_tokens)
             async with self._ledger.asking([key]):
-                found = await self._ledger.find(key)
+                most_usd = self._transport.price_of(limits)
+                found = await self._ledger.find(key, limits.total, most_usd)
                 raw = found or await self._ask_provider(request, key)
         except RequestError as error:
             status = "unavailable" if error.kind == "transient" else "refused"

@@ -78,8 +78,11 @@ class Ledger(ABC):
         self._is_stopped = True
 
     @abstractmethod
-    async def content(self, key: str) -> bytes | None:
-        """Return what is stored for a key (hexadecimal digits), or None."""
+    async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:
+        """Return what is stored for a key (hexadecimal digits), or None.
+
+        Where tokens are given, a ledger may at once reserve them and the US dollars for a request.
+        """
 
     @abstractmethod
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:
@@ -122,9 +125,9 @@ class Ledger(ABC):
         is_known = reservation.is_priced or reservation.usd
         await self.commit(reservation, reservation.tokens, reservation.usd if is_known else None)
 
-    async def find(self, key: str) -> RawReply | None:
-        """Return the reply that is stored for a key, or None."""
-        content = await self.content(key)
+    async def find(self, key: str, tokens: int = 0, usd: float | None = None) -> RawReply | None:
+        """Return the reply that is stored for a key, or None; arguments as of `content`."""
+        content = await self.content(key, tokens, usd)
         if content is None:
             return None
         try:
@@ -210,7 +213,7 @@ class JournalLedger(Ledger):
         self._in_flight: set[int] = set()  # reservations, those that are being made included
         self._pace = Pace(settings)
 
-    async def content(self, key: str) -> bytes | None:
+    async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:  # noqa: ARG002
         """Return what is stored for a key."""
         return self._journal.find(key)
 

@@ -8,10 +8,12 @@ import asyncio
 import pickle
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeVar
+from itertools import chain
+from typing import Any, NamedTuple, Self, TypeVar, cast
 from uuid import uuid4
 
 import ray
@@ -20,7 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from agents import JournalLedger, Ledger, Reservation, journal_ledger
 from infra.budget import Budget
-from infra.errors import UnrecordableError, WorkerLostError
+from infra.errors import LanguageModelError, UnrecordableError, WorkerLostError
 from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
 
@@ -180,17 +182,37 @@ class Owner:
     async def _end_of(self, attempt: _Attempt, method: str, arguments: tuple[Any, ...]) -> _End:
         """Make a call; return its result or its error."""
         try:
-            if method == "flush":
-                await self._flush(attempt)
-                return None, None
-            result = await getattr(self._ledger, method)(*arguments)
-            if method == "reserve" and attempt.worker in self._lost:
-                await self._ledger.commit(result, 0, 0.0)
-            elif method == "reserve":
-                attempt.reservations[result.number] = result
+            match method:
+                case "flush":
+                    await self._flush(attempt)
+                    return None, None
+                case "reserve":
+                    return await self._reserve(attempt, *arguments), None
+                case "content":
+                    return await self._content_or_reservation(attempt, *arguments), None
         except Exception as error:  # noqa: BLE001 - raised where the call was made
             return None, error
-        return result, None
+        raise AssertionError(method)
+
+    async def _content_or_reservation(
+        self, attempt: _Attempt, key: str, tokens: int, usd: float | None
+    ) -> tuple[bytes | None, Reservation | None]:
+        """Return what is stored for a key; else reserve, if a request's tokens are known."""
+        content = await self._ledger.content(key)
+        if content is not None or not tokens:
+            return content, None
+        try:
+            return None, await self._reserve(attempt, tokens, usd)
+        except LanguageModelError:  # raised by `reserve`, where it is asked
+            return None, None
+
+    async def _reserve(self, attempt: _Attempt, tokens: int, usd: float | None) -> Reservation:
+        made = await self._ledger.reserve(tokens, usd)
+        if attempt.worker in self._lost:
+            await self._ledger.commit(made, 0, 0.0)
+        else:
+            attempt.reservations[made.number] = made
+        return made
 
     async def _commit(self, attempt: _Attempt, reservation: Reservation, *taken: Any) -> None:  # noqa: ANN401
         """Commit; an error is that of the next flush."""
@@ -286,19 +308,24 @@ class WorkerLedger(Ledger):
         self._released = 0  # slots
         self._calls: list[tuple[_Call, asyncio.Future[Any]]] = []  # to be sent, with their ends
         self._commits: list[tuple[Any, ...]] = []  # to be sent: arguments
+        self._reserved = defaultdict[tuple[int, float | None], list[Reservation]](list)  # ahead
         self._sending: asyncio.Task[None] | None = None
         self._beating: asyncio.Task[None] | None = None
         self._unwritten: dict[bytes, bytes] = {}  # replies that were committed since a flush
 
-    async def content(self, key: str) -> bytes | None:
-        """Return what is stored for a key."""
+    async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:
+        """Return what is stored for a key; else the owner reserves, which saves an exchange."""
         if unwritten := self._unwritten.get(bytes.fromhex(key)):
             return zlib.decompress(unwritten)
-        found: bytes | None = await self._call("content", key)
-        return found
+        found, reservation = await self._call("content", key, tokens, usd)
+        if reservation:
+            self._reserved[tokens, usd].append(reservation)
+        return cast("bytes | None", found)
 
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:
         """Reserve tokens and money."""
+        if ready := self._reserved[tokens, usd]:
+            return ready.pop()
         made: Reservation = await self._call("reserve", tokens, usd)
         return made
 
@@ -357,6 +384,8 @@ class WorkerLedger(Ledger):
         """Give back all that the attempt has, which then has ended."""
         if self._beating:
             self._beating.cancel()
+        for reservation in chain.from_iterable(self._reserved.values()):  # of cancelled requests
+            self._commits.append((reservation, 0, 0.0))
         with suppress(UnrecordableError, WorkerLostError):
             await self._call("flush")
         with suppress(WorkerLostError), _explained():
@@ -397,8 +426,10 @@ class WorkerLedger(Ledger):
             for ((method, _), end), (result, problem) in zip(sent, ends, strict=True):
                 if not end.done():
                     end.set_exception(problem) if problem else end.set_result(result)
-                elif method == "reserve" and result:  # who waited was cancelled
-                    self._commits.append((result, 0, 0.0))
+                    continue
+                _, made = result if method == "content" and result else (None, result)
+                if made:  # who waited was cancelled
+                    self._commits.append((made, 0, 0.0))
             await asyncio.sleep(_GATHERED_S)
             if not (self._calls or self._commits or self._released):
                 return

@@ -123,10 +123,8 @@ class Coordinator:
         self._database = database
         self._unstored: list[Annotation] = []
         self._error: Exception | None = None
-        in_flight = run.committee.annotation.in_flight
-        self._wanted = shards_for(plan.pairs, in_flight)
-        self._at_once = max(1, min(self._wanted, int(cores() / _CORES_A_SHARD)))
-        self._slots = -(-in_flight // self._at_once)
+        self._in_flight = run.committee.annotation.in_flight
+        self._at_once = 1
         self._submitted = 0
         self._store_at = self._refresh_at = 0.0
         self._idle_since = time.monotonic()
@@ -151,12 +149,16 @@ class Coordinator:
             raise error
 
     def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-        """Yield shards; the last ones are small, yet fill their slots: all end together."""
-        most = max(_SHARD_PAIRS, 4 * self._slots)
+        """Yield shards; the last ones are small, so that all end together.
+
+        While one waits for its last replies, others take its slots: each has pairs for many.
+        """
         shard, left = list[Pair](), self._plan.pairs
         for _, group in groupby(pairs, key=lambda pair: pair.query.query_id):
             of_query = list(group)
-            size = min(most, max(self._slots, left // (2 * self._at_once)))
+            slots = self._in_flight / self._at_once
+            most = max(_SHARD_PAIRS, 8 * slots)
+            size = min(most, max(2 * slots, left / (2 * self._at_once)))
             if shard and len(shard) + len(of_query) > size:
                 yield shard
                 left -= len(shard)
@@ -170,7 +172,9 @@ class Coordinator:
         if self._error or self._monitor.alarm:
             return
         with self._errors_noted():
-            for pairs in islice(shards, max(0, self._wanted + 1 - len(self._tasks))):
+            wanted = shards_for(self._plan.pairs, self._in_flight)
+            self._at_once = max(1, min(wanted, int(cores() / _CORES_A_SHARD)))
+            for pairs in islice(shards, max(0, 2 * self._at_once - len(self._tasks))):
                 shard = Shard(
                     collection=self._plan.collection,
                     first=self._submitted + 1,

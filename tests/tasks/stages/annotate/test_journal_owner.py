@@ -174,6 +174,43 @@ async def test_what_a_lost_attempt_had_reserved_counts_as_spent_by_all(tmp_path:
         await here.owner.release("lost")
 
 
+async def test_a_reply_that_is_not_found_is_reserved_for_in_the_same_exchange(
+    tmp_path: Path,
+) -> None:
+    here = Here(tmp_path, budget_tokens=100)
+    worker = here.worker("a")
+    assert await worker.find(KEYS[0], 70, 0.5) is None
+    assert (here.exchanges, here.spent()) == (1, (70, 0.5))
+    async with worker.reserved(70, 0.5) as commit:
+        assert here.exchanges == 1
+        await commit(30, 0.25, [(KEYS[0], RawReply(text="said"))])
+    await worker.flush()
+    assert await here.worker("b").find(KEYS[0], 70, 0.5) is not None
+    assert here.spent() == (30, 0.25), "for a stored reply nothing is reserved"
+    assert await worker.find(KEYS[1], 71, 0.5) is None
+    with pytest.raises(BudgetExhaustedError):
+        await worker.reserve(71, 0.5)
+
+
+@pytest.mark.parametrize("ends", ["closed", "lost"])
+async def test_a_reservation_of_a_request_that_was_never_made_costs_at_most_itself(
+    tmp_path: Path, ends: str
+) -> None:
+    here = Here(tmp_path)
+    worker = here.worker("a")
+    assert await worker.find(KEYS[0], 70, 0.5) is None
+    finding = asyncio.create_task(worker.find(KEYS[1], 80, 0.5))
+    await asyncio.sleep(0)
+    finding.cancel()
+    await eventually(lambda: here.exchanges == 3 and here.spent() == (70, 0.5))
+    if ends == "closed":
+        await worker.close()
+        assert here.spent() == (0, 0.0)
+    else:  # it may have been on the wire
+        await here.owner.release("a")
+        assert here.spent() == (70, 0.5)
+
+
 async def test_a_request_that_is_cancelled_in_its_worker_costs_nothing(tmp_path: Path) -> None:
     here = Here(tmp_path)
     worker = here.worker("a")
