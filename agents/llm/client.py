@@ -129,7 +129,7 @@ class LanguageModel:
             status="ok",
         )
         try:
-            limits = token_limits(request, settings.max_tokens)
+            limits = token_limits(request, self._max_tokens)
             async with self._ledger.asking([key]):
                 most_usd = self._transport.price_of(limits)
                 found = await self._ledger.find(key, limits.total, most_usd)
