@@ -158,7 +158,7 @@ class Coordinator:
             of_query = list(group)
             slots = self._in_flight / self._at_once
             most = max(_SHARD_PAIRS, 8 * slots)
-            size = min(most, max(2 * slots, left / (2 * self._at_once)))
+            size = min(most, max(2 * slots, left / self._at_once))
             if shard and len(shard) + len(of_query) > size:
                 yield shard
                 left -= len(shard)
