@@ -46,7 +46,8 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
         factory = make = _CodeT5PlusEncoder
         config = T5Config.from_pretrained(**source)
     else:
-        config = AutoConfig.from_pretrained(**source)
+        # A decoder's keys and values are of no use here, and with them OpenVINO converts none.
+        config = AutoConfig.from_pretrained(**source, use_cache=False)
         is_encoder_alone = config.model_type in _ENCODERS_ALONE
         factory = AutoModelForTextEncoding if is_encoder_alone else AutoModel
         make = partial(factory.from_config, trust_remote_code=False)

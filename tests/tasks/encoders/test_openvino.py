@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from tasks.encoders import TransformerSpec, encoders
 from tasks.encoders import _transformer as transformer
@@ -53,7 +55,26 @@ def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_many_texts_have_torchs_vectors_from_openvino(name: str, tmp_path: Path) -> None:
-    encoder, many = made(name, tmp_path), texts(200 if name == "minilm" else 60)
+    compare(made(name, tmp_path), texts(200 if name == "minilm" else 60))
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean"])
+def test_a_decoder_has_torchs_vectors_from_openvino(pooling: str, tmp_path: Path) -> None:
+    vocabulary = len(made("minilm", tmp_path)._tokenizer.tokenizer)
+    config = transformers.Qwen2Config(
+        vocab_size=vocabulary, hidden_size=64, intermediate_size=128,
+        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+    )  # fmt: skip
+    model: Any = transformers.AutoModel
+    model.from_config(config).save_pretrained(tmp_path)
+    reference = f"checkpoint:decoder={tmp_path}?pooling={pooling}&max_length=256"
+    encoder = encoders.get(reference)()
+    assert isinstance(encoder, TransformerEncoder)
+    compare(encoder, texts(60))
+
+
+def compare(encoder: TransformerEncoder, many: list[str]) -> None:
+    """Compare the vectors of OpenVINO and torch."""
     by_torch = encoder.encode(many[:60], "code", 0)
     assert not encoder._compiled
     encoder._computed = 1_000
