@@ -168,7 +168,7 @@ class Coordinator:
             yield shard
 
     def _submit(self, shards: Iterator[list[Pair]]) -> None:
-        """Start shards, some more than have room: those wait at Ray and begin at once."""
+        """Start shards, twice as many as have room: those that wait begin as soon as others end."""
         if self._error or self._monitor.alarm:
             return
         with self._errors_noted():
