@@ -10,7 +10,7 @@ from agents import JournalLedger
 from infra.errors import GoldQuestionError
 from infra.ids import PairKey
 from infra.records import Annotation, GivenVote
-from tasks.reports.text import format_cost, format_words
+from tasks.reports.text import format_cost, format_words, visible
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.gold import alarm_of, count_questions
@@ -61,8 +61,9 @@ class ProgressMonitor:
             self._judged += 1
             if item.status == "failed":
                 self._failed[item.path] += 1
-                if item.reason:
-                    self._reasons.setdefault(item.path, item.reason[:_LONGEST_REASON])
+                if item.reason and item.path not in self._reasons:  # it may quote hostile text
+                    reason = visible(item.reason, _LONGEST_REASON)
+                    self._reasons[item.path] = " ".join(reason.split())
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)

@@ -84,7 +84,7 @@ def test_the_most_frequent_failure_is_named_with_a_reason(
     failed = {"status": "failed", "label": None}
     seen.monitor.add([annotation(70, path="model_unavailable", reason="no answer", **failed)])
     seen.monitor.add([annotation(number, path="no_box", **failed) for number in (71, 72)])
-    seen.monitor.add([annotation(73, path="no_box", reason="gone" + "x" * 500, **failed)])
+    seen.monitor.add([annotation(73, path="no_box", reason="gone\n\x1b[31m" + "x" * 500, **failed)])
     seen.monitor.close()
-    assert "4 of 63 pairs failed, most often: no box (gonexxx" in caplog.text
+    assert "4 of 63 pairs failed, most often: no box (gone ⟨U+001B⟩[31mxxx" in caplog.text
     assert len(seen.monitor.judged_pairs().most_often) < 250, "what a model wrote is cut"
