@@ -119,8 +119,7 @@ class Network(nn.Module):
         if self.spec.pooling == "first":
             return hidden[:, 0]
         if self.spec.pooling == "last":
-            last = mask.sum(dim=1) - 1
-            return torch.take_along_dim(hidden, last[:, None, None], dim=1).squeeze(1)
+            return torch.take_along_dim(hidden, mask.sum(dim=1)[:, None, None] - 1, dim=1)[:, 0]
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 

@@ -48,8 +48,7 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
     else:
         # A decoder's keys and values are of no use here, and with them OpenVINO converts none.
         config = AutoConfig.from_pretrained(**source, use_cache=False)
-        is_encoder_alone = config.model_type in _ENCODERS_ALONE
-        factory = AutoModelForTextEncoding if is_encoder_alone else AutoModel
+        factory = AutoModelForTextEncoding if config.model_type in _ENCODERS_ALONE else AutoModel
         make = partial(factory.from_config, trust_remote_code=False)
     with torch.device("meta"):
         empty = make(config)

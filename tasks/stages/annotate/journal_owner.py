@@ -427,7 +427,7 @@ class WorkerLedger(Ledger):
                 if not end.done():
                     end.set_exception(problem) if problem else end.set_result(result)
                     continue
-                _, made = result if method == "content" and result else (None, result)
+                made = result[1] if method == "content" and result else result
                 if made:  # who waited was cancelled
                     self._commits.append((made, 0, 0.0))
             await asyncio.sleep(_GATHERED_S)
