@@ -27,6 +27,7 @@ from flows.options import Question, folders, is_given, kind_of, questions, setti
 from flows.runtime.approval import DeclinedError
 from flows.runtime.runs import SIDE_BY_SIDE, run_name
 from infra.errors import StoreBusyError
+from infra.working_folder import enter_working_folder
 
 # As values, since the types of a form are made of names that are known when it runs.
 _LIST: Any = list
@@ -58,6 +59,7 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
 
 def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
     """Return what the flow of a command's name returns, called within this run."""
+    enter_working_folder()
     name = command.__name__
     flow: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
     return flow.fn(**flow.validate_parameters(arguments_of(flow, command, answers)))

@@ -116,6 +116,10 @@ class WorkerLostError(CosqaError):
     """A Ray worker's process died, and so did the processes that took over its work."""
 
 
+class RayStartError(CosqaError):
+    """Ray does not start on this machine."""
+
+
 class GoldQuestionError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
 

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra.errors import SettingsError
+from infra.errors import RayStartError, SettingsError
 from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 
@@ -38,6 +38,7 @@ _LOGGING = {
 
 _FOLDERS = "cosqa-ray-"  # what the names of local clusters' folders begin with
 _RANDOM = 8  # characters that `mkdtemp` adds
+_INNER = "ray"
 _starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
@@ -69,6 +70,7 @@ def ensure_ray(settings: RaySettings) -> None:
 
     Raises:
         SettingsError: The cluster does not answer.
+        RayStartError: None starts here, tried again.
     """
     for name, value in (_SWITCHES | _LOGGING).items():
         os.environ.setdefault(name, value)
@@ -105,8 +107,12 @@ def start_workers(settings: RaySettings, most: int, first: Callable[[], object])
 
 def _connect(ray: ModuleType, settings: RaySettings) -> None:
     from ray.exceptions import AuthenticationError  # noqa: PLC0415 - see `ensure_ray`
+    from ray.job_config import JobConfig  # noqa: PLC0415 - see `ensure_ray`
 
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if not (settings.address or "").startswith("ray://"):  # as Ray's client has it by itself
+        # Else Ray would put the working folder before all modules of its workers.
+        options["job_config"] = JobConfig(_client_job=True)
     if settings.address:
         options |= {"address": settings.address, "runtime_env": {"env_vars": _LOGGING}}
     else:
@@ -119,18 +125,44 @@ def _connect(ray: ModuleType, settings: RaySettings) -> None:
             "include_dashboard": False,
             "_temp_dir": str(_own_folder(ray.shutdown)),
         }
+    init = partial(ray.init, **options)
+    if not settings.address:
+        return _start_here(init, ray.shutdown)
     try:
-        if settings.address:
-            _require_answer(settings.address)
+        _require_answer(settings.address)
         with without_own_keys():
-            _call_in_lasting_thread(partial(ray.init, **options))
+            _call_in_lasting_thread(init)
     except (OSError, ValueError, AuthenticationError) as error:
-        if not settings.address:
-            raise
         raise SettingsError(
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             f"to use this machine ({str(error)[:300]})"
         ) from error
+
+
+def _start_here(init: Callable[[], object], shut_down: Callable[[], object]) -> None:
+    """Start a cluster; where the machine is too busy for Ray's time limits, once more.
+
+    Raises:
+        RayStartError: It fails again.
+        ValueError: Ray does not take its options, such as too little memory.
+    """
+    for is_last in (False, True):
+        try:
+            with without_own_keys():
+                return _call_in_lasting_thread(init)
+        except ValueError:
+            raise
+        except Exception as error:  # its class is Ray's base of all
+            shut_down()
+            if is_last:
+                raise RayStartError(
+                    "Ray did not start on this machine, tried twice: it may be too busy or short "
+                    "of memory, so end other work there, let Ray start fewer processes by "
+                    "COSQA_RAY__CPUS, or name a running cluster by RAY_ADDRESS; then the same "
+                    f"command goes on ({str(error)[:300]})"
+                ) from error
+            _log.warning("Ray did not start, and is started once more: %s", error)
+    return None
 
 
 def _require_answer(address: str) -> None:
@@ -156,7 +188,10 @@ def _require_answer(address: str) -> None:
 
 
 def _call_in_lasting_thread(call: Callable[[], object]) -> None:
-    """Call in a thread that ends with this process: with it the kernel ends what it has started."""
+    """Call in a thread that ends with this process: with it the kernel ends what it has started.
+
+    One in which the call fails ends at once.
+    """
     done: Future[object] = Future()
 
     def run() -> None:
@@ -164,7 +199,8 @@ def _call_in_lasting_thread(call: Callable[[], object]) -> None:
             done.set_result(call())
         except BaseException as error:  # noqa: BLE001 - raised by the caller
             done.set_exception(error)
-        threading.Event().wait()
+        else:
+            threading.Event().wait()
 
     threading.Thread(target=run, name="ray", daemon=True).start()
     done.result()
@@ -173,11 +209,13 @@ def _call_in_lasting_thread(call: Callable[[], object]) -> None:
 def _own_folder(shut_down: Callable[[], object]) -> Path:
     """Return a new folder for a cluster, which is removed when this process has ended it.
 
+    Ray lets everybody write in it and below, so it lies in one that this user alone may enter.
+
     Args:
         shut_down: Ends the cluster.
     """
     root = Path(tempfile.gettempdir())
-    if len(f"{root}/{_FOLDERS}") + _RANDOM > _LONGEST_FOLDER:
+    if len(f"{root}/{_FOLDERS}/{_INNER}") + _RANDOM > _LONGEST_FOLDER:
         root = Path("/tmp")  # noqa: S108 - `mkdtemp` makes a folder of this user alone
     folder = Path(tempfile.mkdtemp(prefix=_FOLDERS, dir=root))
 
@@ -186,7 +224,7 @@ def _own_folder(shut_down: Callable[[], object]) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(remove)
-    return folder
+    return folder / _INNER
 
 
 def check_reach(prefect_api: str | None) -> None:

@@ -1,5 +1,6 @@
 """What the working folder may not decide: a stranger may have made it."""
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -23,6 +24,26 @@ def refuse_prefect_settings(folder: Path) -> None:
                 "where logs go: they are not taken from a working folder, so put them into the "
                 "environment, and remove them there"
             )
+
+
+def enter_working_folder() -> None:
+    """Go into the folder that COSQA_FOLDER names, where a deployment's run works.
+
+    Prefect has started the run in the program's own folder: it puts the one in which it starts
+    before all modules.
+
+    Raises:
+        SettingsError: There is no such folder, or it has settings of Prefect.
+    """
+    folder = Path(os.environ.get("COSQA_FOLDER", ""))
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise SettingsError(
+            f"COSQA_FOLDER, in which this run is to work, is {str(folder)!r}: {error.strerror}; "
+            "set it to a folder where `prefect deploy` runs"
+        ) from None
+    refuse_prefect_settings(Path.cwd())
 
 
 def _prefect_settings(file: Path) -> list[str]:

@@ -114,6 +114,16 @@ def ask_loopback_directly() -> None:
         os.environ |= dict.fromkeys(("no_proxy", "NO_PROXY"), direct)
 
 
+def keep_working_folder_off_module_paths() -> None:
+    """Let all that is started look for modules elsewhere: whoever made the folder may have some.
+
+    Python puts it before all else for ``-m`` and ``-c``. Prefect's servers work in another folder.
+    """
+    os.environ["PYTHONSAFEPATH"] = "1"
+    if home := os.environ.get("PREFECT_HOME"):
+        os.environ["PREFECT_HOME"] = str(Path(home).expanduser().absolute())
+
+
 @contextmanager
 def ended_soon_after_signals() -> Iterator[None]:
     """End this process seconds after Ctrl-C or SIGTERM in the ``with``, whatever it waits for.
@@ -150,6 +160,7 @@ def main() -> None:
     os.environ.setdefault("DO_NOT_TRACK", "1")  # else Prefect first prints a notice of usage data
     ask_loopback_directly()
     os.environ |= _PREFECT
+    keep_working_folder_off_module_paths()
     is_terminated = Event()
 
     def terminate(*_: object) -> None:

@@ -18,6 +18,7 @@ from prefect.settings import PREFECT_SERVER_API_AUTH_STRING
 
 from flows.cli.output import say
 from flows.runtime.prefect_server import (
+    PROGRAM,
     api_address,
     auth_file,
     await_server,
@@ -32,7 +33,6 @@ from flows.runtime.prefect_server import (
 from infra.errors import SettingsError
 from infra.working_folder import refuse_prefect_settings
 
-_SOURCE = Path(__file__).parents[2]
 _POOL = "cosqa"
 _POLL_S = 0.5
 _END_TIMEOUT_S = 30.0
@@ -59,7 +59,7 @@ def serve(place: Path, port: int) -> None:
     api, auth = api_address(port), server_auth()
     with _bound(port) as bound, _until_a_signal(), using_server(api, auth):
         settings = without_secrets(os.environ) | _SERVER | settings_of_server(port, auth)
-        server = server_process(bound, settings, place)
+        server = server_process(bound, settings)
         bound.close()
         with _ended(server, signal.SIGTERM):
             await_server(server, lambda: is_private(port, auth))
@@ -67,11 +67,13 @@ def serve(place: Path, port: int) -> None:
             _deploy(place)
             # A session of its own: Ctrl-C reaches this process alone, which ends its children in
             # order.
-            start = ["-m", "prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
+            start = ["-P", "-m", "prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
             worker = subprocess.Popen(  # noqa: S603
-                [sys.executable, *start], cwd=place,
-                start_new_session=True, preexec_fn=die_with_parent,  # noqa: PLW1509
-            )  # fmt: skip
+                [sys.executable, *start],
+                cwd=PROGRAM,
+                start_new_session=True,
+                preexec_fn=die_with_parent,  # noqa: PLW1509
+            )
             with _ended(worker, signal.SIGINT):
                 say(f"Runs work in {place}. The UI is at {api.removesuffix('/api')}.")
                 say(f"It asks for the password once: {_place_of(auth)}.")
@@ -142,7 +144,7 @@ def _ended(process: subprocess.Popen[bytes], end: signal.Signals) -> Iterator[No
 
 def _make_pool_and_automations() -> None:
     """Make the work pool and the automations that the server does not have."""
-    file = _SOURCE / "infra" / "deploy" / "automations.yaml"
+    file = PROGRAM / "infra" / "deploy" / "automations.yaml"
     with get_client(sync_client=True) as client:
         if not any(pool.name == _POOL for pool in client.read_work_pools()):
             client.create_work_pool(WorkPoolCreate(name=_POOL, type="process"))
@@ -152,10 +154,13 @@ def _make_pool_and_automations() -> None:
 
 
 def _deploy(folder: Path) -> None:
-    """Register the deployments; their runs work in the folder."""
-    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file"]
+    """Register the deployments; their runs work in the folder.
+
+    Prefect looks for flows in its working folder first, here and in their runs, which is ours.
+    """
+    command = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all"]
     done = subprocess.run(  # noqa: S603
-        [*command, str(_SOURCE / "prefect.yaml")], cwd=folder, check=False,
+        command, cwd=PROGRAM, env={**os.environ, "COSQA_FOLDER": str(folder)}, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
     )  # fmt: skip
     if done.returncode:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import httpx
+import prefect
 from prefect import State, tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.base import ServerType
@@ -38,6 +39,7 @@ from prefect.flow_engine import run_flow
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
+    PREFECT_API_DATABASE_CONNECTION_URL,
     PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
     PREFECT_API_URL,
     PREFECT_CLIENT_MAX_RETRIES,
@@ -56,6 +58,8 @@ from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
 
+PROGRAM = Path(__file__).parents[2]  # the folder of our packages, and of `prefect.yaml`
+
 # Names of variables that hold secrets, and values that do: URLs with a user part.
 _SECRET_NAME = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
@@ -67,6 +71,8 @@ _START_LOCK = "cosqa-start.lock"
 _START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
+_OWN_DATABASE = f"cosqa-{prefect.__version__}"
+_LISTENS, _HTTP = "0A", 80  # of /proc/net/tcp; the port of addresses without one
 _PR_SET_PDEATHSIG = 1
 _CONNECT_S, _READ_S = 1.0, 10.0
 _PATH = (
@@ -76,7 +82,7 @@ _PATH = (
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _KEY = (
     "set PREFECT_API_AUTH_STRING or PREFECT_API_KEY as that server demands, or unset it; the "
-    "password of `cosqa server` is in"
+    "password of `cosqa server`, which this user's own processes alone are sent, is in"
 )
 
 
@@ -86,8 +92,8 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
 
     If ``PREFECT_API_URL`` is set, by environment or profile, that is the address. Otherwise a
     private server is started on loopback, which answers this process and its children alone. It
-    uses Prefect's own database, so that ``prefect server start`` shows the runs afterwards, and
-    ends with this process.
+    uses the database of `cosqa server`, which shows the runs afterwards, and ends with this
+    process.
 
     Args:
         meanwhile: Called while a private server starts, which takes seconds.
@@ -212,15 +218,26 @@ def using_server(url: str, auth: str) -> Iterator[None]:
 def with_auth(url: str) -> AbstractContextManager[None]:
     """Send the password of `cosqa server` inside the ``with``, unless the user has set another.
 
-    Only this machine gets it: elsewhere the server is somebody else's.
+    Only processes of this user on this machine get it: any other server is somebody else's.
 
     Raises:
         SettingsError: Others can read the file that has it.
     """
-    if PREFECT_API_AUTH_STRING.value() or urlsplit(url).hostname not in _LOOPBACK:
+    place = urlsplit(url)
+    if PREFECT_API_AUTH_STRING.value() or place.hostname not in _LOOPBACK:
         return nullcontext()
-    auth = _read_auth()
+    auth = _read_auth() if _listeners(place.port or _HTTP) == {os.geteuid()} else ""
     return using_server(url, auth) if auth else nullcontext()
+
+
+def _listeners(port: int) -> set[int]:
+    """Return the users whose processes listen at a port, under any address of this machine.
+
+    Linux alone says it; elsewhere nobody is known, and the user sets the password.
+    """
+    tables = [file.read_text() for file in Path("/proc/net").glob("tcp*")]
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return {int(row[7]) for row in rows if row[3] == _LISTENS and row[1].endswith(f":{port:04X}")}
 
 
 def auth_file() -> Path:
@@ -229,19 +246,16 @@ def auth_file() -> Path:
 
 
 def server_auth() -> str:
-    """Return what `cosqa server` asks for: what the user has set, else the file's, made at first.
+    """Return what `cosqa server` asks for: what the user has set, else what is new in the file.
 
-    Raises:
-        SettingsError: Others can read the file.
+    What has ever gone to a listener in a server's place is worth nothing to it afterwards.
     """
     if own := PREFECT_SERVER_API_AUTH_STRING.value():
         return str(own)
-    with locked(PREFECT_HOME.value() / _START_LOCK):
-        if not (auth := _read_auth()):
-            auth = _new_auth()
-            with atomic_write(auth_file()) as partial:
-                partial.touch(mode=0o600)
-                partial.write_text(auth, encoding="utf-8")
+    auth = _new_auth()
+    with atomic_write(auth_file()) as partial:
+        partial.touch(mode=0o600)
+        partial.write_text(auth, encoding="utf-8")
     return auth
 
 
@@ -271,8 +285,13 @@ def _read_auth() -> str:
 def settings_of_server(port: int, auth: str) -> dict[str, str]:
     """Return the settings of a server on loopback for those who have the password.
 
-    Pages of other origins than its own get no answer, unless the user has named these origins.
+    Pages of other origins than its own get no answer, unless the user has named these origins. Its
+    database is its own, unless the user has named another: all of a person's projects share
+    ``prefect.db``, and each release of Prefect changes its tables.
     """
+    home = PREFECT_HOME.value()
+    shared, own = (f"sqlite+aiosqlite:///{home}/{name}.db" for name in ("prefect", _OWN_DATABASE))
+    is_shared = PREFECT_API_DATABASE_CONNECTION_URL.value() == shared
     origins = f"http://127.0.0.1:{port},http://localhost:{port}"
     if (more := PREFECT_SERVER_CORS_ALLOWED_ORIGINS.value()) != "*":
         origins += f",{more}"
@@ -280,6 +299,7 @@ def settings_of_server(port: int, auth: str) -> dict[str, str]:
         "PREFECT_SERVER_API_BASE_PATH": "/api",  # as in `api_address`
         "PREFECT_SERVER_API_AUTH_STRING": auth,
         "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": origins,
+        **({"PREFECT_SERVER_DATABASE_CONNECTION_URL": own} if is_shared else {}),
     }
 
 
@@ -343,15 +363,16 @@ def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     return server_process(bound, environment)
 
 
-def server_process(
-    bound: socket.socket, environment: Mapping[str, str], folder: Path | None = None
-) -> subprocess.Popen[bytes]:
-    """Start a server at a socket on loopback, with these settings, in a folder."""
+def server_process(bound: socket.socket, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a server at a socket on loopback, with these settings.
+
+    Not in the working folder, which Prefect's migrations put before all modules.
+    """
     number = bound.fileno()
     return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "flows.runtime.loopback_server", str(number)],
+        [sys.executable, "-P", "-m", "flows.runtime.loopback_server", str(number)],
         env={**environment, "PREFECT__SERVER_FINAL": "1"},
-        cwd=folder,
+        cwd=PROGRAM,
         pass_fds=[number],
         start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
@@ -394,8 +415,10 @@ def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) 
             return
         time.sleep(_POLL_S)
     raise SettingsError(
-        "the Prefect server did not start (see its messages above); start one with `prefect "
-        "server start` and set PREFECT_API_URL to its address"
+        "the Prefect server did not start (see its messages above). Its database is that of "
+        f"PREFECT_API_DATABASE_CONNECTION_URL, or {_OWN_DATABASE}.db in {PREFECT_HOME.value()}, "
+        "which has nothing but the history of runs: move it away, or set PREFECT_HOME to another "
+        "folder"
     )
 
 

@@ -1,5 +1,7 @@
 """The law of `cosqa server`: it serves and runs the deployments, and leaves nothing when it ends.
 
+Its folder may be a stranger's: no module in it runs.
+
 Covers `flows.cli.server`, `flows.runtime.writing`.
 """
 
@@ -19,6 +21,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
+from tests.flows.hostile_folder import lay_modules, names_run
 from tests.flows.world import COSQA, Case, World, environment, read, rule
 from tests.ports import free_port
 from tests.prefect_api import ask
@@ -108,6 +111,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     world = World(tmp_path / "work", {})
     world.write(CASES, labels=False)
     (world.folder / "cosqa.toml").write_text(TOML)
+    mark = lay_modules(world.folder)
     env = environment(
         model.base_url,
         PREFECT_HOME=str(tmp_path / "prefect"),
@@ -121,6 +125,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     if server.process.poll() is None:  # a test has failed
         server.process.send_signal(signal.SIGINT)
         server.process.wait(240)
+    assert names_run(mark) == ""
 
 
 def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
