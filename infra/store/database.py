@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from shutil import copyfileobj
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 from uuid import uuid4
 
 import duckdb
@@ -155,11 +155,22 @@ class DatabaseFile:
         # Threads of this process have no file open meanwhile: closing one drops their locks, too.
         with _turn_of_threads, self.path.open("rb") as source:
             # DuckDB's kind of lock; closing releases it.
-            self._when_free(partial(fcntl.lockf, source, fcntl.LOCK_SH | fcntl.LOCK_NB))
+            self._when_free(partial(self._share, source))
             with target.open("wb") as copy:
                 copyfileobj(source, copy, _COPIED_AT_ONCE)
             if self.log.exists():
                 target.with_name(f"{target.name}.wal").write_bytes(self.log.read_bytes())
+
+    def _share(self, source: BinaryIO) -> None:
+        """Take the lock of readers on the file; DuckDB's error says which process writes it."""
+        try:
+            fcntl.lockf(source, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            try:
+                duckdb.connect(str(self.path), read_only=True).close()
+            except duckdb.Error as named:
+                raise BlockingIOError(str(named)) from None
+            raise error from None
 
     def state(self) -> State:
         """Return what changes with each commit: size and time of the file and of its log."""

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -20,14 +20,14 @@ from prefect.states import Completed
 
 import infra.ray
 from flows import annotate
-from infra.errors import SettingsError
+from infra.errors import RayStartError, SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
 from tasks.stages.annotate.run import AnnotationRun
 
 KEY = "sk-of-this-test"
 CLUSTER = """
-import contextlib, json, os, sys
+import contextlib, json, os, pathlib, sys
 {first}
 import psutil
 from infra.ray import ensure_ray
@@ -41,10 +41,13 @@ class Echo:
     def say(self, text):
         return text, os.nice(0)
 
+    def modules(self):
+        return [str(pathlib.Path(each).absolute()) for each in sys.path]
+
 echo = Echo.remote()
 said = ray.get(echo.say.remote("here"))
 me = psutil.Process()
-listening, with_key = [], []
+listening, with_key, opened = [], [], []
 for process in (me, *me.children(recursive=True)):
     with contextlib.suppress(psutil.Error):  # it has just ended
         listening += [
@@ -52,10 +55,19 @@ for process in (me, *me.children(recursive=True)):
             for connection in process.net_connections("inet")
             if connection.status == psutil.CONN_LISTEN
         ]
+        opened += [
+            pathlib.Path(connection.laddr)
+            for connection in process.net_connections("unix")
+            if str(connection.laddr).startswith("/") and "ray" in str(connection.laddr)
+        ]
         if process != me and {key!r} in process.environ().values():
             with_key.append(process.name())
 address = ray.get_runtime_context().gcs_address
 told = {{"said": said, "listening": listening, "address": address, "with key": with_key}}
+root = pathlib.Path(ray._private.worker._global_node.get_temp_dir_path()).parent
+told["root"] = [root.stat().st_mode & 0o777, root.stat().st_uid == os.getuid(), root.name]
+told["outside"] = [str(p) for p in opened if root not in p.parents]
+told["modules"] = ray.get(echo.modules.remote())
 told["has key"] = {key!r} in os.environ.values()
 print(json.dumps(told), flush=True)
 sys.stdin.read()
@@ -91,6 +103,48 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
         gone = address.format(closed.getsockname()[1])
         with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*; start one there"):
             infra.ray._connect(library, RaySettings(address=gone))
+
+
+class Busy:
+    """A library whose start fails as Ray's does where the machine is too busy."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.started = 0
+
+    def init(self, **_: object) -> None:
+        self.started += 1
+        if self.started <= self.failures:
+            raise Exception("The current node timed out during startup.")  # noqa: TRY002 - as Ray's
+
+    def shutdown(self) -> None:
+        """Leave nothing."""
+
+
+@pytest.mark.parametrize(("failures", "started"), [(0, 1), (1, 2), (2, 2)])
+def test_a_cluster_that_does_not_start_here_is_started_once_more(
+    failures: int, started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(infra.ray, "_restrict_access", lambda: None)  # of this process's own
+    library: Any = Busy(failures)
+    told = r"Ray did not start .*COSQA_RAY__CPUS.*RAY_ADDRESS.*timed out during startup"
+    with pytest.raises(RayStartError, match=told) if failures > 1 else nullcontext():
+        infra.ray._connect(library, RaySettings())
+    assert library.started == started
+
+
+def test_options_that_ray_refuses_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infra.ray, "_restrict_access", lambda: None)
+    calls: list[object] = []
+
+    def init(**options: object) -> None:
+        calls.append(options)
+        raise ValueError("too little memory")
+
+    library: Any = SimpleNamespace(init=init, shutdown=list)
+    with pytest.raises(ValueError, match="too little memory"):
+        infra.ray._connect(library, RaySettings())
+    assert len(calls) == 1
 
 
 def test_a_run_without_work_leaves_ray_alone() -> None:
@@ -139,7 +193,7 @@ def test_what_speaks_another_language_is_no_cluster(answer: bytes) -> None:
     ],
 )
 def test_the_local_cluster_is_reached_by_its_own_process_alone(
-    first: str, variables: dict[str, str]
+    first: str, variables: dict[str, str], tmp_path: Path
 ) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", CLUSTER.format(first=first, key=KEY)],
@@ -147,6 +201,7 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
         stdout=subprocess.PIPE,
         env=without_ray_variables(COSQA_LLM__API_KEY=KEY, cosqa_encoder__api_key=KEY, **variables),
         text=True,
+        cwd=tmp_path,
     ) as cluster:
         assert cluster.stdin
         assert cluster.stdout
@@ -155,6 +210,11 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
             assert state["said"] == ["here", os.nice(0)], "a worker has this process's priority"
             assert state["with key"] == [], "a key is in no environment but the program's own"
             assert state["has key"]
+            mode, is_own, name = state["root"]
+            assert (oct(mode), is_own) == ("0o700", True), "Ray lets all write in what is below"
+            assert name.startswith("cosqa-ray-")
+            assert state["outside"] == []
+            assert str(tmp_path) not in state["modules"]
             assert {"gcs_server", "raylet"} <= {name for name, *_ in state["listening"]}
             assert [one for one in state["listening"] if not is_loopback(one[1])] == []
             for _, _, port in state["listening"]:

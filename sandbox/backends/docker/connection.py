@@ -9,6 +9,7 @@ from typing import Any
 import docker
 import requests
 from docker.client import DockerClient
+from docker.constants import DEFAULT_UNIX_SOCKET
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.utils import parse_host
@@ -32,7 +33,12 @@ def translated() -> Iterator[None]:
     except APIError as error:
         raise SandboxError(f"the Docker engine refused: {error}") from error
     except (DockerException, requests.RequestException, OSError) as error:
-        raise EngineUnavailableError(f"no Docker engine answers: {error}. {_HINT}") from error
+        own = DEFAULT_UNIX_SOCKET.removeprefix("http+")
+        host = os.environ.get("DOCKER_HOST")
+        place = f"{host} (DOCKER_HOST; without it {own} is asked)" if host else own
+        raise EngineUnavailableError(
+            f"no Docker engine answers at {place}: {error}. {_HINT}"
+        ) from error
 
 
 def connected(connections: int) -> DockerClient:

@@ -66,7 +66,7 @@ def test_a_copy_waits_for_a_writer_and_says_who_it_waited_for(tmp_path: Path) ->
     writer.start()
     assert holds.wait(60)
     hurried = database.settings.model_copy(update={"lock_timeout_s": 0.2})
-    with pytest.raises(StoreLockedError, match="locked by another process"):
+    with pytest.raises(StoreLockedError, match=rf"locked by another .*python.*PID {writer.pid}\b"):
         take_snapshot(hurried)
     end.set()
     assert take_snapshot(database.settings.model_copy(update={"lock_timeout_s": 60})).store_id

@@ -243,11 +243,12 @@ async def test_installing_can_be_off() -> None:
 
 # docker-py leaves a socket that could not connect to the garbage collector.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nonexistent.sock"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nonexistent.sock", "no://host"])
 async def test_no_engine_is_its_own_error(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("DOCKER_HOST", address)
     sandbox = DockerSandbox(LIMITS)
-    with pytest.raises(EngineUnavailableError, match="ensure_engine"):
+    named = rf"{re.escape(address)} \(DOCKER_HOST; .*ensure_engine"
+    with pytest.raises(EngineUnavailableError, match=named):
         await sandbox.check()
     await sandbox.close()
     gc.collect()
