@@ -6,6 +6,7 @@ The kernel drops a lock with the process that holds it, however that ends.
 import fcntl
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -41,7 +42,8 @@ def locked(file: Path, *, wait: bool = True) -> Iterator[int]:
             fcntl.flock(handle, fcntl.LOCK_EX)
         with suppress(OSError):  # of a full disk: the lock needs no name
             os.ftruncate(handle, 0)
-            os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
+            words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+            os.pwrite(handle, f"process {os.getpid()} ({words})".encode()[:_LONGEST], 0)
         yield handle
     finally:
         os.close(handle)  # and with it the lock

@@ -120,7 +120,8 @@ def stopped(world: World, command: str, by: str, is_reached: Callable[[str, int]
 
 def assert_cancelled(home: Path) -> None:
     """The run is cancelled, and nothing in it runs or has crashed."""
-    with closing(sqlite3.connect(home / "prefect.db")) as database:
+    (file,) = home.glob("cosqa-*.db")
+    with closing(sqlite3.connect(file)) as database:
         runs = database.execute(
             "SELECT state_type FROM flow_run WHERE parent_task_run_id IS NULL"
         ).fetchall()

@@ -107,7 +107,7 @@ def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> 
         run = client.read_flow_run(state.state_details.flow_run_id)
     assert "api_key" not in run.parameters["settings"]["llm"]
     files = [file for file in Path(os.environ["PREFECT_HOME"]).rglob("*") if file.is_file()]
-    assert any(file.name == "prefect.db" for file in files)
+    assert any(file.suffix == ".db" for file in files)
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
 
 

@@ -4,6 +4,8 @@ Covers `atomic`, `disk`, `locks`, `outputs`, `machine`, `program`.
 """
 
 import errno
+import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -108,6 +110,30 @@ def test_a_lock_is_one_process_s_until_that_is_gone(tmp_path: Path) -> None:
             pass
     with locked(file, wait=False), pytest.raises(BlockingIOError), locked(file, wait=False):
         pass
+
+
+def test_who_waits_for_a_lock_is_told_who_holds_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "x.lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(file)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdin
+        assert other.stdout
+        assert other.stdout.readline() == "held\n"
+
+        def end_once_told(record: logging.LogRecord) -> bool:
+            assert other.stdin
+            other.stdin.close()  # else this test would wait for good
+            return True
+
+        caplog.handler.addFilter(end_once_told)
+        with locked(file):
+            assert file.read_text().startswith(f"process {os.getpid()} (")
+    told = f"waiting for process {other.pid} (-c {file}), which holds {file}"
+    assert [record.getMessage() for record in caplog.records] == [told]
 
 
 TABLE = pa.table({"number": [1, 2]})

@@ -6,7 +6,8 @@ Covers `flows.runtime.loopback_server`.
 import os
 import socket
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,11 +15,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import prefect
 import pytest
 from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
+    PREFECT_API_DATABASE_CONNECTION_URL,
     PREFECT_API_URL,
     PREFECT_HOME,
     PREFECT_SERVER_API_AUTH_STRING,
@@ -110,38 +113,88 @@ def test_a_web_page_gets_no_answer_and_reaches_no_server_under_a_name_of_its_own
                 assert client.get(path, headers={"Host": host}).status_code == status, (host, path)
 
 
-def test_the_password_of_a_server_is_made_once_and_for_its_user_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_password_of_a_server_is_new_each_start_and_for_its_user_alone(tmp_path: Path) -> None:
     own = {PREFECT_SERVER_API_AUTH_STRING: "me:mine"}
     unset = {PREFECT_API_AUTH_STRING, PREFECT_SERVER_API_AUTH_STRING}
     with temporary_settings({PREFECT_HOME: tmp_path / "home"}, restore_defaults=unset):
-        with with_auth("http://127.0.0.1:4200/api"):
-            assert not PREFECT_API_AUTH_STRING.value(), "no server has made one"
         with temporary_settings(own):
             assert server_auth() == "me:mine"
         assert not auth_file().exists()
         auth = server_auth()
         assert len(auth) > 40
-        assert server_auth() == auth
+        assert server_auth() != auth
         assert auth_file().stat().st_mode & 0o777 == 0o600
-        before = dict(os.environ)
-        for url, is_sent in (
-            ("http://127.0.0.1:4200/api", True),
-            ("http://localhost:4200/api", True),
-            ("http://127.0.0.1.evil.invalid/api", False),
-            ("http://127.0.0.1@evil.invalid/api", False),
-            ("http://10.0.0.1:4200/api", False),
+
+
+def is_sent(url: str, auth: str) -> bool:
+    """Return whether a password is sent to an address, here and from child processes."""
+    before = dict(os.environ)
+    with with_auth(url):
+        found = {PREFECT_API_AUTH_STRING.value(), os.environ.get("PREFECT_API_AUTH_STRING")}
+    assert dict(os.environ) == before
+    assert found in ({auth}, {None})
+    return found == {auth}
+
+
+@pytest.fixture
+def auth(tmp_path: Path) -> Iterator[str]:
+    """Make the password of a `cosqa server`."""
+    unset = {PREFECT_API_AUTH_STRING, PREFECT_SERVER_API_AUTH_STRING}
+    with temporary_settings({PREFECT_HOME: tmp_path / "home"}, restore_defaults=unset):
+        yield server_auth()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1", "::"])
+def test_the_password_goes_to_who_listens_on_this_machine_as_this_user(
+    auth: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.create_server((address, 0), family=family) as listener:
+        port = listener.getsockname()[1]
+        for host, is_this_machine in (
+            ("127.0.0.1", True),
+            ("localhost", True),
+            ("[::1]", True),
+            ("127.0.0.1.evil.invalid", False),
+            ("127.0.0.1@evil.invalid", False),
+            ("10.0.0.1", False),
         ):
-            with with_auth(url):
-                assert (PREFECT_API_AUTH_STRING.value() == auth) == is_sent, url
-                assert (os.environ.get("PREFECT_API_AUTH_STRING") == auth) == is_sent, url
-        assert dict(os.environ) == before
-        with (
-            temporary_settings({PREFECT_API_AUTH_STRING: "me:mine"}),
-            with_auth("http://127.0.0.1:4200/api"),
-        ):
+            assert is_sent(f"http://{host}:{port}/api", auth) == is_this_machine, host
+        own = {PREFECT_API_AUTH_STRING: "me:mine"}
+        with temporary_settings(own), with_auth(f"http://127.0.0.1:{port}/api"):
             assert PREFECT_API_AUTH_STRING.value() == "me:mine"
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert not is_sent(f"http://127.0.0.1:{port}/api", auth), "another user listens"
+    monkeypatch.undo()
+    assert not is_sent(f"http://127.0.0.1:{port}/api", auth), "nobody listens"
+
+
+_LISTENER = """
+import os, socket, sys
+os.setuid(65534)
+with socket.create_server((sys.argv[1], int(sys.argv[2])), family=int(sys.argv[3])):
+    print(flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has processes of another user")
+@pytest.mark.parametrize("beside", [False, True])
+def test_no_password_goes_where_another_user_listens_too(auth: str, beside: bool) -> None:
+    """As under ``::1``, which ``localhost`` may mean, beside a server at 127.0.0.1."""
+    with socket.create_server(("127.0.0.1", 0)) as own:
+        port = own.getsockname()[1]
+        if not beside:
+            own.close()
+        place = ("::1", socket.AF_INET6) if beside else ("127.0.0.1", socket.AF_INET)
+        words = [sys.executable, "-c", _LISTENER, place[0], str(port), str(int(place[1]))]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdin
+            assert other.stdout
+            assert other.stdout.readline()
+            for host in ("localhost", "127.0.0.1"):
+                assert not is_sent(f"http://{host}:{port}/api", auth)
+            other.stdin.close()
 
 
 def test_a_password_that_others_may_have_made_or_read_is_refused(
@@ -154,16 +207,30 @@ def test_a_password_that_others_may_have_made_or_read_is_refused(
         for mode in (0o640, 0o604, 0o620):
             auth_file().chmod(mode)
             with pytest.raises(SettingsError, match=r"cosqa-auth.* can be read by others: remove"):
-                server_auth()
+                prefect_server_module._read_auth()
         auth_file().chmod(0o600)
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
         with pytest.raises(SettingsError, match="is another user's"):
-            server_auth()
+            prefect_server_module._read_auth()
         monkeypatch.undo()
         auth_file().rename(tmp_path / "theirs")
         auth_file().symlink_to(tmp_path / "theirs")
         with pytest.raises(SettingsError, match=r"cosqa-auth.* cannot be read"):
-            server_auth()
+            prefect_server_module._read_auth()
+        assert server_auth() == prefect_server_module._read_auth(), (
+            "a start makes a file of its own"
+        )
+        assert (tmp_path / "theirs").read_text() != server_auth()
+
+
+@pytest.mark.parametrize("named", ["", "postgresql+asyncpg://a:b@c/d", "sqlite+aiosqlite:////x.db"])
+def test_the_database_of_our_servers_is_no_other_projects(tmp_path: Path, named: str) -> None:
+    name = "PREFECT_SERVER_DATABASE_CONNECTION_URL"
+    chosen = {PREFECT_API_DATABASE_CONNECTION_URL: named} if named else {}
+    with temporary_settings({PREFECT_HOME: tmp_path}), temporary_settings(chosen):
+        told = settings_of_server(4300, "a:b")
+    own = {name: f"sqlite+aiosqlite:///{tmp_path}/cosqa-{prefect.__version__}.db"}
+    assert {key: each for key, each in told.items() if key == name} == ({} if named else own)
 
 
 def test_origins_that_a_user_has_named_stay() -> None:
