@@ -29,8 +29,8 @@ def refuse_prefect_settings(folder: Path) -> None:
 def enter_working_folder() -> None:
     """Go into the folder that COSQA_FOLDER names, where a deployment's run works.
 
-    Prefect has started the run in the program's own folder: it puts the one in which it starts
-    before all modules.
+    Prefect has not started the run there: it puts the folder in which it starts one before all
+    modules.
 
     Raises:
         SettingsError: There is no such folder, or it has settings of Prefect.

@@ -227,3 +227,12 @@ def test_right_codes_of_a_query_are_not_its_wrong_ones_in_training() -> None:
     trained = Path("cosqa-benchmarks/encoders/several/training.json")
     losses = json.loads(trained.read_text())["history"]["losses"]
     assert losses[-1][1] < 0.4
+
+
+def test_a_prefect_database_of_another_release_stands_in_no_ones_way(tmp_path: Path) -> None:
+    case, home = "prefect_database_of_another_release", tmp_path / "prefect"
+    printed("python", CASES / case / "make.py", home)
+    before = (home / "prefect.db").read_bytes()
+    lines = board(f"{case}/benchmark", "bm25", env={"PREFECT_HOME": str(home)})
+    assert cells(lines, "bm25")[1] == "1.000"
+    assert (home / "prefect.db").read_bytes() == before

@@ -117,11 +117,14 @@ def ask_loopback_directly() -> None:
 def keep_working_folder_off_module_paths() -> None:
     """Let all that is started look for modules elsewhere: whoever made the folder may have some.
 
-    Python puts it before all else for ``-m`` and ``-c``. Prefect's servers work in another folder.
+    Python puts it before all else for ``-m`` and ``-c``. Other folders that the user has named stay
+    those of this folder, in whichever a child works.
     """
     os.environ["PYTHONSAFEPATH"] = "1"
-    if home := os.environ.get("PREFECT_HOME"):
-        os.environ["PREFECT_HOME"] = str(Path(home).expanduser().absolute())
+    for name in ("PREFECT_HOME", "PYTHONPATH"):
+        if named := os.environ.get(name):
+            parts = (Path(part).expanduser().absolute() for part in named.split(os.pathsep))
+            os.environ[name] = os.pathsep.join(map(str, parts))
 
 
 @contextmanager

@@ -156,7 +156,7 @@ def _make_pool_and_automations() -> None:
 def _deploy(folder: Path) -> None:
     """Register the deployments; their runs work in the folder.
 
-    Prefect looks for flows in its working folder first, here and in their runs, which is ours.
+    Prefect looks for flows in its working folder first, which is ours.
     """
     command = [sys.executable, "-P", "-m", "prefect", "--no-prompt", "deploy", "--all"]
     done = subprocess.run(  # noqa: S603

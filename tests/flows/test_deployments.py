@@ -5,13 +5,14 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
+import yaml
 from prefect.cli.deploy._triggers import DeploymentTriggerAdapter
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.utilities.schema_tools.hydration import HydrationContext, hydrate
 
 import flows
 from flows import entries
-from tests.flows.deployed import DEPLOYMENTS, FORMS
+from tests.flows.deployed import DEPLOYMENTS, FORMS, PREFECT_YAML
 
 AFTER: dict[str, dict[str, Any]] = {
     name: trigger for name, each in DEPLOYMENTS.items() for trigger in each.get("triggers", [])
@@ -39,8 +40,15 @@ def test_a_deployment_gives_its_flow_parameters_that_it_has_and_sees_whether_it_
     assert "cosqa" in deployment["tags"]
     environment = deployment["work_pool"]["job_variables"]["env"]
     assert environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    assert environment["COSQA_FOLDER"] == "{{ $COSQA_FOLDER }}", "where its runs work"
+    assert environment["PYTHONSAFEPATH"] == "1", "no module of that folder runs"
     for schedule in deployment.get("schedules", []):
         assert CronSchedule(cron=schedule["cron"], timezone="UTC"), "Prefect takes it"
+
+
+def test_no_run_starts_in_the_folder_where_it_works() -> None:
+    (step,) = yaml.safe_load(PREFECT_YAML.read_text("utf-8"))["pull"]
+    assert step == {"prefect.deployments.steps.set_working_directory": {"directory": "/"}}
 
 
 def starter_of(name: str) -> str:

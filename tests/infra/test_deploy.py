@@ -142,8 +142,11 @@ PREFECT_TYPES: dict[str, dict[str, Any]] = json.loads(
     .joinpath("aggregate-worker-metadata.json")
     .read_text("utf-8")
 )
-# The environment of a deployment's runs, which a pool's template is filled with.
-ENVIRONMENT = DEPLOYMENTS["annotate"]["work_pool"]["job_variables"]["env"]
+# The environment of a deployment's runs, as `prefect deploy` fills it and then a pool's template.
+ENVIRONMENT = {
+    **DEPLOYMENTS["annotate"]["work_pool"]["job_variables"]["env"],
+    "COSQA_FOLDER": "/srv/cosqa",
+}
 
 
 def template_of(pool: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SettingsError
-from infra.working_folder import refuse_prefect_settings
+from infra.working_folder import enter_working_folder, refuse_prefect_settings
 from tests.flows.world import COSQA
 
 LOGGING = """
@@ -44,6 +44,45 @@ def test_settings_of_prefect_in_a_folder_are_refused(
     with pytest.raises(SettingsError, match=rf"{name} has settings of Prefect .*environment"):
         refuse_prefect_settings(tmp_path)
     return None
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Go into a folder, as Prefect does before a run; what a test enters is left after it."""
+    (tmp_path / "program").mkdir()
+    monkeypatch.chdir(tmp_path / "program")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("named", "entered"), [("work", "work"), ("", "program")])
+def test_a_run_of_a_deployment_works_where_the_deployment_says(
+    named: str, entered: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere / "work").mkdir()
+    monkeypatch.setenv("COSQA_FOLDER", str(elsewhere / named) if named else "")
+    enter_working_folder()
+    assert Path.cwd() == elsewhere / entered
+
+
+@pytest.mark.parametrize("named", ["{{ $COSQA_FOLDER }}", "/nowhere", "/dev/null"])
+def test_a_run_without_its_folder_ends(
+    named: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COSQA_FOLDER", named)
+    with pytest.raises(
+        SettingsError, match=r"COSQA_FOLDER.*set it to a folder where `prefect deploy`"
+    ):
+        enter_working_folder()
+    assert Path.cwd() == elsewhere / "program"
+
+
+def test_a_run_in_a_folder_with_settings_of_prefect_ends(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (elsewhere / "prefect.toml").touch()
+    monkeypatch.setenv("COSQA_FOLDER", str(elsewhere))
+    with pytest.raises(SettingsError, match=r"has settings of Prefect \(prefect.toml\)"):
+        enter_working_folder()
 
 
 def test_a_command_in_such_a_folder_ends_before_they_count(tmp_path: Path) -> None:
