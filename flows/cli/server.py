@@ -56,8 +56,9 @@ def serve(place: Path, port: int) -> None:
             deployments; one of both ended by itself; or the folder has settings of Prefect.
     """
     refuse_prefect_settings(place)
-    api, auth = api_address(port), server_auth()
-    with _bound(port) as bound, _until_a_signal(), using_server(api, auth):
+    api = api_address(port)
+    # The port first: a password is not made anew beside a server that is there.
+    with _bound(port) as bound, _until_a_signal(), using_server(api, auth := server_auth()):
         settings = without_secrets(os.environ) | _SERVER | settings_of_server(port, auth)
         server = server_process(bound, settings)
         bound.close()

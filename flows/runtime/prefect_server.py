@@ -72,7 +72,7 @@ _START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
 _OWN_DATABASE = f"cosqa-{prefect.__version__}"
-_LISTENS, _HTTP = "0A", 80  # of /proc/net/tcp; the port of addresses without one
+_LISTENS = "0A"  # of /proc/net/tcp
 _PR_SET_PDEATHSIG = 1
 _CONNECT_S, _READ_S = 1.0, 10.0
 _PATH = (
@@ -226,8 +226,10 @@ def with_auth(url: str) -> AbstractContextManager[None]:
     place = urlsplit(url)
     if PREFECT_API_AUTH_STRING.value() or place.hostname not in _LOOPBACK:
         return nullcontext()
-    auth = _read_auth() if _listeners(place.port or _HTTP) == {os.geteuid()} else ""
-    return using_server(url, auth) if auth else nullcontext()
+    with suppress(ValueError):  # no port, which who asks there tells
+        if _listeners(place.port or 0) == {os.geteuid()} and (auth := _read_auth()):
+            return using_server(url, auth)
+    return nullcontext()
 
 
 def _listeners(port: int) -> set[int]:

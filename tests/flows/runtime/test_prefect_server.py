@@ -29,6 +29,7 @@ from prefect.settings import (
     temporary_settings,
 )
 
+from flows.cli.server import serve
 from flows.runtime import prefect_server as prefect_server_module
 from flows.runtime.prefect_server import (
     api_address,
@@ -195,6 +196,20 @@ def test_no_password_goes_where_another_user_listens_too(auth: str, beside: bool
             for host in ("localhost", "127.0.0.1"):
                 assert not is_sent(f"http://{host}:{port}/api", auth)
             other.stdin.close()
+
+
+def test_a_start_at_a_port_that_is_taken_leaves_the_password_of_the_server_there(
+    auth: str, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        with pytest.raises(SettingsError, match="is taken already"):
+            serve(tmp_path, server.getsockname()[1])
+        assert auth_file().read_text() == auth
+
+
+@pytest.mark.parametrize("port", ["", ":0", ":99999", ":x"])
+def test_no_password_goes_to_an_address_without_a_port(auth: str, port: str) -> None:
+    assert not is_sent(f"http://127.0.0.1{port}/api", auth)
 
 
 def test_a_password_that_others_may_have_made_or_read_is_refused(
