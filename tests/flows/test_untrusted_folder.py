@@ -22,6 +22,7 @@ CASES = [
     for number in range(4)
 ]
 (REPLY,) = read("answers")["steps"]
+PAIR = '{{"query": "add {0} to it", "code": "def plus(v):\\n    return v + {0}", "label": 1}}\n'
 TEST = ("--method", "bm25")
 
 
@@ -39,7 +40,7 @@ def test_python_itself_would_run_them(tmp_path: Path) -> None:
     [
         [["collect"], ["leaderboard", "--benchmark", "beir", "--method", "minilm"]],
         pytest.param(
-            [["collect"], ["annotate"], ["train", "--data", "source", "--base", "cnn", *TEST]],
+            [["collect"], ["annotate"], ["train", "--data", "pairs.jsonl", "--base", "cnn", *TEST]],
             marks=pytest.mark.nightly,
         ),
     ],
@@ -59,6 +60,7 @@ def test_no_module_of_the_working_folder_runs(
         world.write(CASES)
         (folder / "cosqa.toml").write_text('[source]\nname = "jsonl"\npath = "source"\n')
         write_benchmark(toy(), folder / "beir")
+        (folder / "pairs.jsonl").write_text("".join(map(PAIR.format, range(40))))
         mark = lay_modules(folder)
         for command in commands:
             done = world.finish_alone([COSQA, *command])
