@@ -57,14 +57,14 @@ def _is_print_statement(node: ast.AST) -> bool:
     if not isinstance(node, ast.Expr):
         return False
     names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == "print"]
-    first: ast.AST = node.value
+    first: Any = node.value
     while inner := _FIRST_OF.get(type(first)):
         first = inner(first)
     is_plain = isinstance(node.value, ast.Call) and node.value.func is first
     return names == [first] and first is not node.value and not is_plain
 
 
-_FIRST_OF: dict[type, Callable[[Any], ast.AST]] = {
+_FIRST_OF: dict[type, Callable[[Any], Any]] = {
     ast.Attribute: lambda node: node.value,
     ast.BinOp: lambda node: node.left,
     ast.Call: lambda node: node.func,
