@@ -71,6 +71,9 @@ def refuse_addresses() -> None:
 class Sources:
     """The hosts and folders of pip's configuration.
 
+    A folder's own pages may name files beside it, as the pages of a mirror do (``simple`` beside
+    ``packages``); nothing above the folder that holds both, nor where that is the root of all.
+
     Args:
         further: Other hosts, each ``host:port``.
     """
@@ -78,6 +81,7 @@ class Sources:
     def __init__(self, further: Sequence[str]) -> None:
         self._places = set(further)
         self._folders = set[Path]()
+        self._named = set[Path]()
 
     def add(self, address: str, files_of: Mapping[str, str]) -> None:
         """Add an index or a folder; ``files_of`` names the host of an index's files."""
@@ -93,15 +97,28 @@ class Sources:
         """Return why an address may not be asked, "" where it may.
 
         A page of the web, or where it redirects to, may name any file of this machine.
+
+        Args:
+            url: The address.
+            page: The page that names it; "" where none does or none is known, as of the request
+                for a file that was allowed before.
         """
         if urlsplit(url).scheme == "file":
             path = path_of(url)
-            is_inside = any(map(path.is_relative_to, self._folders)) and not place_of(str(page))
-            return "" if is_inside else f"{path} is no file of a folder in pip's configuration"
+            if not place_of(str(page)) and self._holds(path, str(page)):
+                self._named.add(path)
+                return ""
+            return f"{path} is no file of a folder in pip's configuration"
         place = place_of(url)
         if place in self._places:
             return ""
         return f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
+
+    def _holds(self, path: Path, page: str) -> bool:
+        if path in self._named or any(map(path.is_relative_to, self._folders)):
+            return True
+        mirrors = (one.parent for one in self._folders if path_of(page).is_relative_to(one))
+        return any(path.is_relative_to(root) for root in mirrors if root != root.parent)
 
 
 def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:
@@ -147,6 +164,22 @@ def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:
     preparing.get_file_url = take_from_a_folder
 
 
+def allow_metadata(sources: Sources) -> None:
+    """Let pip take the metadata beside a wheel that a page names, and the wheel after them."""
+    from pip._internal.models.link import Link  # noqa: PLC0415
+
+    linking: Any = Link
+    find = linking.metadata_link
+
+    def find_and_note(link: Any) -> Any:  # noqa: ANN401 - pip's, which forgets the page here
+        metadata = find(link)
+        page = link.comes_from
+        is_refused = metadata and any(sources.fault_of(one.url, page) for one in (link, metadata))
+        return None if is_refused else metadata
+
+    linking.metadata_link = find_and_note
+
+
 def beyond(most: int) -> str:
     """Return the message for more bytes than there may be."""
     return f"limit: more than {most // 2**20} MB (sandbox.install_mb)"
@@ -185,7 +218,9 @@ def download(wanted: Mapping[str, Any], folder: Path) -> int:
 
     markers.default_environment = lambda: dict(wanted["markers"])  # pip has no option for these
     refuse_addresses()
-    refuse_strangers(Sources(wanted["places"]), folder, wanted["most"])
+    sources = Sources(wanted["places"])
+    refuse_strangers(sources, folder, wanted["most"])
+    allow_metadata(sources)
     sys.addaudithook(refuse_processes)
     options = [
         "--only-binary", ":all:", "--dest", str(folder / "wheels"), "--cache-dir", wanted["cache"],

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ _OLD = re.compile(r"\.(?:iter(?:items|keys|values)|has_key)\(|\bcmp\s*=")
 
 def translated(code: str) -> str:
     """Return the code in Python 3, or as it is: where it is that already, or nobody can read it."""
-    if len(code) > _LONGEST or (parse_or_none(code) and not _OLD.search(code)):
+    if len(code) > _LONGEST or (_is_of_today(code) and not _OLD.search(code)):
         return code
     try:
         made = str(_tool().refactor_string(f"{code}\n", "code")).removesuffix("\n")
@@ -40,6 +41,37 @@ def _tool() -> Any:  # noqa: ANN401 - the package has no types
     from fissix.refactor import RefactoringTool  # noqa: PLC0415 - it reads grammars for a second
 
     return RefactoringTool([f"fissix.fixes.fix_{name}" for name in _FIXES])
+
+
+def _is_of_today(code: str) -> bool:
+    """Return whether the code parses, and none of its lines is a ``print`` of Python 2 by that."""
+    tree = parse_or_none(code)
+    return tree is not None and not any(map(_is_print_statement, ast.walk(tree)))
+
+
+def _is_print_statement(node: ast.AST) -> bool:
+    """Return whether a line prints in Python 2 what it computes with ``print`` in Python 3.
+
+    Such are ``print >>file, x``, ``print (a), b``, ``print ("%s") % x``; not two calls of it.
+    """
+    if not isinstance(node, ast.Expr):
+        return False
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == "print"]
+    first: Any = node.value
+    while inner := _FIRST_OF.get(type(first)):
+        first = inner(first)
+    is_plain = isinstance(node.value, ast.Call) and node.value.func is first
+    return names == [first] and first is not node.value and not is_plain
+
+
+_FIRST_OF: dict[type, Callable[[Any], Any]] = {
+    ast.Attribute: lambda node: node.value,
+    ast.BinOp: lambda node: node.left,
+    ast.Call: lambda node: node.func,
+    ast.Compare: lambda node: node.left,
+    ast.Subscript: lambda node: node.value,
+    ast.Tuple: lambda node: next(iter(node.elts), None),
+}
 
 
 def _is_comparison(node: ast.AST) -> bool:

@@ -38,7 +38,12 @@ MARKERS = {
 
 
 def fetching(
-    folder: Path, name: str, index: Site, *further: Site, find_links: str = "", **changes: object
+    folder: Path,
+    name: str,
+    index: Site | str,
+    *further: Site,
+    find_links: str = "",
+    **changes: object,
 ) -> "subprocess.Popen[bytes]":
     """Start what fetches a wheel, where requests to an index and further sites are allowed."""
     for new in ("here", "temporary"):
@@ -51,8 +56,8 @@ def fetching(
     }  # fmt: skip
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "PIP_CONFIG_FILE": os.devnull,
-        "TMPDIR": str(folder / "temporary"), "PIP_INDEX_URL": f"{index.url}/simple",
-        "PIP_FIND_LINKS": find_links,
+        "TMPDIR": str(folder / "temporary"), "PIP_FIND_LINKS": find_links,
+        "PIP_INDEX_URL": index if isinstance(index, str) else f"{index.url}/simple",
     }  # fmt: skip
     return subprocess.Popen(
         [sys.executable, "-I", wheels_only.__file__, json.dumps(wanted)],
@@ -61,7 +66,12 @@ def fetching(
 
 
 def fetch(
-    folder: Path, name: str, index: Site, *further: Site, find_links: str = "", **changes: object
+    folder: Path,
+    name: str,
+    index: Site | str,
+    *further: Site,
+    find_links: str = "",
+    **changes: object,
 ) -> tuple[list[str], str]:
     """Return the wheels that are fetched, none where that fails, and what is said."""
     with fetching(folder, name, index, *further, find_links=find_links, **changes) as process:
@@ -229,6 +239,50 @@ def test_a_file_of_this_machine_comes_from_a_configured_folder_alone(
         assert took[name][0] == [], name
         assert "in pip's configuration" in took[name][1]
     assert "in pip's configuration" in fetch(tmp_path, "page", index)[1]
+
+
+def add_to_mirror(simple: Path, name: str, link: str, file: Path) -> None:
+    """Write a wheel and its metadata, and the page of an index that names it by a link."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(wheel(name))
+    with zipfile.ZipFile(file) as archive:
+        metadata = archive.read(f"{name}-1.dist-info/METADATA")
+    file.with_name(f"{file.name}.metadata").write_bytes(metadata)
+    (simple / name).mkdir(parents=True, exist_ok=True)
+    page = f"<!DOCTYPE html><a href='{link}' data-dist-info-metadata='true'>{file.name}</a>"
+    (simple / name / "index.html").write_text(page)
+
+
+@pytest.mark.parametrize(
+    ("link", "file", "is_taken"),
+    [
+        ("../../packages/a/first-1-py3-none-any.whl", "mirror/packages/a", True),
+        ("../../simple/first/first-1-py3-none-any.whl", "mirror/simple/first", True),
+        ("../../../outside/first-1-py3-none-any.whl", "outside", False),
+        ("../../packages/../../outside/first-1-py3-none-any.whl", "outside", False),
+        ("../../packages/%2e%2e/%2e%2e/outside/first-1-py3-none-any.whl", "outside", False),
+        ("../../link/first-1-py3-none-any.whl", "outside", False),
+    ],
+)
+def test_pages_of_a_mirror_name_the_files_of_that_mirror_alone(
+    tmp_path: Path, link: str, file: str, is_taken: bool
+) -> None:
+    name = "first-1-py3-none-any.whl"
+    simple = tmp_path / "mirror" / "simple"
+    add_to_mirror(simple, "first", link, tmp_path / file / name)
+    (tmp_path / "mirror" / "link").symlink_to(tmp_path / "outside")
+    wheels, said = fetch(tmp_path, "first", simple.as_uri())
+    assert wheels == ([name] if is_taken else []), said
+    assert is_taken or "in pip's configuration" in said
+
+
+def test_a_page_of_the_web_names_no_file_of_a_mirror(index: Site, tmp_path: Path) -> None:
+    file = tmp_path / "mirror" / "packages" / "first-1-py3-none-any.whl"
+    add_to_mirror(tmp_path / "mirror" / "simple", "second", "x", file)
+    index.list_wheel("first", address=file.as_uri())
+    mirror = (tmp_path / "mirror" / "simple").as_uri()
+    wheels, said = fetch(tmp_path, "first", index, find_links=mirror)
+    assert (wheels, "in pip's configuration" in said) == ([], True), said
 
 
 LARGE = {

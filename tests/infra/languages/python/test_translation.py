@@ -29,6 +29,25 @@ def test_code_of_python_2_gives_what_it_gave(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("print >>sys.stdout, x", "1\n"),
+        ("print >>sys.stdout", "\n"),
+        ("print (x), 2", "1 2\n"),
+        ("print ('%d') % x", "1\n"),
+        ("print ('a').upper()", "A\n"),
+    ],
+)
+def test_a_print_that_python_3_can_read_prints(
+    line: str, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space: dict[str, Any] = {"sys": sys}
+    exec(translated(f"def f(x):\n    {line}"), space)
+    space["f"](1)
+    assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "def f(x):\n    return {**x}  # as it stands",
@@ -37,6 +56,7 @@ def test_code_of_python_2_gives_what_it_gave(body: str) -> None:
         "x = '''",
         "(" * 5_000,
         "match x:\n    case 1: print 2",
+        "def f(x):\n    print(x), print(1)\n    print(x) if x else ()\n    return x >> 1, print",
     ],
 )
 def test_any_other_code_stays_as_it_is(code: str) -> None:
