@@ -21,8 +21,10 @@ _OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
 _MOST_ANSWERS = 10**6
 _SIGN = r"[=+\-@＝＋－＠]"  # noqa: RUF001 - spreadsheets run what begins with one
 # A spreadsheet that takes another separator begins cells within texts, too, quoted or not.
-_BEGIN = re.compile(rf"\A(?=['\s]*{_SIGN}|'*[\t\r\n])|(?<=[;\t\r\n])(?=['\"]*{_SIGN})")
-_INERT = re.compile(rf"\A'(?=['\s]*{_SIGN}|'*[\t\r\n])|(?<=[;\t\r\n])'(?=['\"]*{_SIGN})")
+_AT_START = rf"['\s]*{_SIGN}|'*[\t\r\n]"
+_WITHIN = rf"['\"]*{_SIGN}|['\"\s]*[=＝]"  # noqa: RUF001 - as above
+_BEGIN = re.compile(rf"\A(?={_AT_START})|(?<=[;\t\r\n])(?={_WITHIN})")
+_INERT = re.compile(rf"\A'(?={_AT_START})|(?<=[;\t\r\n])'(?={_WITHIN})")
 
 
 class Answer(Record):

@@ -76,7 +76,8 @@ def test_no_cell_is_a_formula(sheet: Path) -> None:
 
 FORMULAS = (
     "x;=HYPERLINK(1)", "a\t=1+1", "a\n=1+1\n@b", 'x;"=1+1"', "x;'=1", "a;=1;+2;-3;@4;＝5",  # noqa: RUF001 - a formula in full width
-    "  =1+1", "\u3000\u00a0=1", "' =1", "=1;=1", "a;b\n\t=1", "a,=1", "a;'+1\n'=2",
+    "  =1+1", "\u3000\u00a0=1", "' =1", "=1;=1", "a;b\n\t=1", "a,=1", "a; =1", "a;\u00a0\t=1",
+    "a;'+1\n'=2",
 )  # fmt: skip
 
 
