@@ -16,6 +16,7 @@ from tasks.stages.challenge.codesearchnet import (
     predict,
     score_predictions,
     searched_languages,
+    unknown_functions,
 )
 from tasks.stages.challenge.rankings import open_search, rank_codes
 from tasks.stages.collect import collect_source
@@ -70,11 +71,12 @@ def challenge(
         written.append(step.result())
         steps.append(step)
         runs += by_language.values()
-    scores, sample = {}, None
+    scores, unknown, sample = {}, dict[str, int](), None
     if annotations:
         scores = score_predictions(
             collection.name, written, annotations, search.folder, wait_for=steps
         )
+        unknown = unknown_functions(database, collection, annotations)
     if pool:
         seed = chosen.annotation.seed
         sample = draw_pool(database, search, queries, runs, pool, seed, wait_for=steps)
@@ -83,5 +85,6 @@ def challenge(
         functions=functions,
         predictions=tuple(written),
         scores=scores,
+        unknown=unknown,
         pool=sample,
     )

@@ -83,6 +83,20 @@ def check(case: str, *words: object) -> str:
     return printed("python", CASES / case / "check.py", *words)
 
 
+def test_a_sheet_that_a_spreadsheet_rewrote_is_read_by_its_items(tmp_path: Path) -> None:
+    case = CASES / "sheet_that_excel_rewrote"
+    drawn = printed(
+        "cosqa", "label", "sample", "--answers", "4", "--benchmark", case / "benchmark", "--run",
+        case / "mine.trec", "--annotator", "ann", "--store", "store",
+    )  # fmt: skip
+    sample = re.search(r"\bs[0-9a-f]{20}\b", drawn)
+    assert sample, drawn
+    sheet = tmp_path / "ann.csv"
+    rows = (case / "ann.csv").read_text("utf-8")
+    sheet.write_text(re.sub(r"^s[0-9a-f]{20}", sample[0], rows, flags=re.MULTILINE), "utf-8")
+    assert "4 labels" in printed("cosqa", "label", "read", sheet, "--store", "store")
+
+
 @contextmanager
 def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
     """Yield what a case's model server and `compare-annotators` print, the server's in a file."""

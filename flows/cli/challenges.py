@@ -31,6 +31,8 @@ def print_scores(written: WrittenChallenge) -> None:
         if rows:
             rest = str(written.folder / SCORES)
             print_table(title, ("method", *LANGUAGES, "mean"), rows, rest=rest)
+    if written.unknown:
+        say(f"annotated functions that are not in the corpus: {tally(written.unknown)}")
     for method, found in written.scores.items():
         if found.missing:
             say(f"{method}: no predictions, counted as 0: {', '.join(found.missing)}")

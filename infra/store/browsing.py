@@ -5,7 +5,7 @@ lists show, filter and sort by; pages read it in milliseconds.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -348,14 +348,19 @@ def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
     return [recipe_id for (recipe_id,) in rows]
 
 
-def people_on(snapshot: Snapshot, key: PairKey) -> list[GivenVote]:
-    """Return people's votes on a pair; those of a sample when all who label it are done."""
+def people_on(snapshot: Snapshot, key: PairKey, labelled: Collection[str] = ()) -> list[GivenVote]:
+    """Return people's votes on a pair; those of a sample when all who label it are done.
+
+    One person's are shown to whoever has labelled the sample too, as others may still begin.
+    """
     found = [vote for vote in votes_on(snapshot, key) if vote.kind == "person"]
     samples = {vote.origin: SampleId(vote.origin.removeprefix("sample:")) for vote in found}
-    is_open = {
-        origin: all(one.is_done for one in progress(snapshot, sample_id))
-        for origin, sample_id in samples.items()
-    }
+    is_open = {}
+    for origin, sample_id in samples.items():
+        people = progress(snapshot, sample_id)
+        is_open[origin] = (len(people) != 1 or sample_id in labelled) and all(
+            one.is_done for one in people
+        )
     return [vote for vote in found if is_open[vote.origin]]
 
 

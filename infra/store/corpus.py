@@ -283,17 +283,31 @@ def documented_by_language(database: Database, collection: str) -> dict[str, tup
     return {language: (with_, without) for language, with_, without in rows}
 
 
+_PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
+
+
 def places_of(
     database: Database, collection: str, ids: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
     """Return code → its name and its URL; what has none is where its source found it."""
     with database.transaction() as tx, tx.table("wanted", {"code_id": ids}):
         rows = tx.rows(
-            "SELECT code_id, name, coalesce(nullif(url, ''), nullif(origin, ''), code_id) "
+            f"SELECT code_id, name, {_PLACE} "  # noqa: S608 - a literal
             "FROM collection_codes SEMI JOIN wanted USING (code_id) WHERE collection = ?",
             [collection],
         )
     return {code: (name, url) for code, name, url in rows}
+
+
+def known_places(database: Database, collection: str, places: Sequence[str]) -> set[str]:
+    """Return those of some URLs at which a collection has a code, by `places_of`."""
+    with database.transaction() as tx, tx.table("wanted", {"place": places}):
+        rows = tx.rows(
+            f"SELECT DISTINCT {_PLACE} FROM collection_codes SEMI JOIN wanted ON {_PLACE} = place "  # noqa: S608 - a literal
+            "WHERE collection = ?",
+            [collection],
+        )
+    return {place for (place,) in rows}
 
 
 def drawn_queries(tx: Transaction, collection: str, draw: Draw) -> list[str] | None:

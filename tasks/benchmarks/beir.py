@@ -30,7 +30,7 @@ _TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
 _QRELS = tuple(_TYPES)
 _HEADER = {"query-id": "query", "corpus-id": "code", "score": "relevance"}
 _SPLIT = re.compile(r"(.+)\.(?:tsv|jsonl)(?:\.gz)?")
-_MISSING = "judgement of a code that is not in the corpus"
+_MISSING = "judged code that is not in the corpus, and counts as never found"
 
 _logger = logging.getLogger(__name__)
 
@@ -88,7 +88,8 @@ def beir_split(path: Path, usual: str = "") -> tuple[Path, str] | None:
 def read_beir(folder: Path, split: str = "test") -> Benchmark:
     """Return a BEIR folder as a benchmark, with the queries that the split judges.
 
-    A judgement of a code that is not in the corpus is left out with a warning, and counted.
+    A judged code that is not in the corpus counts as one that no ranking finds, as it does for
+    trec_eval, and is told by a warning.
 
     Args:
         folder: With ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
@@ -113,15 +114,15 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
         )
     _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
     origin = f"beir:{split}"
-    judged = list(_labels(qrels, origin))
-    labels = tuple(label for label in judged if label.code_id in codes)
+    labels = tuple(_labels(qrels, origin))
     missing = sorted(set(qrels.code_ids) - codes.keys())
-    if not any(label.relevance > 0 for label in labels):
+    if not any(label.relevance > 0 and label.code_id in codes for label in labels):
         _refuse_unknown(file, "code", set(missing))
+    number = sum(label.code_id not in codes for label in labels)
     if missing:
         _logger.warning(
-            "%s: judgements of codes that are not in %s are left out (%s in all, of %s …)",
-            printable(file), corpus.name, f"{len(judged) - len(labels):,}", ", ".join(missing[:5]),
+            "%s: judged codes that are not in %s count as never found (%s judgements, of %s …)",
+            printable(file), corpus.name, f"{number:,}", ", ".join(missing[:5]),
         )  # fmt: skip
     return Benchmark(
         name=fit_name(folder.resolve().name, "beir"),
@@ -129,7 +130,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
         queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
         codes=tuple(codes.values()),
         labels=labels,
-        dropped={_MISSING: len(judged) - len(labels)} if missing else {},
+        dropped={_MISSING: number} if missing else {},
         sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=folder.name),),
     )
 

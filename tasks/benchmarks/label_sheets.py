@@ -7,6 +7,7 @@ of rows and columns and a grade ``1.0`` are read all the same.
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
@@ -36,10 +37,12 @@ class LabelRow(NamedTuple):
     Attributes:
         place: Its file and line.
         cells: Column → text; no cell for the grade is empty.
+        owner: The annotator of most rows of the sheet.
     """
 
     place: str
     cells: Mapping[str, str]
+    owner: str
 
     def wrong(self, column: str, right: str) -> SourceError:
         """Return the error of a cell, with what would be right."""
@@ -92,7 +95,7 @@ class LabelRow(NamedTuple):
 
 def _whole(cell: str) -> str:
     """Return a cell without the fraction that spreadsheets add to a whole number."""
-    return cell.removesuffix(".0").removesuffix(",0")
+    return re.sub(r"[.,]00?\Z", "", cell)
 
 
 def write_label_sheet(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
@@ -106,7 +109,7 @@ def write_label_sheet(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
         atomic_write(file) as partial,
         partial.open("w", encoding="utf-8-sig", newline="") as stream,  # Excel knows UTF-8 by it
     ):
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(rows[0])
         writer.writerows([inert(cell) for cell in row.values()] for row in rows)
 
@@ -118,8 +121,10 @@ def read_label_sheet(file: Path) -> Iterator[LabelRow]:
         SourceError: The file is no such sheet, or a row has something but no grade.
     """
     columns = COLUMNS["preference" if "choice" in read_header(file) else "pairs"]
-    for place, cells in read_rows(file, columns):
-        row = LabelRow(place, {name: plain(cell) for name, cell in cells.items()})
+    rows = list(read_rows(file, columns))
+    owners = Counter(plain(cells["annotator"]) for _, cells in rows).most_common(1)
+    for place, cells in rows:
+        row = LabelRow(place, {name: plain(cell) for name, cell in cells.items()}, owners[0][0])
         graded = "choice" if "choice" in row.cells else "grade"
         if row.cells[graded]:
             yield row

@@ -119,7 +119,8 @@ def pairs_of(benchmark: Benchmark) -> Pairs:
     """Return a benchmark's queries, each with each of its relevant codes."""
     queries = {query.query_id: query.text for query in benchmark.queries}
     codes = {code.code_id: code.text for code in benchmark.codes}
-    relevant = [label for label in benchmark.labels if label.relevance > 0]
+    found = (label for label in benchmark.labels if label.code_id in codes)
+    relevant = [label for label in found if label.relevance > 0]
     unmatched = queries.keys() - {label.query_id for label in relevant}
     return Pairs.of(
         benchmark.name,

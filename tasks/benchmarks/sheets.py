@@ -5,6 +5,7 @@ and what it rests on.
 """
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,12 @@ from tasks.files.csv_rows import read_rows, whole_number
 _FOR_PEOPLE = ("annotator", "query", "code", "relevance", "notes")
 _OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
 _MOST_ANSWERS = 10**6
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - spreadsheets run them
+_SIGN = r"[=+\-@＝＋－＠]"  # noqa: RUF001 - spreadsheets run what begins with one
+# A spreadsheet that takes another separator begins cells within texts, too, quoted or not.
+_AT_START = rf"['\s]*{_SIGN}|'*[\t\r\n]"
+_WITHIN = rf"['\"]*{_SIGN}|['\"\s]*[=＝]"  # noqa: RUF001 - as above
+_BEGIN = re.compile(rf"\A(?={_AT_START})|(?<=[;\t\r\n])(?={_WITHIN})")
+_INERT = re.compile(rf"\A'(?={_AT_START})|(?<=[;\t\r\n])'(?={_WITHIN})")
 
 
 class Answer(Record):
@@ -61,7 +67,7 @@ def write_answers(answers: Sequence[Answer], file: Path) -> None:
     """Write answers to a sheet with empty cells for annotator, relevance and notes."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow([*_FOR_PEOPLE, *_OF_ANSWERS])
         for item in answers:
             shown = ["", item.query, item.code, "", ""]
@@ -123,15 +129,10 @@ def read_answers(file: Path) -> list[AnswerRow]:
 
 
 def inert(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if _looks_like_formula(cell) else cell
+    """Return a cell of which no spreadsheet takes a part for a formula."""
+    return _BEGIN.sub("'", cell)
 
 
 def plain(cell: str) -> str:
     """Undo `inert`."""
-    return cell[1:] if cell.startswith("'") and _looks_like_formula(cell) else cell
-
-
-def _looks_like_formula(cell: str) -> bool:
-    """Return whether a cell is a formula, or what `inert` could have made of one."""
-    return cell.lstrip("'").startswith(_FORMULA)
+    return _INERT.sub("", cell)

@@ -79,7 +79,8 @@ def split_repositories(homes: Mapping[str, str], ratio: str, seed: int) -> dict[
 def repositories_by_query(codes: Iterable[Code], labels: Iterable[Label]) -> dict[str, str]:
     """Return query → the repository of the code that answers it."""
     repositories = {code.code_id: repository_of(code) for code in codes}
-    return {label.query_id: repositories[label.code_id] for label in labels if label.relevance > 0}
+    found = (label for label in labels if label.code_id in repositories)
+    return {label.query_id: repositories[label.code_id] for label in found if label.relevance > 0}
 
 
 def published_split(queries: Iterable[Query]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from infra.errors import CosqaError, SandboxError, StoreLockedError
 from infra.store.snapshot import Snapshot
 from tasks.browse.guard import Guard
 from tasks.browse.labelling import FormError, Labelling
-from tasks.browse.pages import PAGES, NoSuchPageError, Page
+from tasks.browse.pages import PAGES, NoSuchPageError, Page, pair_page
 from tasks.browse.rendering import html_of, static_files
 
 _LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], Page]] = {
@@ -26,6 +26,9 @@ _LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], 
     ),
     "item": lambda labelling, snapshot, browser, asked: labelling.item_page(
         snapshot, browser, asked
+    ),
+    "pair": lambda labelling, snapshot, browser, asked: pair_page(
+        snapshot, asked, labelling.samples_of(browser)
     ),
 }
 _TYPES = {"css": "text/css", "js": "text/javascript"}
@@ -74,12 +77,13 @@ class _Site:
     def read(self, request: Request) -> Response:
         name, asked = request.path_params["page"], dict(request.query_params)
         snapshot, browser = self.browsed.current(), request.scope["browser"]
+        blind = self.labelling.blind_sample(snapshot, browser) if self.labelling else ""
+        if blind and name in PAGES:
+            return self._show(request, Page("blind", {"sample": blind}), 403)
         if self.labelling and name in _LABELLED:
             return self._show(request, _LABELLED[name](self.labelling, snapshot, browser, asked))
         if name not in PAGES:
             raise NoSuchPageError(f"there is no page {name!r}")
-        if self.labelling and (sample := self.labelling.blind_sample(snapshot, browser)):
-            return self._show(request, Page("blind", {"sample": sample}), 403)
         return self._show(request, PAGES[name](snapshot, asked))
 
     async def write(self, request: Request) -> Response:

@@ -120,7 +120,8 @@ class Guard:
         given = request.query_params.get("token", "")
         if hmac.compare_digest(given.encode(), self.token.encode()):
             rest = [item for item in request.query_params.multi_items() if item[0] != "token"]
-            answer = RedirectResponse(f"{request.url.path}?{urlencode(rest)}", 303)
+            path = request.url.path.lstrip("/")  # two slashes would lead to another host
+            answer = RedirectResponse(f"/{path}?{urlencode(rest)}", 303)
             answer.headers.append("Set-Cookie", _cookie(self._token_cookie, self.token))
             return answer
         return PlainTextResponse("Open the address that `cosqa browse` has printed.\n", 401)

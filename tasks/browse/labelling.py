@@ -158,23 +158,29 @@ class Labelling:
         sample_id, name = form.get("sample", ""), " ".join(form.get("annotator", "").split())
         if not name or len(name) > _MOST_NAME or not name.isprintable():
             raise FormError(f"a name has 1 to {_MOST_NAME} printable characters")
-        state = self._state(snapshot, sample_id)
-        holder = next((who for who, own in self._names.items() if own == name), None)
-        if holder and holder[1] == sample_id and holder[0] != browser:
-            raise FormError(f"{name} labels this sample in another browser: leave it there first")
-        if name not in state.progress:
-            disputed: tuple[int, ...] = ()
-            if form.get("conflicts"):
-                disputed = self._result(snapshot, state).conflicts
-            with self._writes:
+        with self._writes:
+            state, asked = self._state(snapshot, sample_id), (sample_id, name)
+            holders = {who for (who, of), own in [*self._names.items()] if (of, own) == asked}
+            if holders - {browser}:
+                raise FormError(
+                    f"{name} labels this sample in another browser: leave it there first"
+                )
+            if name not in state.progress:
+                disputed: tuple[int, ...] = ()
+                if form.get("conflicts"):
+                    disputed = self._result(snapshot, state).conflicts
                 samples.assign(self.database, state.sample, name, disputed)
                 self._refresh(sample_id)
-        self._names[browser, sample_id] = name
+            self._names[browser, sample_id] = name
         return sample_id
 
     def leave(self, browser: str, sample_id: str) -> None:
         """Let a browser label a sample no more."""
         self._names.pop((browser, sample_id), None)
+
+    def samples_of(self, browser: str) -> set[str]:
+        """Return the samples that a browser labels, or has labelled and not left."""
+        return {sample_id for who, sample_id in [*self._names] if who == browser}
 
     def blind_sample(self, snapshot: Snapshot, browser: str) -> str:
         """Return the sample that a browser labels blind, "" where it labels none so."""

@@ -3,7 +3,7 @@
 A page's parameters come from its address, so that they may be anything.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -33,7 +33,9 @@ from tasks.reports.evidence import judgement_blocks
 from tasks.stages.specifications import specified_part
 
 Parameters = Mapping[str, str]
+_FILTERS = ("query", "code", *FACETS, "sort")
 _MOST_RECIPES = 10  # of a pair's history, with all evidence
+_MOST_PAIRS = 1 << 62  # a number beyond it is none that the database could compare
 
 
 class NoSuchPageError(CosqaError):
@@ -58,7 +60,7 @@ def pairs_page(snapshot: Snapshot, asked: Parameters) -> Page:
         after=_place(asked.get("after", "")),
     )
     listed = find_pairs(snapshot, wanted)
-    kept = {name: value for name, value in asked.items() if name != "after" and value}
+    kept = {name: asked[name] for name in _FILTERS if asked.get(name)}
     last = listed.pairs[-1] if listed.more else None
     return Page(
         "pairs",
@@ -76,13 +78,20 @@ def pairs_page(snapshot: Snapshot, asked: Parameters) -> Page:
 def _place(text: str) -> tuple[float, int] | None:
     place, _, number = text.partition(",")
     try:
-        return float(place), int(number)
+        found = float(place), int(number)
     except ValueError:
         return None
+    return found if abs(found[1]) < _MOST_PAIRS else None
 
 
-def pair_page(snapshot: Snapshot, asked: Parameters) -> Page:
-    """Return a pair with all that is known of it, by each recipe that judged it."""
+def pair_page(snapshot: Snapshot, asked: Parameters, labelled: Collection[str] = ()) -> Page:
+    """Return a pair with all that is known of it, by each recipe that judged it.
+
+    Args:
+        snapshot: The copy of the store.
+        asked: ``query`` and ``code``.
+        labelled: The samples that the reader has labelled.
+    """
     pair = _pair(snapshot, asked)
     history = evidence_of(snapshot, pair)
     return Page(
@@ -90,7 +99,7 @@ def pair_page(snapshot: Snapshot, asked: Parameters) -> Page:
         {
             "pair": pair,
             "texts": texts_of(snapshot, pair.key),
-            "people": people_on(snapshot, pair.key),
+            "people": people_on(snapshot, pair.key, labelled),
             "history": history,
         },
     )

@@ -4,6 +4,7 @@ The corpus holds places of methods, no text: it is cut from the repositories tha
 Archives are read member by member and never unpacked.
 """
 
+import gzip
 import json
 import re
 import tarfile
@@ -264,6 +265,13 @@ def write_corpus(repositories: Path, data: Path) -> Mapping[str, int]:
                     "url": f"{url}#L{code.first_line}-L{code.last_line}",
                 }  # fmt: skip
                 written.write(json.dumps(row) + "\n")
-        with tarfile.open(partial, "w:gz") as archive:
-            archive.add(lines, lines.name)
+        with (  # a gzip and a member without the time and the user: the same bytes each time
+            partial.open("wb") as packed,
+            gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as stream,
+            tarfile.open(fileobj=stream, mode="w") as archive,
+        ):
+            member = tarfile.TarInfo(lines.name)
+            member.size = lines.stat().st_size
+            with lines.open("rb") as content:
+                archive.addfile(member, content)
     return counts

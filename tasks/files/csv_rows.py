@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ class CsvRow(NamedTuple):
 def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[CsvRow]:
     """Yield the rows of a file, their cells trimmed; quoted commas and line ends are text.
 
+    Columns without a name are passed over where they are empty: spreadsheets save them, too.
+
     Args:
         file: With a header; commas, semicolons or tabs stand between cells.
         columns: What the header must hold.
@@ -31,15 +34,18 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
     """
     records = _records(file)
     place, header = next(records, (f"{printable(file)}:1", []))
-    header = [name.strip() for name in header]
-    _check_header(place, header, columns, optional)
+    names = [name.strip() for name in header]
+    named = [name for name in names if name]
+    _check_header(place, named, columns, optional)
     for place, cells in records:
-        if len(cells) != len(header):
+        pairs = list(zip_longest(names, map(str.strip, cells)))
+        row = {name: cell for name, cell in pairs if name}
+        if None in row.values() or any(cell for name, cell in pairs if not name):
             raise SourceError(
-                f"{place}: {len(cells)} cells where the header has {len(header)} columns "
-                f"({', '.join(header)}): quote cells that hold commas"
+                f"{place}: {len(cells)} cells where the header has {len(named)} columns "
+                f"({', '.join(named)}): quote cells that hold commas"
             )
-        yield CsvRow(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+        yield CsvRow(place, row)
 
 
 def read_header(file: Path) -> list[str]:
@@ -60,10 +66,15 @@ def whole_number(cell: str, lowest: int, highest: int) -> int | None:
     return int(digits) if lowest <= int(digits) <= highest else None
 
 
+def separator_of(header: str) -> str:
+    """Return what stands between the cells of a header, as spreadsheets have it."""
+    return max(",;\t", key=header.count)
+
+
 def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield the rows with a cell that is not empty, the header first, each with its place."""
     text = read_text(file)
-    separator = max(",;\t", key=text.partition("\n")[0].count)  # as spreadsheets have it
+    separator = separator_of(text.lstrip().partition("\n")[0])
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     line = 1
     try:

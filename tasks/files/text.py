@@ -15,6 +15,7 @@ from infra.links import leads_outside
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # what reading a file, or its gzip, raises
 _UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # of xlsx and ods, and of xls
 _LARGEST_TEXT = 1 << 29  # bytes; such a file must fit into memory
 
 
@@ -35,11 +36,20 @@ def read_text(file: Path) -> str:
         content = file.read_bytes()
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror}") from None
+    _refuse_workbook(file, content)
     try:
         return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SourceError(f"{printable(file)}:{line}: {not_utf_8(error)}") from None
+
+
+def _refuse_workbook(file: Path, content: bytes) -> None:
+    if content.startswith(_WORKBOOKS):
+        raise SourceError(
+            f"{printable(file)} is a workbook or an archive, whatever its name says: open it with "
+            "a spreadsheet, save it as CSV in UTF-8 (Save As), and give that file"
+        )
 
 
 def regular(file: Path) -> Path:
@@ -65,25 +75,31 @@ _MOST_TIMES = 100  # JSON Lines are 5 to 20 times as long as their gzip
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_text_lines(file: Path) -> Iterator[tuple[int, str]]:
+def read_text_lines(file: Path, longest: int = 0) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, which need not fit into memory, with their numbers from 1.
 
     Args:
         file: UTF-8; compressed if its name ends with ``.gz``.
+        longest: The most bytes of a line, 256 MiB if 0.
 
     Raises:
         SourceError: The file is missing, cannot be read, is cut short or no gzip, is not UTF-8,
-            has a line of more than 256 MiB, or is more than 256 MiB and 100 times its gzip.
+            has a line of more than ``longest``, or is more than 256 MiB and 100 times its gzip.
     """
-    number = size = 0
+    number, size, longest = 0, 0, longest or _LONGEST_LINE
     try:
         most = max(_LONGEST_LINE, _MOST_TIMES * regular(file).stat().st_size)
         with opened(file) as stream:
-            while line := stream.readline(_LONGEST_LINE):
+            while line := stream.readline(longest):
                 number += 1
                 size += len(line)
                 if size > most and file.suffix == ".gz":
                     raise _too_large(file, number)
+                if len(line) == longest:
+                    raise SourceError(
+                        f"{printable(file)}:{number}: a line of more than {longest:,} bytes: is "
+                        "this file text?"
+                    )
                 yield number, _decoded(file, number, line)
     except (EOFError, zlib.error) as error:
         raise SourceError(
@@ -139,12 +155,9 @@ def inside(folder: Path, files: Iterable[Path]) -> list[Path]:
 
 
 def _decoded(file: Path, number: int, line: bytes) -> str:
-    if len(line) == _LONGEST_LINE:
-        raise SourceError(
-            f"{printable(file)}:{number}: a line of more than {_LONGEST_LINE:,} bytes: is this "
-            "file text?"
-        )
-    line = line.removeprefix(_BOM) if number == 1 else line
+    if number == 1:
+        _refuse_workbook(file, line)
+        line = line.removeprefix(_BOM)
     try:
         return line.removesuffix(b"\n").decode()
     except UnicodeDecodeError as error:

@@ -119,7 +119,7 @@ def _flips(
             query_id=pair[0],
             code_id=pair[1],
             query=texts[pair[0]],
-            code=codes[pair[1]],
+            code=codes.get(pair[1], ""),  # a judged code may not be in the corpus
             before=old[pair],
             after=new[pair],
             evidence_before=first.get(pair),

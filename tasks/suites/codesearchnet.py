@@ -153,6 +153,9 @@ def _notes(scores: ChallengeScores) -> tuple[str, ...]:
     notes = []
     if scores.missing:
         notes.append(f"without predictions, counted as 0: {', '.join(scores.missing)}")
+    strange = [name for name, row in scores.languages.items() if not row.coverage]
+    if strange := [name for name in strange if name not in scores.missing]:
+        notes.append(f"no annotated function is among the predictions: {', '.join(strange)}")
     if scores.unannotated:
         notes.append(f"without annotations, left out: {', '.join(scores.unannotated)}")
     if scores.repeated:

@@ -129,10 +129,14 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
     assert "NDCG within" in printed
     assert "no predictions, counted as 0: java" in printed
     assert "no annotated function" not in printed
+    # Function 0 has the URL of function 5, one is at https://nowhere, and of Java there is none.
+    assert written.unknown == {"go": 2, "java": 8, "python": 1}
+    assert "annotated functions that are not in the corpus: " in printed
     other = world / "of other functions.csv"
     other.write_text(grades.read_text().replace("https://", "https://other."))
     print_scores(challenge(world / "queries.csv", other, settings=settings_in(world)))
     printed = capsys.readouterr().out
+    assert "annotated functions that are not in the corpus: " in printed
     assert "bm25: no annotated function is among the predictions, so all scores are 0" in printed
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from prefect.logging import get_run_logger
+from pydantic import Field
 
 from infra.collected import StoredCollection
 from infra.disk import OTHER_OUTPUT, space_on
@@ -59,6 +60,7 @@ class WrittenChallenge(Record):
         functions: Language → number of functions that were ranked.
         predictions: Each method's file.
         scores: Method → its scores.
+        unknown: Language → annotated functions whose URL no function of the corpus has.
         pool: The sample that people may grade, if one was drawn.
     """
 
@@ -66,6 +68,7 @@ class WrittenChallenge(Record):
     functions: dict[str, int]
     predictions: tuple[WrittenPredictions, ...]
     scores: dict[str, ChallengeScores]
+    unknown: dict[str, int] = Field(default_factory=dict)
     pool: Pool | None = None
 
 
@@ -134,6 +137,19 @@ def score_predictions(
     write_outputs(folder, {SCORES: "".join(f"{line}\n" for line in lines)})
     get_run_logger().info("%s: scored by %s", collection, annotations.name)
     return scores
+
+
+def unknown_functions(
+    database: Database, collection: StoredCollection, annotations: Path
+) -> dict[str, int]:
+    """Return language → number of annotated functions whose URL no function of a corpus has."""
+    annotated = {
+        language: {url for by_url in by_query.values() for url in by_url}
+        for language, by_query in read_relevances(annotations).items()
+    }
+    wanted = sorted(set().union(*annotated.values()))
+    known = corpus.known_places(database, collection.name, wanted)
+    return {name: len(urls - known) for name, urls in sorted(annotated.items()) if urls - known}
 
 
 @stage("pool", "draw the first {first} results for {search.name} into a sample")

@@ -1,6 +1,7 @@
 """Sheets of a sample: written for annotators, and read back into votes, all of them or none."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,11 @@ from tasks.stages.sandbox import run_programs
 from tasks.statistics.people import conflicts
 
 _LONGEST_CELL = 30_000  # characters; a spreadsheet's cell holds 32,767
+_LONGEST_VALUE = 40
+# Digits, and at most a unit, an exponent, or a month in some language: 1.00E+05, 05-Mar, 3月5日.
+_VALUE = re.compile(
+    r"(?=.*\d)[\W\d_年月日]*(?:[^\W\d_]{1,10}[\W\d_]*)?(?:[ap]\.?m\.?)?|true|false", re.IGNORECASE
+)
 
 
 def write_sheets(
@@ -102,6 +108,9 @@ def read_sheets(database: Database, files: Sequence[Path], settings: SandboxSett
         SandboxError: The sandbox failed; nothing was stored.
     """
     rows = [row for file in files for row in read_label_sheet(file)]
+    if not rows:
+        names = ", ".join(map(printable, files))
+        raise SourceError(f"{names}: no row has a grade: fill in a sheet, and save it")
     sample = _sample_of(database, rows)
     progress = samples.progress(database, sample.sample_id)
     given = {one.annotator: one.positions for one in progress}
@@ -121,7 +130,12 @@ def read_sheets(database: Database, files: Sequence[Path], settings: SandboxSett
                 f"{row.place}: {name[:40]!r} was not given item {row.item}: `cosqa label sample "
                 f"--sample {sample.sample_id} --annotator NAME` gives a sheet to a person"
             )
-        _check_texts(row, sample, shown[row.item])
+        if name != row.owner:
+            raise SourceError(
+                f"{row.place}: {name[:40]!r} in a sheet of {row.owner[:40]!r}: a sheet is one "
+                "person's; read those of several as files of their own"
+            )
+        _check_texts(row, sample, shown)
         vote = _vote(row, sample, items[row.item])
         # An annotator who has labelled all items may see the evidence and others' labels.
         if settled.get((name, vote.key), vote.relevance) != vote.relevance:
@@ -139,8 +153,6 @@ def read_sheets(database: Database, files: Sequence[Path], settings: SandboxSett
 
 def _sample_of(database: Database, rows: Sequence[LabelRow]) -> Sample:
     """Return the one sample that all rows are of."""
-    if not rows:
-        raise SourceError("no row has a grade: fill in a sheet, and save it")
     first, *others = rows
     for row in others:
         if row.cells["sample"] != first.cells["sample"]:
@@ -154,18 +166,30 @@ def _sample_of(database: Database, rows: Sequence[LabelRow]) -> Sample:
         raise SourceError(f"{first.place}: {error}") from None
 
 
-def _check_texts(row: LabelRow, sample: Sample, shown: ShownItem) -> None:
-    """Refuse a row whose texts were changed."""
+def _check_texts(row: LabelRow, sample: Sample, shown: Mapping[int, ShownItem]) -> None:
+    """Refuse a row whose texts were changed, but not by a spreadsheet that shows values its way."""
     if not set(COLUMNS[sample.kind]) <= row.cells.keys():
         raise SourceError(
             f"{row.place}: a sheet of this sample has {','.join(COLUMNS[sample.kind])}"
         )
-    for column, text in _shown(shown).items():
-        if _plain_lines(row.cells[column]) != _plain_lines(text):
-            raise SourceError(
-                f"{row.place}: the {column} is not that of item {row.item}: leave the texts as "
-                "they are, and sort whole rows only"
-            )
+    for column, text in _shown(shown[row.item]).items():
+        cell = _plain_lines(row.cells[column])
+        if cell == _plain_lines(text) or (
+            _is_value(cell)
+            and _is_value(text)
+            and all(cell != _plain_lines(_shown(other)[column]) for other in shown.values())
+        ):
+            continue
+        raise SourceError(
+            f"{row.place}: the {column} is not that of item {row.item}: leave the texts as they "
+            "are, and sort whole rows only; where a spreadsheet changed it, open the sheet by its "
+            "import of text with all columns as text, and save it as CSV in UTF-8"
+        )
+
+
+def _is_value(text: str) -> bool:
+    """Return whether a spreadsheet could take a text for a number, a date or a truth value."""
+    return len(text) <= _LONGEST_VALUE and bool(_VALUE.fullmatch(text))
 
 
 def _plain_lines(text: str) -> str:

@@ -12,6 +12,11 @@ from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.pair_splits import find_split
 from tasks.benchmarks.pairs import read_pairs
+from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.splits import repositories_by_query
+from tasks.metrics import evaluate
+from tasks.reports.diff import difference
 from tests.fakes.benchmarks import people_benchmark
 
 
@@ -216,15 +221,34 @@ def test_a_json_line_without_a_reading_is_an_error(
         read_beir(judged(tmp_path, qrels, "test.jsonl"))
 
 
-def test_judged_codes_that_are_missing_are_named_counted_and_left_out(
+def test_judged_codes_that_are_missing_are_told_and_count_as_never_found(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = judged(tmp_path, f"{TWO}q1\tc9\t1\nq2\tc9\t1\nq2\tc8\t0\n")
+    folder = judged(tmp_path, f"{TWO}q1\tc9\t1\nq2\tc8\t0\nq2\tc9\t1\n")
     found = read_beir(folder)
-    assert [(label.query_id, label.code_id, label.relevance) for label in found.labels] == FOUND
-    assert found.dropped == {"judgement of a code that is not in the corpus": 3}
-    assert "not in corpus.jsonl are left out (3 in all, of c8, c9 …)" in caplog.text
+    assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == {
+        *FOUND, ("q1", "c9", 1.0), ("q2", "c8", 0.0), ("q2", "c9", 1.0)
+    }  # fmt: skip
+    assert found.dropped == {"judged code that is not in the corpus, and counts as never found": 3}
+    assert "not in corpus.jsonl count as never found (3 judgements, of c8, c9 …)" in caplog.text
     assert len(read_pairs(folder)) == 2
+    assert repositories_by_query(found.codes, found.labels).keys() == {"q1", "q2"}
+
+
+def test_a_query_whose_relevant_codes_are_all_missing_counts_as_for_trec_eval(
+    tmp_path: Path,
+) -> None:
+    found = read_beir(judged(tmp_path, "q1\tc1\t1\nq1\tc7\t1\nq1\tc8\t2\nq2\tc9\t1\n"))
+    rankings = rankings_of({"q1": {"c1": 1.0, "c2": 0.5}, "q2": {"c2": 1.0}})
+    for name, values in {"Recall@10": [1 / 3, 0.0], "MRR": [1.0, 0.0], "MAP": [1 / 3, 0.0]}.items():
+        scores = evaluate(rankings, QrelsTable.of_labels(found.labels), [name])
+        assert [scores[name][query] for query in ("q1", "q2")] == pytest.approx(values)
+
+
+def test_a_diff_shows_a_changed_label_of_a_code_that_is_missing(tmp_path: Path) -> None:
+    before, after = (read_beir(judged(tmp_path, f"{TWO}q1\tc9\t{grade}\n")) for grade in (0, 1))
+    [flip] = difference(before, after).flips
+    assert (flip.query_id, flip.code_id, flip.code, flip.after) == ("q1", "c9", "", 1.0)
 
 
 @pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "qrels"])

@@ -5,12 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from infra.errors import SourceError
 from infra.ids import QueryId
 from tasks.benchmarks.sheets import (
     Answer,
+    inert,
     is_filled,
+    plain,
     read_answers,
     write_answers,
 )
@@ -70,8 +74,33 @@ def test_no_cell_is_a_formula(sheet: Path) -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
 
 
+FORMULAS = (
+    "x;=HYPERLINK(1)", "a\t=1+1", "a\n=1+1\n@b", 'x;"=1+1"', "x;'=1", "a;=1;+2;-3;@4;＝5",  # noqa: RUF001 - a formula in full width
+    "  =1+1", "\u3000\u00a0=1", "' =1", "=1;=1", "a;b\n\t=1", "a,=1", "a; =1", "a;\u00a0\t=1",
+    "a;'+1\n'=2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", ",;\t")
+def test_no_cell_is_a_formula_whatever_separator_a_spreadsheet_takes(
+    tmp_path: Path, separator: str
+) -> None:
+    file = tmp_path / "sheet.csv"
+    write_answers([ANSWERS[0].model_copy(update={"query": t, "code": t}) for t in FORMULAS], file)
+    assert all(line.startswith('"') for line in file.read_text().split('"\n')[:-1])
+    with file.open(encoding="utf-8", newline="") as stream:
+        cells = [cell for row in csv.reader(stream, delimiter=separator) for cell in row]
+    assert not [cell for cell in cells if cell.lstrip().startswith((*"=+-@＝",))]  # noqa: RUF001 - in full width
+
+
+@given(st.text(alphabet=" '\"=+-@＝;,\t\r\n\u3000ab", max_size=12))  # noqa: RUF001 - in full width
+def test_an_inert_cell_comes_back_exactly(text: str) -> None:
+    assert plain(inert(text)) == text
+
+
 @pytest.mark.parametrize(
-    "text", ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", "-1", "@f"]
+    "text",
+    ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", "-1", "@f", *FORMULAS],
 )
 def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: str) -> None:
     file = tmp_path / "sheet.csv"

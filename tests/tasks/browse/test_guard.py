@@ -46,6 +46,14 @@ def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: Path) -
     assert browser.get("/pairs?token=secret", headers=evil).status_code == 421
 
 
+@pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "/%2f%2f"])
+def test_whoever_shows_a_token_is_led_to_these_pages_alone(store: Path, slashes: str) -> None:
+    browser = client(store, Guard("0.0.0.0", PORT, "secret"))
+    answer = browser.get(f"http://127.0.0.1:{PORT}{slashes}evil.invalid/x?token=secret")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/evil.invalid/x?"
+
+
 def test_an_address_with_a_token_is_printed(store: Path) -> None:
     assert Guard("192.0.2.7", 4280, "abc").address == "http://192.0.2.7:4280/?token=abc"
     assert Guard("::1", 4280).address == "http://[::1]:4280/"

@@ -187,6 +187,49 @@ def test_nobody_reads_another_before_both_are_done(database: Database) -> None:
     assert "in another browser" in html.unescape(other.text)
 
 
+def test_a_name_is_one_browsers_in_each_of_its_samples(database: Database) -> None:
+    app, drawn = app_of(database), [sample_of(database, TEXTS, seed=seed) for seed in range(3)]
+    first = Person(app, drawn[0], "Carla")
+    for sample in drawn:
+        first.sample = sample
+        assert first.begin().status_code == 200
+    for sample in drawn:
+        other = Person(app, sample, " Carla ")
+        assert other.begin().status_code == 400
+        assert "in another browser" in html.unescape(other.page)
+    first.send("leave")
+    assert Person(app, drawn[-1], "Carla").begin().status_code == 200
+    assert Person(app, drawn[0], "Carla").begin().status_code == 400
+
+
+def test_one_persons_votes_are_shown_to_whoever_has_labelled_the_sample_too(
+    database: Database,
+) -> None:
+    sample, app = sample_of(database, TEXTS), app_of(database)
+    ann, eve = Person(app, sample, "Ann"), Person(app, sample, "Eve")
+    ann.begin()
+    while "evidence unlocked" not in ann.page:
+        ann.vote("1", note="said by Ann")
+    key = pairs_of(TEXTS)[0].key
+    pair = f"/pair?query={key.query_id}&code={key.code_id}"
+    app = app_of(database)  # its copy of the store has the votes
+    ann, eve = (_moved(person, app) for person in (ann, eve))
+    assert "said by Ann" not in eve.client.get(pair).text
+    ann.begin()
+    assert "said by Ann" in ann.client.get(pair).text
+    eve.begin()
+    assert eve.client.get(pair).status_code == 403
+    while "evidence unlocked" not in eve.page:
+        eve.vote("0", note="said by Eve")
+    shown = Person(app_of(database), sample, "nobody").client.get(pair).text
+    assert "said by Ann" in shown
+    assert "said by Eve" in shown
+
+
+def _moved(person: Person, app: Any) -> Person:
+    return Person(app, person.sample, person.name)
+
+
 def test_each_annotator_has_an_order_of_its_own_and_the_same_after_a_restart(
     database: Database,
 ) -> None:

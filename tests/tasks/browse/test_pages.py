@@ -31,6 +31,10 @@ def text_of(page: str) -> str:
     return html.unescape(_TAG.sub("", page))
 
 
+def _keys(link: str) -> list[str]:
+    return re.findall(r"[?&](\w+)=", link)
+
+
 def links(page: str, name: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(rf'href="(/{name}\?[^"]+)"', page)]
 
@@ -148,12 +152,29 @@ def test_what_is_not_there_says_so(tmp_path: Path, address: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["after=1e999,x", "after=nan,1", "after=inf,99999999999999999999", "sort=x", "label='--",
-     "query=%00", "code=%ff", "status=" + "x" * 10_000],
+    ["after=1e999,x", "after=nan,1", "after=inf,99999999999999999999", "after=1," + "9" * 39,
+     "after=1,-" + "9" * 26, "after=-inf,9223372036854775808", "after=1,1&after=,", "sort=x",
+     "label='--", "query=%00", "code=%ff", "status=" + "x" * 10_000, "page=1", "self=1", "=",
+     "a%20b=%ed%a0%80"],
 )  # fmt: skip
 def test_any_filter_has_an_answer(tmp_path: Path, query: str) -> None:
-    answer = client_of(whole_store(tmp_path / "store")).get(f"/pairs?{query}")
+    texts = tuple(f"query number {n:03}" for n in range(51))  # two pages, which lead on
+    answer = client_of(judged_store(tmp_path / "store", texts)).get(f"/pairs?{query}")
     assert answer.status_code == 200
+
+
+_ODD = ("", "-1", "1e999", "nan", "9" * 40, "%00", "%ff%ed%a0%80", "x" * 50_000, "{{7*7}}")
+
+
+@pytest.mark.parametrize("page", ["pair", "query", "methods", "method", "label", "sample", "item"])
+def test_no_value_of_a_parameter_is_an_error_of_the_server(tmp_path: Path, page: str) -> None:
+    client = client_of(whole_store(tmp_path / "store"))
+    names = {name for link in links(client.get(f"/{page}s").text, page) for name in [*_keys(link)]}
+    for name in {*names, "query", "code", "sample", "position", "page"}:
+        for value in _ODD:
+            for again in ("", f"&{name}=x"):
+                answer = client.get(f"/{page}?{name}={value}{again}")
+                assert answer.status_code in (200, 400, 404), (name, value[:20])
 
 
 def test_every_answer_has_the_headers_that_keep_strangers_out(tmp_path: Path) -> None:

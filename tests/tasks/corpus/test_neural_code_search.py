@@ -183,3 +183,19 @@ def test_a_corpus_is_written_as_it_is_read(root: Path, tmp_path: Path) -> None:
     texts = MethodTexts(root, [LISTED])
     assert texts.cut(third).text == "class C { int h() { return 2; }"
     assert sorted(path.name for path in data.iterdir()) == sorted([REPOSITORIES, CORPUS])
+
+
+def test_a_corpus_has_the_same_bytes_whenever_it_is_written(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    for now in (1_000_000_000, 2_000_000_000):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        data = tmp_path / str(now)
+        data.mkdir()
+        write_corpus(root, data)
+        written.append((data / CORPUS).read_bytes())
+        with tarfile.open(data / CORPUS) as archive:
+            [member] = archive.getmembers()
+        assert (member.mtime, member.uid, member.uname) == (0, 0, "")
+    assert written[0] == written[1]

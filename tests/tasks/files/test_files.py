@@ -4,9 +4,11 @@ Covers `csv_rows`, `json_text`, `regular`, `text`, `json_lines`.
 """
 
 import gzip
+import io
 import json
 import os
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -174,6 +176,39 @@ def test_a_gzip_that_would_fill_the_memory_is_refused(
     text = "".join(f"{number} is {number * 7919}\n" for number in range(10_000))
     file.write_bytes(gzip.compress(text.encode()))
     assert len(list(read_text_lines(file))) == 10_000
+
+
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.csv.gz", "lines.jsonl"])
+@pytest.mark.parametrize("kind", ["xlsx", "ods", "xls"])
+def test_a_workbook_is_told_whatever_its_name(tmp_path: Path, name: str, kind: str) -> None:
+    content, file = io.BytesIO(), tmp_path / name
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("mimetype" if kind == "ods" else "[Content_Types].xml", "application")
+    workbook = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" if kind == "xls" else content.getvalue()
+    file.write_bytes(gzip.compress(workbook) if name.endswith("gz") else workbook)
+    told = rf"{name} is a workbook .* save it as CSV in UTF-8"
+    with pytest.raises(SourceError, match=told):
+        list(read_text_lines(file))
+    if not name.endswith("gz"):
+        with pytest.raises(SourceError, match=told):
+            read_header(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a,b,,\n1,2,,\n", "a,,b\n1,,2\n", "a,b\n1,2,,,\n", ";;a;b;\n;;1;2; ;\n",
+     "\n\na\tb\t\n1\t2\t\n"],
+)  # fmt: skip
+def test_columns_without_a_name_or_a_cell_are_passed_over(file: Path, text: str) -> None:
+    file.write_text(text)
+    assert [dict(row.cells) for row in read_rows(file, ["a", "b"])] == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize("text", ["a,b,,\n1,2,,3\n", "a,,b\n1,x,2\n", "a,b\n1,2,,x\n", "a,b,\n1\n"])
+def test_a_cell_without_a_column_is_told_with_its_line(file: Path, text: str) -> None:
+    file.write_text(text)
+    with pytest.raises(SourceError, match=r"rows.csv:2: \d cells where the header has 2 columns"):
+        list(read_rows(file, ["a", "b"]))
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])

@@ -1,5 +1,6 @@
 """Laws of source files in several languages as a source, and of `tasks.corpus.popularity`."""
 
+import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -194,6 +195,36 @@ def test_popular_repositories_come_first_and_those_that_nobody_uses_not(tmp_path
         "Gives all of it.",
         "Reverses the text number 2.",
     ]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("name", ["projects.csv", "projects.csv.gz"])
+def test_a_table_of_popularity_has_the_separator_of_a_spreadsheet(
+    tmp_path: Path, separator: str, name: str
+) -> None:
+    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / name
+    text = TABLE.replace(",", separator).replace("\n", "\r\n").encode()
+    table.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    main = read(folder, popularity=table)["source-code"]
+    assert [code.name for code in main.codes] == ["all", "turned2", "turned1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "times", "told"),
+    [
+        (b"9," * 1_000, 1_000, "a line of more than 1,048,576 bytes"),
+        (b"9,a/repo1,false,1,1,1,1\n", 100_000, "100 times as long uncompressed"),
+    ],
+)
+def test_a_table_of_popularity_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, line: bytes, times: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if b"\n" in line:
+        monkeypatch.setattr("tasks.files.text._LONGEST_LINE", 1_000)
+    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv.gz"
+    table.write_bytes(gzip.compress(HEADER.encode() + line * times))
+    with pytest.raises(SourceError, match=rf"projects.csv.gz:\d+: .*{told}"):
+        read(folder, popularity=table)
 
 
 @pytest.mark.parametrize(

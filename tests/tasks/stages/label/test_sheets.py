@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SandboxError, SourceError
-from infra.records import ExecutionResult, GivenVote
-from infra.store import Database, samples
+from infra.records import Code, ExecutionResult, GivenVote, Query
+from infra.settings import StoreSettings
+from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from sandbox.backends import backends
 from tasks.stages.label.sheets import positions_in_conflict, read_sheets, write_sheets
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.tasks.stages.generate.world import also_collected
 from tests.tasks.stages.label.world import (
     CODES,
     SANDBOX,
@@ -122,6 +124,10 @@ def _without_rows(file: Path) -> None:
     save(file, read(file)[:5])
 
 
+def _empty_columns(file: Path) -> None:
+    save(file, [{"": "", **row, " ": "", "  ": ""} for row in read(file)])
+
+
 def _numbers_as_a_spreadsheet_writes_them(file: Path) -> None:
     save(
         file,
@@ -141,6 +147,7 @@ def test_what_a_spreadsheet_changes_is_read_rightly(
         _semicolons,
         _utf_16,
         _columns_and_rows_in_another_order,
+        _empty_columns,
         _numbers_as_a_spreadsheet_writes_them,
     ):
         file.write_bytes(whole.read_bytes())
@@ -177,7 +184,15 @@ _BAD: list[tuple[Callable[[list[Row]], object], str]] = [
     (lambda rows: rows.insert(0, rows[1]), r"sheet.csv:4: 'ann' votes twice on query"),
     (_change(0, sample="s0"), "sample 's.*, but {place} is of 's0'"),
     (lambda rows: [row.update(sample="s0") for row in rows], "{place}: the store holds no sam"),
-    (lambda rows: [row.update(grade="") for row in rows], "no row has a grade"),
+    (lambda rows: [row.update(grade="") for row in rows], "sheet.csv: no row has a grade"),
+    (_change(0, annotator="bob"), "{place}: 'bob' in a sheet of 'ann'"),
+    (
+        lambda rows: [
+            row.update(annotator="bob") if n == 0 else row.update(grade="")
+            for n, row in enumerate(rows)
+        ],
+        "{place}: 'bob' in a sheet of 'ann'",
+    ),
     (lambda rows: [row.pop("code") for row in rows], "sheet.csv:1: the header lacks code"),
 ]
 
@@ -195,6 +210,57 @@ def test_a_bad_sheet_is_told_by_its_line_and_stores_nothing(
         with pytest.raises(SourceError, match=told.format(place=f"{file}:2")):
             read_sheets(database, [file], SANDBOX)
         assert said(database, sample) == [], told
+
+
+def test_a_sheet_that_is_a_header_alone_is_named(
+    database: Database, sample: Sample, tmp_path: Path
+) -> None:
+    file = filled(database, sample, "ann", tmp_path, grade(1))
+    header = file.read_text("utf-8-sig").partition("\n")[0]
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text(header)
+    with pytest.raises(SourceError, match=r"one\.csv, .*two\.csv: no row has a grade"):
+        read_sheets(database, [tmp_path / "one.csv", tmp_path / "two.csv"], SANDBOX)
+
+
+_SHOWN = {  # a query, and as a spreadsheet shows it
+    "1e5": "1.00E+05", "true": "TRUE", "march 5": "05-Mar", "1/2": "01. Feb", "3:30 pm": "15:30",
+    "0012": "12", "5 mars": "3月5日",
+}  # fmt: skip
+
+
+def _values(folder: Path) -> tuple[Database, Sample]:
+    database = open_database(StoreSettings(folder=folder / "store"))
+    queries = [Query.of(text) for text in (*_SHOWN, "sort 2 lists")]
+    also_collected(database, "c", queries, [Code.of("def f():\n    return 1")])
+    return database, drawn(database, "ann")
+
+
+def test_queries_that_a_spreadsheet_took_for_values_are_read_by_their_items(
+    tmp_path: Path,
+) -> None:
+    database, sample = _values(tmp_path)
+    show: Change = lambda row: row.update(grade="1", query=_SHOWN.get(row["query"], row["query"]))  # noqa: E731 - in a line
+    read_sheets(database, [filled(database, sample, "ann", tmp_path, show)], SANDBOX)
+    assert len(said(database, sample)) == len(sample.items) == len(_SHOWN) + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "cell"),
+    [("1e5", "1/2"), ("1e5", "another"), ("sort 2 lists", "05-Mar"), ("true", "march 5")],
+)
+def test_a_query_that_no_spreadsheet_shows_so_is_refused(
+    tmp_path: Path, query: str, cell: str
+) -> None:
+    database, sample = _values(tmp_path)
+
+    def change(row: Row) -> None:
+        row.update(grade="1", query=cell if row["query"] == query else row["query"])
+
+    file = filled(database, sample, "ann", tmp_path, change)
+    with pytest.raises(SourceError, match=r"csv:\d+: the query is not that of item .*as text"):
+        read_sheets(database, [file], SANDBOX)
+    assert said(database, sample) == []
 
 
 def test_a_good_file_beside_a_bad_one_is_not_stored(
