@@ -319,7 +319,7 @@
         const all = joined(this.parts);
         this.parts = [all];
         wanted = 4 + all.readUInt32BE();
-        if (wanted > LARGEST) this.refuse("a frame that is too large");
+        if (wanted > LARGEST) this.refuse("the other process sent a frame that is too large");
         if (all.length < wanted) return;
         this.frames.push(this.read(all.subarray(4, wanted)));
         this.parts = [all.subarray(wanted)];
@@ -435,7 +435,7 @@
       try {
         return graph.all(values);
       } catch (error) {
-        return this.refuse(error.message);
+        return this.refuse(`a value on its way to the other process is ${error.message}`);
       }
     }
 
@@ -444,7 +444,7 @@
         reader.objects();
         return reader.values(values);
       } catch (error) {
-        return this.refuse(`unreadable: ${error.message}`);
+        return this.refuse(`a value of the other process cannot be read: ${error.message}`);
       }
     }
 
@@ -489,7 +489,7 @@
         this.noted("raised", value, stack);
         return reject(value);
       }
-      if (!this.handlers.has(kind)) return this.refuse(`a frame out of turn: ${kind}`);
+      if (!this.handlers.has(kind)) return this.refuse(`the other process sent a frame out of turn: ${kind}`);
       return this.handlers.get(kind)(...this.decoded(new Reader(nodes, [], this.stand), values));
     }
 
@@ -502,7 +502,7 @@
     serve([, id, , number, elements, nodes]) {
       const reader = new Reader(nodes, [], this.stand);
       const [receiver, ...given] = this.decoded(reader, elements);
-      if (number >= this.handed.length) this.refuse("a call of nothing that there is");
+      if (number >= this.handed.length) this.refuse("the other process calls what there is not");
       let [outcome, value, stack] = [RETURNED, undefined, ""];
       this.serving.push(id);
       try {
@@ -759,13 +759,13 @@
     }
 
     const peer = new Peer(4, {
-      refuse: (reason) => giveUp(`a value between program and code is ${reason}`),
+      refuse: giveUp,
       noted: (what, value, stack) => (what === "call" ? (counts.call += 1) : thrown.set(value, String(stack))),
       isWritten: !job.on_copies,
       waits: true,
       handlers: {
         print: (text) => process.stdout.write(String(text)),
-        unplain: (reason) => giveUp(`a value that comes from the code is ${String(reason)}`),
+        unplain: (reason) => giveUp(String(reason)),
         crash: (error, stack) => (thrown.set(error, String(stack)), ended(error)),
       },
     });
