@@ -186,6 +186,40 @@ async def test_a_value_that_cannot_go_is_no_evidence(sandbox: Sandbox, code: str
     assert (result.outcome, result.error_type) == ("raised", NOT_SEPARABLE), result.message
 
 
+JUDGES = r"""
+type helper struct{ t *testing.T }
+type embedded struct{ *testing.T }
+type defined testing.T
+type flag struct{ on *bool }
+func plain(t *testing.T, n int)          { *t = testing.T{} }
+func general(t testing.TB, n int)        {}
+func field(h *helper, n int)             { h.t = nil }
+func inside(e embedded, n int)           {}
+func other(d *defined, n int)            { *d = defined{} }
+func many(all []*testing.T, n int)       { all[0] = &testing.T{} }
+func named(all map[string]*testing.T)    { all["t"] = nil }
+func anything(x interface{}, n int)      {}
+func made() *testing.T                   { return &testing.T{} }
+func calls(check func(*testing.T), n int) { check(&testing.T{}) }
+"""
+CALLS = (
+    "plain(t, 1)", "general(t, 1)", "field(&helper{t}, 1)", "inside(embedded{t}, 1)",
+    "other((*defined)(t), 1)", "many([]*testing.T{t}, 1)", "named(map[string]*testing.T{`t`: t})",
+    "anything(t, 1)", "anything([]interface{}{helper{t}}, 1)", "made()",
+    "calls(func(t *testing.T) {}, 1)",
+)  # fmt: skip
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
+    async with sandbox.box(JUDGES, language="go") as box:
+        for call in CALLS:
+            program = f"func TestIt(t *testing.T) {{\n\tt.Fail()\n\t{call}\n}}"
+            result = await box.run(program)
+            assert (call, result.outcome, result.error_type) == (call, "raised", NOT_SEPARABLE)
+
+
 class Engine:
     """An engine without a way to Debian's archive."""
 
