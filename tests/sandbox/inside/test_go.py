@@ -221,28 +221,45 @@ async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
 
 
 class Engine:
-    """An engine without a way to Debian's archive."""
+    """An engine without images of languages, and with a way to Debian's archive or none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_offline: bool = False) -> None:
         self.images = self
         self.id = "sha256:1"
+        self.is_offline = is_offline
         self.built: list[str] = []
+        self.labels: dict[str, str] = {}
+        self.pruned: dict[str, object] = {}
 
     def get(self, name: str) -> Any:
         if name != "base":
             raise ImageNotFound(name)
         return self
 
-    def build(self, fileobj: io.BytesIO, **_: object) -> None:
+    def build(self, fileobj: io.BytesIO, labels: dict[str, str], **_: object) -> None:
         with tarfile.open(fileobj=fileobj) as archive:
             self.built = archive.getnames()
+        self.labels = labels
         log = [{"stream": "Could not resolve 'packages.example'"}]
-        raise BuildError("returned 100", iter(log))
+        if self.is_offline:
+            raise BuildError("returned 100", iter(log))
+
+    def prune(self, filters: dict[str, object]) -> None:
+        self.pruned = filters
 
 
 def test_an_image_that_cannot_be_made_says_what_to_do() -> None:
-    engine: Any = Engine()
+    engine: Any = Engine(is_offline=True)
     with pytest.raises(SandboxError, match=r"(?s)packages.example.*docker load.*sandbox-go:"):
         image_of("go", engine, "base")
     assert {"Dockerfile", "go/harness.go", "go/wire/wire.go"} <= set(engine.built)
     assert image_of("python", engine, "base") == "base"
+    assert engine.pruned == {}
+
+
+def test_a_new_image_takes_the_place_of_its_languages_older_ones() -> None:
+    engine: Any = Engine()
+    image_of("go", engine, "base")
+    assert engine.labels == {"cosqa.language": "go"}
+    pruned = {"dangling": False, "until": "24h", "label": "cosqa.language=go"}
+    assert engine.pruned == pruned
