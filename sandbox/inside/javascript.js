@@ -915,6 +915,7 @@
       define(process, name, { value: undefined });
     }
     globalThis.assert = counted;
+    process.on("uncaughtException", ended);
     soon(turn);
     const declared = /^(?:(?:async\s+)?function\s+|(?:const|let|var)\s+)(test\w*)/gm;
     const names = [...new Set(Array.from(program.matchAll(declared), (found) => found[1]))];

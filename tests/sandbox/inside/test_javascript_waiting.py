@@ -25,3 +25,50 @@ async def test_a_program_tells_right_code_from_wrong(sandbox: Sandbox, row: dict
         assert (right.outcome, right.message, right.stderr) == ("passed", "", "")
         wrong = await box.run(program, code=row["wrong"])
         assert wrong.outcome in {"assertion_failed", "raised"}, wrong
+
+
+ENDS = (
+    ("setTimeout(() => { throw new RangeError('late'); }, 10)", "RangeError", "late"),
+    ("Promise.reject(new TypeError('lost'))", "TypeError", "lost"),
+    ("new Promise(() => {})", "Error", "the program waits for what never comes"),
+)
+
+
+@pytest.mark.docker
+async def test_code_that_fails_or_stops_between_calls_has_raised(sandbox: Sandbox) -> None:
+    program = """
+async function test_it() {
+  const made = require('target').starts();
+  await Promise.race([made, new Promise(() => {})]);
+}
+"""
+    async with sandbox.box("", language="javascript") as box:
+        for started, kind, message in ENDS:
+            made = await box.run(program, code=f"return {{ starts() {{ return {started}; }} }};")
+            assert (made.outcome, made.error_type, made.message) == ("raised", kind, message)
+
+
+@pytest.mark.docker
+async def test_time_is_what_is_computed_and_waited_for(sandbox: Sandbox) -> None:
+    code = """
+const sleeps = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+const spins = (ms) => { const end = Date.now() + ms; while (Date.now() < end); };
+const runs = () => new Promise((done) =>
+  require('child_process').exec('echo done', (_, text) => done(text.trim())));
+const races = () => Promise.race([runs(), require('util').promisify(setTimeout)(60000, 'late')]);
+return { sleeps, spins, races };
+"""
+    program = """
+const { sleeps, spins, races } = require('target');
+async function test_it() {
+  for (const waits of [sleeps, spins]) {
+    const start = Date.now();
+    waits(50);
+    assert(Date.now() - start >= 49);
+  }
+  assert.strictEqual(await races(), 'done');
+}
+"""
+    async with sandbox.box(code, language="javascript") as box:
+        result = await box.run(program)
+        assert (result.outcome, result.message, result.asserts_executed) == ("passed", "", 3)
