@@ -39,7 +39,7 @@ async def test_code_that_fails_or_stops_between_calls_has_raised(sandbox: Sandbo
     program = """
 async function test_it() {
   const made = require('target').starts();
-  await Promise.race([made, new Promise(() => {})]);
+  await Promise.all([made, new Promise(() => {})]);
 }
 """
     async with sandbox.box("", language="javascript") as box:
