@@ -82,9 +82,11 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
         except ImageNotFound:
             _log.info("making the image of boxes for %s, once, from Debian's packages", language)
             label = {"cosqa.language": language}
-            options = {"custom_context": True, "tag": name, "rm": True, "labels": label}
+            packed = _packed(files)
             try:
-                client.images.build(fileobj=_packed(files), **options)
+                client.images.build(
+                    fileobj=packed, custom_context=True, tag=name, rm=True, labels=label
+                )
             except BuildError as error:
                 log = "".join(str(line.get("stream", "")) for line in error.build_log)
                 message = (
