@@ -206,13 +206,20 @@ class SyntaxTreeLanguage(Language):
         return simplified(root, content, walk.before, self.roles, self.comments, _LITERALS)
 
     def signature_of(self, code: str) -> str:
-        """Return the first lines of a code's functions."""
+        """Return what stands before the bodies of a code's functions."""
         try:
-            return "\n".join(
-                function.text.partition("\n")[0] for function in self.functions_of(code)
-            )
+            return "\n".join(self._header(function.text) for function in self.functions_of(code))
         except SyntaxError:
             return ""
+
+    def _header(self, text: str) -> str:
+        """Return what stands before a function's body; its first line where none is found."""
+        for node, _, content in self._nodes(text):
+            definition = self.definition_of(node)
+            body = definition.node.child_by_field_name("body") if definition else None
+            if body:
+                return content[node.start_byte : body.start_byte].decode().rstrip()
+        return text.partition("\n")[0]
 
     def tokens(self, code: str) -> list[str]:
         """Return names, literals and operators; a literal is one token, and comments are none."""

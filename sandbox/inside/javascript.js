@@ -2,13 +2,21 @@
 // test. They share nothing but a socket with frames of plain values, so that nothing that the code
 // does to its own process (globals, prototypes, modules) reaches the asserts or the report.
 //
+// A call waits for its answer, and nothing else happens in its process meanwhile; what comes from
+// the other one between calls (promises that are settled, callbacks) comes by the event loop. Timers
+// of both run by one clock and in one order, which the program's process keeps. The clock is that of
+// what the processes compute, so that nothing depends on what else the machine does: each frame
+// carries its sender's time, and where both only wait, it is put forward to the next timer.
+//
 // Both get a job as JSON on stdin. The program's process writes the report to file 3 in the form
 // that `reports.py` reads, after a token that no program is told; file 4 is the socket. The code's
 // process has the socket as file 3.
 "use strict";
 (() => {
-  const names = ["assert", "fs", "module", "stream", "util", "vm"];
-  const [assert, fs, modules, { Writable }, util, vm] = names.map((name) => require(name));
+  const names = ["assert", "fs", "module", "net", "stream", "timers", "timers/promises", "util", "vm"];
+  const [assert, fs, modules, { Socket }, { Writable }, timers, promises, util, vm] = names.map(
+    (name) => require(name),
+  );
   const { types } = util;
   const job = JSON.parse(fs.readFileSync(0, "utf8"));
   fs.closeSync(0);
@@ -19,20 +27,57 @@
   }
   // As they are before a program can replace them: one of them is handed the token.
   const exit = process.reallyExit.bind(process);
-  const { writeSync } = fs;
+  const { readSync, writeSync } = fs;
   const { parse, stringify } = JSON;
   const [bytes, joined] = [Buffer.from.bind(Buffer), Buffer.concat.bind(Buffer)];
+  const [sleep, cell] = [Atomics.wait, new Int32Array(new SharedArrayBuffer(4))];
+  const [soon, later, then] = [setImmediate, setTimeout, Promise.prototype.then];
+  const active = process.getActiveResourcesInfo.bind(process);
   const [FILES, TARGET, PROGRAM] = [["/tmp/"], "target.js", "program.js"];
   const [GIVEN_UP, ALONE, LARGEST] = [job.given_up, job.alone, 64 * 2 ** 20];
-  const NUMBERS = { NaN, Infinity, "-Infinity": -Infinity, "-0": -0 };
-  const ERRORS = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
-  const ARRAYS = {
-    Buffer, Uint8Array, Int8Array, Uint8ClampedArray, Uint16Array, Int16Array, Uint32Array,
-    Int32Array, Float32Array, Float64Array, BigInt64Array, BigUint64Array,
-  };
+  const [LOAD, STATE, FIRE] = [0, 1, 2]; // the first functions that the code's process hands out
+  const [RETURNED, RAISED, WAIT] = [0, 1, 1];
+  const NUMBERS = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity], ["-0", -0]]);
+  const named = (...all) => new Map(all.map((kind) => [kind.name, kind]));
+  const ERRORS = named(EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError);
+  const ARRAYS = named(
+    Uint8Array, Int8Array, Uint8ClampedArray, Uint16Array, Int16Array, Uint32Array, Int32Array,
+    Float32Array, Float64Array, BigInt64Array, BigUint64Array,
+  ).set("Buffer", Buffer);
+  const PLAIN = new Set(["array", "map", "set", "date", "typed", "object", "error"]);
   const define = Object.defineProperty;
 
   class NotPlainError extends Error {}
+
+  // What is node's own stays as it is, wherever the program hands it.
+  const BUILT_IN = new Set([globalThis, process]);
+  function protect(owner) {
+    BUILT_IN.add(owner);
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(owner))) {
+      BUILT_IN.add(value).add(typeof value === "function" ? value.prototype : value);
+    }
+  }
+  protect(globalThis);
+
+  // Return what a value is here, which the other process cannot change.
+  function kindOf(value) {
+    if (typeof value === "function") return "function";
+    if (value instanceof Timer || value instanceof TimerThere) return "timer";
+    if (types.isPromise(value)) return "promise";
+    if (types.isProxy(value) || types.isBoxedPrimitive(value)) {
+      throw new NotPlainError("a proxy or a wrapped value");
+    }
+    if (Array.isArray(value)) return "array";
+    if (types.isMap(value)) return "map";
+    if (types.isSet(value)) return "set";
+    if (types.isDate(value)) return "date";
+    if (types.isRegExp(value)) return "regexp";
+    if (types.isTypedArray(value)) return "typed";
+    if (types.isNativeError(value)) return "error";
+    if (typeof value.next !== "function") return "object";
+    if (Symbol.asyncIterator in value) return "async generator";
+    return Symbol.iterator in value ? "generator" : "object";
+  }
 
   // Values on their way to the other process, as nodes that refer to each other by number. The
   // first objects are those that the other process has: they are sent with what is in them now.
@@ -57,7 +102,7 @@
         case "bigint":
           return ["bigint", String(value)];
         case "undefined":
-          return ["undefined"];
+          return ["undefined", ""];
         case "symbol":
           throw new NotPlainError("a symbol");
       }
@@ -71,34 +116,65 @@
       return [this.places.get(value)];
     }
 
+    all(values) {
+      return Array.from(values, (value) => this.add(value));
+    }
+
+    fields(value) {
+      return Object.keys(value).map((key) => [key, this.add(value[key])]);
+    }
+
     content(value) {
-      if (typeof value === "function" || types.isGeneratorObject(value)) return this.foreign(value);
-      if (types.isProxy(value) || types.isPromise(value) || types.isBoxedPrimitive(value)) {
-        throw new NotPlainError("a proxy, a promise or a wrapped value");
+      const kind = kindOf(value);
+      switch (kind) {
+        case "array":
+        case "set":
+          return [kind, this.all(value)];
+        case "map":
+          return [kind, Array.from(value, (pair) => this.all(pair))];
+        case "date":
+          return [kind, this.add(Number(value))];
+        case "regexp":
+          return [kind, value.source, value.flags];
+        case "typed":
+          return [kind, Buffer.isBuffer(value) ? "Buffer" : value[Symbol.toStringTag], this.all(value)];
+        case "error":
+          return [kind, String(value.name), String(value.message), this.fields(value)];
+        case "object":
+          return [kind, this.fields(value)];
       }
-      if (Array.isArray(value)) return ["array", Array.from(value, (item) => this.add(item))];
-      if (types.isMap(value)) {
-        return ["map", Array.from(value, ([key, item]) => [this.add(key), this.add(item)])];
-      }
-      if (types.isSet(value)) return ["set", Array.from(value, (item) => this.add(item))];
-      if (types.isDate(value)) return ["date", this.add(Number(value))];
-      if (types.isRegExp(value)) return ["regexp", value.source, value.flags];
-      if (types.isTypedArray(value)) {
-        const name = Buffer.isBuffer(value) ? "Buffer" : value[Symbol.toStringTag];
-        return ["typed", name, Array.from(value, (item) => this.add(item))];
-      }
-      const fields = Object.keys(value).map((key) => [key, this.add(value[key])]);
-      if (types.isNativeError(value)) {
-        return ["error", String(value.name), String(value.message), fields];
-      }
-      return ["object", fields];
+      return this.foreign(kind, value, this);
     }
   }
+
+  // What a frame may hold. Every one is held against this before anything in it is used, and no
+  // text in it is used as a name of what this process has.
+  const isText = (part) => typeof part === "string";
+  const isCount = (part) => Number.isSafeInteger(part) && part >= 0;
+  const isMany = (check) => (parts) => Array.isArray(parts) && parts.every((part) => check(part));
+  const isRow = (...checks) => (parts) =>
+    Array.isArray(parts) && parts.length === checks.length && checks.every((check, n) => check(parts[n]));
+  const isPlace = isRow(isCount);
+  const isWord = isRow(isText, isText);
+  const isValue = (part) =>
+    part === null || ["string", "number", "boolean"].includes(typeof part) || isPlace(part) || isWord(part);
+  const isValues = isMany(isValue);
+  const isFields = isMany(isRow(isText, isValue));
+  const NODES = new Map([
+    ["array", [isValues]], ["set", [isValues]], ["map", [isMany(isRow(isValue, isValue))]],
+    ["date", [isValue]], ["regexp", [isText, isText]], ["typed", [isText, isValues]],
+    ["object", [isFields]], ["error", [isText, isText, isFields]],
+    ["function", [isCount, isText, isCount, isFields]], ["generator", [isCount]],
+    ["async generator", [isCount]], ["promise", [isCount]], ["timer", [isCount]], ["own", [isCount]], ["unplain", [isText]],
+  ]);
+  const isNode = (node) =>
+    node === null || (Array.isArray(node) && NODES.has(node[0]) && isRow(isText, ...NODES.get(node[0]))(node));
+  const isFrame = isRow(isText, isCount, isCount, isCount, isValues, isMany(isNode), isCount);
 
   // Values that have come from the other process: plain ones, and what `foreign` makes.
   class Reader {
     constructor(nodes, known, foreign) {
-      Object.assign(this, { nodes, known, foreign, made: [] });
+      Object.assign(this, { nodes, known, foreign, made: new Map() });
     }
 
     objects(most = this.nodes.length) {
@@ -107,19 +183,36 @@
 
     value(element) {
       if (!Array.isArray(element)) return element;
-      if (typeof element[0] === "number") return this.object(element[0]);
+      if (element.length === 1) return this.object(element[0]);
       const [kind, text] = element;
+      if (kind === "bigint") return BigInt(text);
+      if (kind === "number" && NUMBERS.has(text)) return NUMBERS.get(text);
       if (kind === "undefined") return undefined;
-      return kind === "bigint" ? BigInt(text) : NUMBERS[text];
+      throw new NotPlainError("of no kind");
+    }
+
+    values(elements) {
+      return elements.map((element) => this.value(element));
     }
 
     object(place) {
-      if (place in this.made) return this.made[place];
-      const [kind, ...parts] = this.nodes[place];
-      const target = place < this.known.length ? this.known[place] : this.empty(kind, parts);
-      this.made[place] = target;
-      this.fill(kind, target, parts);
+      if (this.made.has(place)) return this.made.get(place);
+      if (place >= this.nodes.length) throw new NotPlainError("missing");
+      const node = this.nodes[place];
+      const isKnown = place < this.known.length;
+      const [kind, ...parts] = node ?? [];
+      const target = isKnown ? this.known[place] : this.empty(kind, parts);
+      this.made.set(place, target);
+      if (!isKnown || this.canFill(node, target)) this.fill(kind, target, parts);
       return target;
+    }
+
+    // An object that was here before is what it was: only its contents can be others.
+    canFill(node, target) {
+      const kind = kindOf(target);
+      if (node === null || !PLAIN.has(kind) || BUILT_IN.has(target) || Object.isFrozen(target)) return false;
+      if (kind !== node[0]) throw new NotPlainError(`${node[0]} in place of ${kind}`);
+      return true;
     }
 
     empty(kind, parts) {
@@ -131,76 +224,350 @@
         case "set":
           return new Set();
         case "date":
-          return new Date(this.value(parts[0]));
+          return new Date(0);
         case "regexp":
           return new RegExp(...parts);
         case "typed":
-          return ARRAYS[parts[0]].from(parts[1].map((item) => this.value(item)));
+          return ARRAYS.get(parts[0]).from(this.values(parts[1]));
         case "object":
           return {};
         case "error": {
-          const error = new (Object.hasOwn(ERRORS, parts[0]) ? ERRORS[parts[0]] : Error)(parts[1]);
+          const error = new (ERRORS.get(parts[0]) ?? Error)(parts[1]);
           if (error.name !== parts[0]) define(error, "name", { value: parts[0] });
           return error;
         }
       }
-      return this.foreign(kind, parts);
+      return this.foreign(kind, parts, this);
     }
 
     // Give an object its contents in place of those it has.
     fill(kind, target, parts) {
       if (kind === "array") {
         target.length = 0;
-        parts[0].forEach((item) => target.push(this.value(item)));
+        for (const item of parts[0]) target.push(this.value(item));
       } else if (kind === "map") {
         target.clear();
-        parts[0].forEach(([key, item]) => target.set(this.value(key), this.value(item)));
+        for (const [key, item] of parts[0]) target.set(this.value(key), this.value(item));
       } else if (kind === "set") {
         target.clear();
-        parts[0].forEach((item) => target.add(this.value(item)));
+        for (const item of parts[0]) target.add(this.value(item));
       } else if (kind === "typed") {
         parts[1].forEach((item, index) => (target[index] = this.value(item)));
       } else if (kind === "date") {
         target.setTime(this.value(parts[0]));
-      } else if (kind === "object" || kind === "error") {
-        const fields = parts[parts.length - 1];
-        const kept = new Set(fields.map(([key]) => key));
-        for (const key of Object.keys(target)) if (!kept.has(key)) delete target[key];
-        for (const [key, item] of fields) {
-          const value = this.value(item); // no setter is called, least of all that of __proto__
-          define(target, key, { value, writable: true, enumerable: true, configurable: true });
-        }
+      } else if (kind === "object" || kind === "error" || kind === "function") {
+        this.fillFields(target, parts[parts.length - 1]);
+      }
+    }
+
+    fillFields(target, fields) {
+      const kept = new Set(fields.map(([key]) => key));
+      for (const key of Object.keys(target)) if (!kept.has(key)) delete target[key];
+      for (const [key, item] of fields) {
+        const value = this.value(item); // no setter is called, least of all that of __proto__
+        if (Object.getOwnPropertyDescriptor(target, key)?.get) continue;
+        define(target, key, { value, writable: true, enumerable: true, configurable: true });
       }
     }
   }
 
+  // The way to the other process. Frames that nobody waits for come by the event loop, one a turn.
   class Channel {
-    constructor(file) {
-      this.file = file;
+    constructor(file, handle, refuse) {
+      Object.assign(this, { file, handle, refuse, frames: [], parts: [], size: 0, isWaking: false });
+      const socket = new Socket({ fd: file, readable: true, writable: false });
+      socket.on("data", (data) => (this.take(data), this.wake())).on("close", () => exit(ALONE));
     }
 
-    send(frame) {
-      const text = bytes(stringify(frame));
+    send(...frame) {
+      const text = bytes(stringify([...frame, Math.ceil(now() * 1000)]));
       const header = Buffer.alloc(4);
       header.writeUInt32BE(text.length);
-      write(this.file, joined([header, text]));
-    }
-
-    receive() {
-      const size = this.read(4).readUInt32BE();
-      if (size > LARGEST) throw new Error("a frame that is too large");
-      return parse(this.read(size).toString());
-    }
-
-    read(size) {
-      const data = Buffer.alloc(size);
-      for (let done = 0; done < size; ) {
-        const count = fs.readSync(this.file, data, done, size - done, null);
-        if (count === 0) exit(ALONE);
-        done += count;
+      const data = joined([header, text]);
+      for (let [done, waits] = [0, 0]; done < data.length; ) {
+        const size = this.attempt(() => writeSync(this.file, data, done));
+        if (size) done += size;
+        else if (!this.pull()) pause((waits += 1)); // the other process may be writing, too
       }
-      return data;
     }
+
+    // Return the next frame; nothing else happens in this process until it is there.
+    receive() {
+      for (let waits = 0; !this.frames.length; ) if (!this.pull()) pause((waits += 1));
+      return this.frames.shift();
+    }
+
+    pull() {
+      const data = Buffer.alloc(2 ** 16);
+      const size = this.attempt(() => readSync(this.file, data, 0, data.length, null) || exit(ALONE));
+      if (size) this.take(data.subarray(0, size));
+      return size;
+    }
+
+    attempt(work) {
+      try {
+        return work();
+      } catch (error) {
+        return error.code === "EAGAIN" ? 0 : exit(ALONE);
+      }
+    }
+
+    take(data) {
+      this.parts.push(data);
+      this.size += data.length;
+      for (let wanted = 4; this.size >= wanted; ) {
+        const all = joined(this.parts);
+        this.parts = [all];
+        wanted = 4 + all.readUInt32BE();
+        if (wanted > LARGEST) this.refuse("the other process sent a frame that is too large");
+        if (all.length < wanted) return;
+        this.frames.push(this.read(all.subarray(4, wanted)));
+        this.parts = [all.subarray(wanted)];
+        [this.size, wanted] = [all.length - wanted, 4];
+      }
+    }
+
+    read(data) {
+      try {
+        const frame = parse(data.toString());
+        if (isFrame(frame)) {
+          putForward(frame[6] / 1000);
+          return frame;
+        }
+      } catch {}
+      return this.refuse("the other process sent no frame");
+    }
+
+    wake() {
+      if (this.isWaking || !this.frames.length) return;
+      this.isWaking = true;
+      soon(() => {
+        this.isWaking = false;
+        if (this.frames.length) this.handle(this.frames.shift());
+        this.wake();
+      });
+    }
+  }
+
+  function pause(times) {
+    sleep(cell, 0, 0, Math.min(times / 20, 2));
+  }
+
+  // One of the two processes as the other one sees it.
+  class Peer {
+    constructor(file, { refuse, noted = () => {}, handlers = {}, isWritten = true, waits = false }) {
+      const channel = new Channel(file, (frame) => this.handle(frame), refuse);
+      Object.assign(this, { channel, refuse, noted, isWritten, waits, handled: 0, deferred: [] });
+      this.handlers = new Map(Object.entries(handlers));
+      this.handed = []; // what the other process may name: a value and what its calls run
+      this.numbers = new Map(); // value → its place in there
+      this.received = new Map(); // number in the other process → what stands for it here
+      this.theirs = new Map(); // what stands for something there → its number
+      this.unsettled = new Map(); // number of a promise there → how it is settled here
+      this.serving = []; // calls of the other process that run now
+      this.asked = 0;
+      this.foreign = this.foreign.bind(this);
+      this.stand = this.stand.bind(this);
+    }
+
+    hand(value, run = value) {
+      if (!this.numbers.has(value)) this.numbers.set(value, this.handed.push({ value, run }) - 1);
+      return this.numbers.get(value);
+    }
+
+    // Return the node of what stays in this process.
+    foreign(kind, value, graph) {
+      if (this.theirs.has(value)) return ["own", this.theirs.get(value)];
+      if (kind === "promise") {
+        const isNew = !this.numbers.has(value);
+        const number = this.hand(value);
+        const settle = (outcome) => (result) => this.settle(number, outcome, result, graph);
+        if (isNew) then.call(value, settle(RETURNED), settle(RAISED));
+        return [kind, number];
+      }
+      if (kind === "timer") return [kind, this.hand(value, () => void value.close())];
+      if (kind !== "function") return [kind, this.hand(value, steps(value, kind))];
+      if (Function.prototype.toString.call(value).startsWith("class")) return ["unplain", "a class"];
+      const length = isCount(value.length) ? value.length : 0;
+      return [kind, this.hand(value), String(value.name), length, graph.fields(value)];
+    }
+
+    // Return what stands for something in the other process.
+    stand(kind, [number, name, length], reader) {
+      if (kind === "own" && number < this.handed.length) return this.handed[number].value;
+      if (kind === "own" || kind === undefined) throw new NotPlainError("nothing that there is");
+      if (kind === "unplain") {
+        const refuse = () => this.refuse(`the program uses ${number} of the code`);
+        return { refused: (...values) => refuse(values) }.refused;
+      }
+      if (!this.received.has(number)) {
+        const made = this.standIn(kind, number, name, length, reader);
+        this.received.set(number, made);
+        this.theirs.set(made, number);
+      }
+      const made = this.received.get(number);
+      if (kindOf(made) !== kind) throw new NotPlainError(`${kind} in place of another kind`);
+      return made;
+    }
+
+    standIn(kind, number, name, length, reader) {
+      if (kind === "promise") {
+        const settled = (resolve, reject) => this.unsettled.set(number, { resolve, reject, reader });
+        return new Promise(settled);
+      }
+      if (kind === "timer") return new TimerThere(() => this.ask(number, undefined, []));
+      if (kind !== "function") {
+        const step = (way, value) => this.ask(number, undefined, [way, value]);
+        return kind === "generator" ? iterator(step) : asyncIterator(step);
+      }
+      const peer = this;
+      const { stub } = {
+        stub(...values) {
+          peer.noted("call");
+          return peer.ask(number, isReceiver(this) ? this : undefined, values);
+        },
+      };
+      define(stub, "name", { value: name });
+      return define(stub, "length", { value: length });
+    }
+
+    encoded(graph, values) {
+      try {
+        return graph.all(values);
+      } catch (error) {
+        return this.refuse(`a value on its way to the other process is ${error.message}`);
+      }
+    }
+
+    decoded(reader, values) {
+      try {
+        reader.objects();
+        return reader.values(values);
+      } catch (error) {
+        return this.refuse(`a value of the other process cannot be read: ${error.message}`);
+      }
+    }
+
+    // Call a function of the other process and return what it gives.
+    ask(number, receiver, given) {
+      const graph = new Graph([], this.foreign);
+      const values = this.encoded(graph, [receiver === this.module ? undefined : receiver, ...given]);
+      const id = (this.asked += 1);
+      this.channel.send("call", id, this.serving.at(-1) ?? 0, number, values, graph.nodes);
+      const [, , outcome, , results, nodes] = this.answer(id);
+      const reader = new Reader(nodes, this.isWritten ? graph.objects : [], this.stand);
+      const [value, stack] = this.decoded(reader, results);
+      if (outcome === RETURNED) return value;
+      this.noted("raised", value, stack);
+      throw value;
+    }
+
+    // Answers come for the innermost call first. A call that belongs to none of ours has its turn
+    // when this process is through with what it does.
+    answer(id) {
+      for (;;) {
+        const frame = this.channel.receive();
+        const [kind, number, during] = frame;
+        if (kind === "answer" && number === id) {
+          this.channel.wake();
+          return frame;
+        }
+        if (kind === "call" && this.waits && during !== id) this.deferred.push(frame);
+        else this.handle(frame);
+      }
+    }
+
+    handle(frame) {
+      const [kind, number, outcome, , values, nodes] = frame;
+      this.handled += 1;
+      if (kind === "call") return this.serve(frame);
+      if (kind === "settle" && this.unsettled.has(number)) {
+        const { resolve, reject, reader } = this.unsettled.get(number);
+        this.unsettled.delete(number);
+        const [value, stack] = this.decoded(new Reader(nodes, reader.objects(), this.stand), values);
+        if (outcome === RETURNED) return resolve(value);
+        this.noted("raised", value, stack);
+        return reject(value);
+      }
+      if (!this.handlers.has(kind)) return this.refuse(`the other process sent a frame out of turn: ${kind}`);
+      return this.handlers.get(kind)(...this.decoded(new Reader(nodes, [], this.stand), values));
+    }
+
+    tell(kind, ...given) {
+      const graph = new Graph([], this.foreign);
+      const values = this.encoded(graph, given);
+      this.channel.send(kind, 0, 0, 0, values, graph.nodes);
+    }
+
+    serve([, id, , number, elements, nodes]) {
+      const reader = new Reader(nodes, [], this.stand);
+      const [receiver, ...given] = this.decoded(reader, elements);
+      if (number >= this.handed.length) this.refuse("the other process calls what there is not");
+      let [outcome, value, stack] = [RETURNED, undefined, ""];
+      this.serving.push(id);
+      try {
+        value = Reflect.apply(this.handed[number].run, receiver, given);
+      } catch (error) {
+        [outcome, value, stack] = [RAISED, error, stackOf(error)];
+      }
+      this.serving.pop();
+      const graph = new Graph(reader.objects(), this.foreign);
+      const values = this.encoded(graph, [value, stack]);
+      this.channel.send("answer", id, outcome, 0, values, graph.nodes);
+    }
+
+    // Tell how a promise ended, and what has changed of the objects that came with it.
+    settle(number, outcome, value, before) {
+      const graph = new Graph(before.objects, this.foreign);
+      const values = this.encoded(graph, [value, outcome === RAISED ? stackOf(value) : ""]);
+      before.nodes.forEach((node, place) => {
+        if (stringify(node) === stringify(graph.nodes[place])) graph.nodes[place] = null;
+      });
+      this.channel.send("settle", number, outcome, 0, values, graph.nodes);
+    }
+  }
+
+  function stackOf(error) {
+    return String(error?.stack ?? "").slice(0, 4000);
+  }
+
+  // A method's object goes with the call where it has nothing but fields.
+  function isReceiver(value) {
+    if (typeof value !== "object" || value === null || BUILT_IN.has(value)) return false;
+    return [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  }
+
+  // Return what the other process calls to go on with a generator: 0 next, 1 return, 2 throw.
+  function steps(made, kind) {
+    const step = (way, value) => {
+      if (way === 0) return made.next(value);
+      if (way === 1) return made.return ? made.return(value) : { value, done: true };
+      if (made.throw) return made.throw(value);
+      throw value;
+    };
+    const parts = ({ value, done }) => [Boolean(done), value];
+    return kind === "generator"
+      ? (way, value) => parts(step(way, value))
+      : async (way, value) => parts(await step(way, value));
+  }
+
+  function iterator(step) {
+    const taken = (way) => (value) => {
+      const [done, item] = step(way, value);
+      return { value: item, done };
+    };
+    const methods = { next: taken(0), return: taken(1), throw: taken(2), [Symbol.toStringTag]: "Generator" };
+    return Object.create({ ...methods, [Symbol.iterator]() { return this; } });
+  }
+
+  function asyncIterator(step) {
+    const taken = (way) => async (value) => {
+      const [done, item] = await step(way, value);
+      return { value: item, done };
+    };
+    const methods = { next: taken(0), return: taken(1), throw: taken(2) };
+    methods[Symbol.toStringTag] = "AsyncGenerator";
+    return Object.create({ ...methods, [Symbol.asyncIterator]() { return this; } });
   }
 
   function write(file, data) {
@@ -215,52 +582,147 @@
     }
   }
 
-  // Let time of day begin where the job says, and go on from there.
-  function setClock(seconds) {
-    const RealDate = Date;
-    const real = Date.now;
-    const offset = seconds * 1000 - real();
-    const now = () => real() + offset;
+  // Time begins where the job says, goes on by what this process computes, and is put forward.
+  const usage = process.cpuUsage();
+  let ahead = job.clock * 1000;
+  function now() {
+    const { user, system } = process.cpuUsage(usage);
+    return ahead + (user + system) / 1000;
+  }
+
+  function putForward(moment) {
+    ahead += Math.max(0, moment - now());
+  }
+
+  function setClock() {
+    const [RealDate, real, wait] = [Date, Date.now, Atomics.wait];
+    const start = now();
     const clock = new Proxy(RealDate, {
-      construct: (kind, given, made) => Reflect.construct(kind, given.length ? given : [now()], made),
+      construct: (kind, given, made) => Reflect.construct(kind, given.length ? given : [Date.now()], made),
       apply: () => String(new RealDate(now())),
     });
-    RealDate.now = now;
+    RealDate.now = () => Math.floor(now());
     RealDate.prototype.constructor = clock;
     globalThis.Date = clock;
+    define(performance, "now", { value: () => now() - start });
+    const hrtime = (since = [0, 0]) => {
+      const passed = hrtime.bigint() - BigInt(since[0]) * 1_000_000_000n - BigInt(since[1]);
+      return [Number(passed / 1_000_000_000n), Number(passed % 1_000_000_000n)];
+    };
+    hrtime.bigint = () => BigInt(Math.round((now() - start) * 1e6));
+    define(process, "hrtime", { value: hrtime });
+    Atomics.wait = (...given) => {
+      const begun = real();
+      const ending = wait(...given);
+      ahead += real() - begun;
+      return ending;
+    };
+  }
+
+  // Return whether something is under way that takes real time, such as the reading of a file.
+  function isActive() {
+    return active().some((kind) => kind !== "PipeWrap");
+  }
+
+  // Timers that wait until the program's process lets them run.
+  class Timer {
+    static waiting = new Map();
+    static count = 0;
+
+    constructor(isRepeated, run, delay, given) {
+      if (typeof run !== "function") throw new TypeError('The "callback" argument must be of type function');
+      this.delay = delay >= 1 && delay < 2 ** 31 ? Math.trunc(delay) : 1;
+      define(this, "work", { value: { isRepeated, number: (Timer.count += 1), run, given } });
+      this.refresh();
+    }
+
+    static next() {
+      const waiting = [...Timer.waiting.values()];
+      return waiting.length ? waiting.reduce((one, two) => (two.due < one.due ? two : one)) : { due: Infinity };
+    }
+
+    static fire() {
+      const timer = Timer.next();
+      if (timer.due > now()) return;
+      if (timer.work.isRepeated) timer.refresh();
+      else timer.close();
+      Reflect.apply(timer.work.run, timer, timer.work.given);
+    }
+
+    static clear(timer) {
+      if (timer instanceof TimerThere) timer.close();
+      else Timer.waiting.delete(timer instanceof Timer ? timer.work.number : Number(timer));
+    }
+
+    refresh() {
+      this.due = now() + this.delay;
+      Timer.waiting.set(this.work.number, this);
+      return this;
+    }
+
+    close() {
+      Timer.clear(this);
+      return this;
+    }
+
+    ref() {
+      return this;
+    }
+
+    unref() {
+      return this;
+    }
+
+    hasRef() {
+      return true;
+    }
+
+    [Symbol.toPrimitive]() {
+      return this.work.number;
+    }
+  }
+
+  // A timer of the other process.
+  class TimerThere {
+    constructor(close) {
+      this.close = close;
+    }
+
+    unref() {
+      return this;
+    }
+  }
+
+  function setTimers() {
+    const sleep = (delay, value) => new Promise((done) => made.setTimeout(done, delay, value));
+    const made = {
+      setTimeout: (run, delay, ...given) => new Timer(false, run, delay, given),
+      setInterval: (run, delay, ...given) => new Timer(true, run, delay, given),
+      clearTimeout: Timer.clear,
+      clearInterval: Timer.clear,
+    };
+    define(made.setTimeout, util.promisify.custom, { value: sleep });
+    Object.assign(globalThis, made);
+    Object.assign(timers, made);
+    promises.setTimeout = sleep;
+    promises.setInterval = async function* (delay, value) {
+      for (;;) yield await sleep(delay, value);
+    };
   }
 
   // The process of the code under test: it answers calls. Nothing here is protected from the code,
   // which may say what it likes: it can do no more than return it.
   function serve() {
-    const channel = new Channel(3);
-    const functions = []; // what the program can call: functions of the code, generators
-    const callbacks = new Map(); // function → its number in the program's process
-    let printed = "";
-    print((file, text) => (printed += text));
-
-    function foreign(value) {
-      if (callbacks.has(value)) return ["callback", callbacks.get(value)];
-      if (typeof value !== "function") return ["generator", functions.push(value) - 1];
-      const text = Function.prototype.toString.call(value);
-      if (text.startsWith("class")) return ["unplain", "a class"];
-      return ["function", functions.push(value) - 1, value.name, value.length];
-    }
-
-    function received(kind, [number]) {
-      if (kind === "function") return functions[number];
-      const callback = (...values) => {
-        const graph = new Graph([], foreign);
-        const places = values.map((value) => graph.add(value));
-        channel.send({ callback: number, nodes: graph.nodes, values: places });
-        const answer = channel.receive();
-        const value = new Reader(answer.nodes, [], received).value(answer.value);
-        if (answer.raised) throw value;
-        return value;
-      };
-      callbacks.set(callback, number);
-      return callback;
-    }
+    const refuse = (reason) => {
+      peer.channel.send("unplain", 0, 0, 0, [String(reason)], []);
+      exit(1);
+    };
+    const peer = new Peer(3, { refuse });
+    peer.hand(load);
+    peer.hand(() => [Timer.next().due, isActive()]);
+    peer.hand(Timer.fire);
+    print((file, text) => peer.tell("print", String(text)));
+    process.on("uncaughtException", (error) => peer.tell("crash", error, stackOf(error)));
 
     function load() {
       const names = ["exports", "require", "module", "__filename", "__dirname"];
@@ -281,149 +743,81 @@
         return false;
       }
     }
-
-    function done(request, values) {
-      if ("load" in request) return load();
-      if ("next" in request) {
-        const { value, done: isOver } = functions[request.next].next();
-        return [isOver, value];
-      }
-      return functions[request.call](...values);
-    }
-
-    async function answer(request) {
-      const reader = new Reader(request.nodes, [], received);
-      const known = reader.objects();
-      const values = request.values.map((value) => reader.value(value));
-      const told = { raised: false, promised: false, stack: "" };
-      let value;
-      printed = "";
-      try {
-        value = done(request, values);
-        told.promised = types.isPromise(value);
-        if (told.promised) value = await value;
-      } catch (error) {
-        Object.assign(told, { raised: true, stack: String(error?.stack ?? "").slice(0, 4000) });
-        value = error;
-      }
-      try {
-        const graph = new Graph(known, foreign);
-        const place = graph.add(value);
-        return { ...told, nodes: graph.nodes, value: place, printed };
-      } catch (error) {
-        return { unplain: String(error.message), nodes: [], printed };
-      }
-    }
-
-    (async () => {
-      for (;;) channel.send(await answer(channel.receive()));
-    })();
   }
 
   // The process of a test program: it calls the code by stubs, runs the tests and reports.
   function runProgram() {
-    const channel = new Channel(4);
-    const stubs = new Map(); // function → its number in the code's process
-    const callbacks = [];
     const failures = []; // of assertions, also of those that the program hides
-    const counts = { tests: 0, asserts: 0, calls: 0 };
+    const counts = { tests: 0, asserts: 0, call: 0 };
     const thrown = new Map(); // what the code raised → its stack
-    let module;
+    let begun = 0; // how many failures there were when this test began
+    let testing = ""; // the name of the test that runs
 
     function giveUp(reason) {
       write(2, bytes(`${reason}\n`));
       exit(GIVEN_UP);
     }
 
-    function ask(request, values) {
-      const graph = new Graph([], foreign);
-      const places = encoded(graph, values);
-      channel.send({ ...request, nodes: graph.nodes, values: places });
-      let answer = nextFrame();
-      while ("callback" in answer) {
-        channel.send(replied(answer));
-        answer = nextFrame();
+    const peer = new Peer(4, {
+      refuse: giveUp,
+      noted: (what, value, stack) => (what === "call" ? (counts.call += 1) : thrown.set(value, String(stack))),
+      isWritten: !job.on_copies,
+      waits: true,
+      handlers: {
+        print: (text) => process.stdout.write(String(text)),
+        unplain: (reason) => giveUp(String(reason)),
+        crash: (error, stack) => (thrown.set(error, String(stack)), ended(error)),
+      },
+    });
+
+    // Let what is due next happen, here or there, whenever the program waits.
+    function turn() {
+      if (peer.deferred.length) {
+        peer.handle(peer.deferred.shift());
+        return soon(turn);
       }
-      if (answer.printed) process.stdout.write(answer.printed);
-      if ("unplain" in answer) giveUp(`a value that comes from the code is ${answer.unplain}`);
-      const known = job.on_copies ? [] : graph.objects;
-      const reader = new Reader(answer.nodes, known, received);
-      let value;
-      try {
-        reader.objects(known.length);
-        value = reader.value(answer.value);
-      } catch (error) {
-        giveUp(`a value that comes from the code cannot be read: ${error.message}`);
+      const before = peer.handled;
+      const [due, isBusy] = peer.ask(STATE, undefined, []);
+      if (typeof due !== "number" || Number.isNaN(due)) giveUp("the code's process has no clock");
+      if (peer.handled > before || peer.deferred.length) return soon(turn);
+      const own = Timer.next().due;
+      const next = Math.min(own, due);
+      if (next > now()) {
+        if (isBusy || isActive()) return later(() => soon(turn), WAIT, putForward(now() + WAIT));
+        if (next === Infinity) return ended(new Error("the program waits for what never comes"));
+        putForward(next);
       }
-      if (answer.raised) thrown.set(value, String(answer.stack));
-      if (answer.promised) return answer.raised ? Promise.reject(value) : Promise.resolve(value);
-      if (answer.raised) throw value;
-      return value;
+      if (due <= own) peer.ask(FIRE, undefined, []);
+      else Timer.fire();
+      return soon(turn);
     }
 
-    function nextFrame() {
-      const frame = channel.receive();
-      return typeof frame === "object" && frame ? frame : giveUp("the code's process sent no frame");
-    }
-
-    function encoded(graph, values) {
-      try {
-        return values.map((value) => graph.add(value));
-      } catch (error) {
-        return giveUp(`a value that goes to the code is ${error.message}`);
-      }
-    }
-
-    function replied(request) {
-      const reader = new Reader(request.nodes, [], received);
-      const graph = new Graph([], foreign);
-      let [value, raised] = [undefined, false];
-      try {
-        value = callbacks[request.callback](...request.values.map((item) => reader.value(item)));
-      } catch (error) {
-        [value, raised] = [error, true];
-      }
-      const [place] = encoded(graph, [value]);
-      return { nodes: graph.nodes, value: place, raised };
-    }
-
-    function foreign(value) {
-      if (stubs.has(value)) return ["function", stubs.get(value)];
-      if (typeof value !== "function") throw new NotPlainError("a generator");
-      return ["callback", callbacks.push(value) - 1];
-    }
-
-    function received(kind, [number, name, length]) {
-      if (kind === "callback") return callbacks[number];
-      if (kind === "generator") {
-        return (function* () {
-          for (;;) {
-            const [isOver, value] = ask({ next: number }, []);
-            if (isOver) return value;
-            yield value;
-          }
-        })();
-      }
-      const stub = (...values) => {
-        if (kind === "unplain") giveUp(`the program uses ${number} of the code`);
-        counts.calls += 1;
-        return ask({ call: number }, values);
-      };
-      define(stub, "name", { value: String(name) });
-      define(stub, "length", { value: Number(length) || 0 });
-      stubs.set(stub, number);
-      return stub;
+    // End where a test cannot go on.
+    function ended(error) {
+      const ending = failed(failures.length > begun ? failures[begun] : error);
+      if (testing) note(true, testing, ending);
+      report();
     }
 
     const own = modules.createRequire(FILES + PROGRAM);
-    const closed = ["child_process", "inspector", "module", "repl", "v8", "vm", "worker_threads"];
+    const closed = ["child_process", "cluster", "inspector", "module", "repl", "test", "v8", "vm"];
+    closed.push("worker_threads");
+    // The code writes to the same folder, so that nothing is loaded from files.
     function given(name) {
       const plain = String(name).replace(/^node:/, "");
-      if (/^(\.\/)?target(\.js)?$/.test(plain)) return (module ??= ask({ load: true }, []));
+      if (/^(\.\/)?target(\.js)?$/.test(plain)) {
+        return (peer.module ??= peer.ask(LOAD, undefined, []));
+      }
       if (plain === "assert") return counted;
       if (plain === "assert/strict") return counted.strict;
       if (closed.includes(plain.split("/")[0])) throw new Error(`${name} is not available in a box`);
-      return own(name);
+      if (modules.isBuiltin(name)) {
+        const found = own(name);
+        protect(found);
+        return found;
+      }
+      const message = `Cannot find module '${name}': a program has node's own modules and 'target'`;
+      throw Object.assign(new Error(message), { code: "MODULE_NOT_FOUND" });
     }
 
     function counting(check) {
@@ -485,25 +879,30 @@
 
     // Write the report and end: the size first, so that half of one is none.
     function report() {
-      let text = `${counts.tests} ${counts.asserts} ${counts.calls} =${signs}\n`;
+      let text = `${counts.tests} ${counts.asserts} ${counts.call} =${signs}\n`;
       text += (weight ? "!" + gravest : "") + told;
       write(3, bytes(`${token}${bytes(text).length}\n${text}`));
       exit(0);
     }
 
     async function runTest(name, test) {
-      const before = failures.length;
       let [isFailed, ending] = [true, ""];
+      [begun, testing] = [failures.length, name];
       counts.tests += 1;
       try {
         await test();
-        if (failures.length > before) {
-          throw new Error(`an assertion failed, which the program hides: ${failures[before]}`);
+        if (failures.length > begun) {
+          throw new Error(`an assertion failed, which the program hides: ${failures[begun]}`);
         }
         isFailed = false;
       } catch (error) {
-        ending = failed(error);
+        ending = failed(thrown.has(error) && failures.length > begun ? failures[begun] : error);
       }
+      testing = "";
+      note(isFailed, name, ending);
+    }
+
+    function note(isFailed, name, ending) {
       if (counts.tests > job.cases) return;
       signs += isFailed ? "-" : "+";
       told += field(name, 200) + ending;
@@ -516,6 +915,8 @@
       define(process, name, { value: undefined });
     }
     globalThis.assert = counted;
+    process.on("uncaughtException", ended);
+    soon(turn);
     const declared = /^(?:(?:async\s+)?function\s+|(?:const|let|var)\s+)(test\w*)/gm;
     const names = [...new Set(Array.from(program.matchAll(declared), (found) => found[1]))];
     const pairs = names.map((name) => `[${JSON.stringify(name)}, ${name}]`).join(", ");
@@ -537,7 +938,8 @@
     })();
   }
 
-  setClock(job.clock);
+  setClock();
+  setTimers();
   if (job.code === undefined) runProgram();
   else serve();
 })();

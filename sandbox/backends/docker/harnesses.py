@@ -39,6 +39,11 @@ _COMMANDS: dict[str, Callable[[int, int], list[str]]] = {
 }
 
 
+def references() -> list[str]:
+    """Return what matches the names of the images of all languages but Python."""
+    return [f"cosqa-sandbox-{language}:*" for language in _COMMANDS]
+
+
 def harness_of(language: str, seed: int, memory_mb: int) -> list[str]:
     """Return the command line of a language's harness, () for Python.
 
@@ -76,8 +81,12 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
             client.images.get(name)
         except ImageNotFound:
             _log.info("making the image of boxes for %s, once, from Debian's packages", language)
+            label = {"cosqa.language": language}
+            packed = _packed(files)
             try:
-                client.images.build(fileobj=_packed(files), custom_context=True, tag=name, rm=True)
+                client.images.build(
+                    fileobj=packed, custom_context=True, tag=name, rm=True, labels=label
+                )
             except BuildError as error:
                 log = "".join(str(line.get("stream", "")) for line in error.build_log)
                 message = (
@@ -88,6 +97,9 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
                     f"here by `docker load`, as {name}. Code in {language} waits until then."
                 )
                 raise SandboxError(message) from error
+            # Those before it, once no container has them; another checkout's of today stay.
+            old = {"dangling": False, "until": "24h", "label": f"cosqa.language={language}"}
+            client.images.prune(filters=old)
     return name
 
 

@@ -21,7 +21,7 @@ from docker.client import DockerClient
 from docker.errors import APIError, ImageNotFound
 
 from sandbox.backends.docker.connection import translated
-from sandbox.backends.docker.harnesses import image_of
+from sandbox.backends.docker.harnesses import image_of, references
 
 IMAGE_USER = 10_001  # of containers that run nothing of a program: they install, or keep a network
 GROUP = IMAGE_USER
@@ -72,10 +72,11 @@ class UserImages:
         return f"{_REPOSITORY}:{tag}"
 
     def remove_all(self) -> int:
-        """Remove all that no container uses; return how many."""
+        """Remove all that no container uses, and those of languages; return how many."""
         removed = 0
         with translated():
-            images = self._client.images.list(filters={"reference": f"{_REPOSITORY}:*"})
+            named = {"reference": [f"{_REPOSITORY}:*", *references()]}
+            images = self._client.images.list(filters=named)
             for tag in (tag for image in images for tag in image.tags):
                 try:
                     self._client.images.remove(tag, noprune=True)

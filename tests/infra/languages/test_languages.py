@@ -45,6 +45,26 @@ def test_a_language_has_its_registered_name(name: str) -> None:
     assert language.name == name
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "signature"),
+    [
+        ("javascript", "const add = (a, b) => a + b;", "const add = (a, b) =>"),
+        ("javascript", "const id = x => x;", "const id = x =>"),
+        ("javascript", "function f(a) { return a; }", "function f(a)"),
+        ("javascript", "exports.h = function (a) { return 1; };", "exports.h = function (a)"),
+        ("javascript", "m(a, { b, c }) { return a; }", "m(a, { b, c })"),
+        ("javascript", "function g(\n  a,\n  b\n) { return a; }", "function g(\n  a,\n  b\n)"),
+        ("javascript", "const f = (a = () => 1) => a();", "const f = (a = () => 1) =>"),
+        ("go", "func f(a int) int { return a }", "func f(a int) int"),
+        ("java", "int f(int a) { return a; }", "int f(int a)"),
+        ("php", "function f($a) { return $a; }", "function f($a)"),
+        ("ruby", "def f(a) = a + 1", "def f(a) ="),
+    ],
+)
+def test_a_signature_has_nothing_of_the_body(name: str, code: str, signature: str) -> None:
+    assert languages.get(name)().signature_of(code) == signature
+
+
 @every_language
 @pytest.mark.parametrize("text", BROKEN)
 def test_any_text_has_an_answer(name: str, text: str) -> None:

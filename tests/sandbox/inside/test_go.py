@@ -186,29 +186,80 @@ async def test_a_value_that_cannot_go_is_no_evidence(sandbox: Sandbox, code: str
     assert (result.outcome, result.error_type) == ("raised", NOT_SEPARABLE), result.message
 
 
-class Engine:
-    """An engine without a way to Debian's archive."""
+JUDGES = r"""
+type helper struct{ t *testing.T }
+type embedded struct{ *testing.T }
+type defined testing.T
+type flag struct{ on *bool }
+func plain(t *testing.T, n int)          { *t = testing.T{} }
+func general(t testing.TB, n int)        {}
+func field(h *helper, n int)             { h.t = nil }
+func inside(e embedded, n int)           {}
+func other(d *defined, n int)            { *d = defined{} }
+func many(all []*testing.T, n int)       { all[0] = &testing.T{} }
+func named(all map[string]*testing.T)    { all["t"] = nil }
+func anything(x interface{}, n int)      {}
+func made() *testing.T                   { return &testing.T{} }
+func calls(check func(*testing.T), n int) { check(&testing.T{}) }
+"""
+CALLS = (
+    "plain(t, 1)", "general(t, 1)", "field(&helper{t}, 1)", "inside(embedded{t}, 1)",
+    "other((*defined)(t), 1)", "many([]*testing.T{t}, 1)", "named(map[string]*testing.T{`t`: t})",
+    "anything(t, 1)", "anything([]interface{}{helper{t}}, 1)", "made()",
+    "calls(func(t *testing.T) {}, 1)",
+)  # fmt: skip
 
-    def __init__(self) -> None:
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
+    async with sandbox.box(JUDGES, language="go") as box:
+        for call in CALLS:
+            program = f"func TestIt(t *testing.T) {{\n\tt.Fail()\n\t{call}\n}}"
+            result = await box.run(program)
+            assert (call, result.outcome, result.error_type) == (call, "raised", NOT_SEPARABLE)
+
+
+class Engine:
+    """An engine without images of languages, and with a way to Debian's archive or none."""
+
+    def __init__(self, *, is_offline: bool = False) -> None:
         self.images = self
         self.id = "sha256:1"
+        self.is_offline = is_offline
         self.built: list[str] = []
+        self.labels: dict[str, str] = {}
+        self.pruned: dict[str, object] = {}
 
     def get(self, name: str) -> Any:
         if name != "base":
             raise ImageNotFound(name)
         return self
 
-    def build(self, fileobj: io.BytesIO, **_: object) -> None:
+    def build(self, fileobj: io.BytesIO, labels: dict[str, str], **_: object) -> None:
         with tarfile.open(fileobj=fileobj) as archive:
             self.built = archive.getnames()
+        self.labels = labels
         log = [{"stream": "Could not resolve 'packages.example'"}]
-        raise BuildError("returned 100", iter(log))
+        if self.is_offline:
+            raise BuildError("returned 100", iter(log))
+
+    def prune(self, filters: dict[str, object]) -> None:
+        self.pruned = filters
 
 
 def test_an_image_that_cannot_be_made_says_what_to_do() -> None:
-    engine: Any = Engine()
+    engine: Any = Engine(is_offline=True)
     with pytest.raises(SandboxError, match=r"(?s)packages.example.*docker load.*sandbox-go:"):
         image_of("go", engine, "base")
     assert {"Dockerfile", "go/harness.go", "go/wire/wire.go"} <= set(engine.built)
     assert image_of("python", engine, "base") == "base"
+    assert engine.pruned == {}
+
+
+def test_a_new_image_takes_the_place_of_its_languages_older_ones() -> None:
+    engine: Any = Engine()
+    image_of("go", engine, "base")
+    assert engine.labels == {"cosqa.language": "go"}
+    pruned = {"dangling": False, "until": "24h", "label": "cosqa.language=go"}
+    assert engine.pruned == pruned

@@ -85,3 +85,37 @@ async def test_values_go_to_and_fro(sandbox: Sandbox) -> None:
         assert (used.outcome, used.error_type) == ("raised", "TypeError")
         used = await box.run("require('target').Box();")
         assert (used.outcome, used.error_type) == ("raised", NOT_SEPARABLE)
+
+
+FORGED = """
+const fs = require("fs");
+const frame = (...parts) => {
+  const data = Buffer.from(JSON.stringify(parts));
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(data.length);
+  fs.writeSync(3, Buffer.concat([header, data]));
+};
+return { double: () => frame("answer", 2, 0, 0, [[0], ""], [NODE], 0) };
+"""
+
+
+@pytest.mark.docker
+async def test_a_node_of_no_kind_is_no_evidence(sandbox: Sandbox) -> None:
+    nodes = (
+        '["__proto__"]',
+        '["constructor", 1]',
+        '["own", 99]',
+        '["own", "push"]',
+        '["typed", "Map", []]',
+        '["object", [["a", [7]]]]',
+        '["object", [["a", ["number", "constructor"]]]]',
+        '["function", 0, "f", -1, []]',
+        '["promise", 1.5]',
+        "[]",
+        "null",
+    )
+    async with sandbox.box("", language="javascript") as box:
+        for node in nodes:
+            code = FORGED.replace("NODE", node)
+            result = await box.run('assert.equal(require("target").double(), 4);', code=code)
+            assert (node, result.outcome, result.error_type) == (node, "raised", NOT_SEPARABLE)

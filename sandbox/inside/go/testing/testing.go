@@ -60,8 +60,12 @@ type TB interface {
 	TempDir() string
 }
 
+// judge is refused on its way to the code, also in a type that is defined as one of these.
+type judge struct{}
+
 // T is one test.
 type T struct {
+	_        judge
 	lock     sync.Mutex
 	name     string
 	parent   *T
@@ -73,7 +77,7 @@ type T struct {
 }
 
 // M is there for programs that have a TestMain, which is not called.
-type M struct{}
+type M struct{ _ judge }
 
 func (*M) Run() int { return 0 }
 
