@@ -82,7 +82,8 @@ class RequestForm:
             if part == "limit" and _OF_BOUNDS.search(complaint):  # under whatever name
                 continue
             if found and form in forms[:-1]:
-                named.append((found.start(), replace(self, **{part: forms[forms.index(form) + 1]})))
+                change: dict[str, Any] = {part: forms[forms.index(form) + 1]}
+                named.append((found.start(), replace(self, **change)))
         return min(named, key=lambda place: place[0])[1] if named else None
 
 

@@ -99,7 +99,7 @@ async def test_a_reply_of_more_than_16_megabytes_is_left_unread_and_charged(
 ) -> None:
     server.flood = flood = Flood("200 OK", b" " * PART, 100)
     error = await failure(way, server, tmp_path)
-    assert error.kind == "transient"
+    assert error.kind == "unreadable"
     assert "more than 16 MB" in error.message
     assert flood.answers == 1
     assert flood.sent < 40 * PART  # what lies in buffers is on top
