@@ -59,6 +59,10 @@ class ModelUnavailableError(LanguageModelError):
     """No answer came: connection, time-out, server error or rate limit, after all retries."""
 
 
+class UnreadableAnswerError(ModelUnavailableError):
+    """The server answered twice, and neither answer is one of its protocol."""
+
+
 class BudgetExhaustedError(LanguageModelError):
     """The model's budget is spent, or no price is known to count it by."""
 
@@ -69,6 +73,19 @@ class UnrecordableError(BudgetExhaustedError):
 
 class ModelRefusedError(LanguageModelError):
     """The provider rejected the request itself: key, model name or request."""
+
+
+class PromptsCutError(ModelRefusedError):
+    """The server drops a part of long prompts, so that no reply to them counts.
+
+    Args:
+        message: What it says.
+        tokens: How many it reads.
+    """
+
+    def __init__(self, message: str, tokens: int = 0) -> None:
+        super().__init__(message)
+        self.tokens = tokens
 
 
 class PromptDeclinedError(LanguageModelError):
@@ -90,6 +107,10 @@ class TextsDeclinedError(PromptDeclinedError):
 
 class UnreadableReplyError(LanguageModelError):
     """The model replied twice, and neither reply validates."""
+
+
+class ReplyCutError(UnreadableReplyError):
+    """The model's reply ended at its limit of tokens, and is none."""
 
 
 class SandboxError(CosqaError):

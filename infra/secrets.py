@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import quote, quote_plus
+from html import escape
 
 STRUCK = "***"
 _SHORTEST = 8  # characters; shorter values are words of their own
@@ -20,22 +20,29 @@ def without_secrets_in(text: str, *secrets: str | None) -> str:
     """Return a text without the secrets that this process knows.
 
     These are values of variables whose names tell of a key, token, secret, password or credential,
-    user and password of an address, and what is given; each as it is and as an address quotes it.
+    user and password of an address, and what is given; each as it is, and as addresses, JSON and
+    HTML escape it, within one another, too.
 
     Args:
         text: The text, as a provider's message, which may echo what it was sent.
         secrets: Others, such as the key in use; None and empty ones are left out.
     """
-    for form in forms_of_secrets(*secrets):
-        text = text.replace(form, STRUCK)
+    known = {secret for secret in secrets if secret} | set(_of_the_environment())
+    for secret in sorted(known, key=len, reverse=True):  # one may be part of another
+        text = re.sub("".join(map(_escapes_of, secret)), STRUCK, text)
     return _USER_OF_URL.sub(STRUCK, text)
 
 
-def forms_of_secrets(*secrets: str | None) -> list[str]:
-    """Return what `without_secrets_in` strikes out beside users of addresses, the longest first."""
-    known = {secret for secret in secrets if secret} | set(_of_the_environment())
-    forms = {form for secret in known for form in (secret, quote(secret, ""), quote_plus(secret))}
-    return sorted(forms, key=len, reverse=True)  # one may be part of another
+def _escapes_of(character: str) -> str:
+    """Return a pattern of a character in a text of any escapes."""
+    point = ord(character)
+    named = escape(character).strip("&;")
+    quoted = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode(errors="replace"))
+    return (
+        rf"(?:\\{{0,8}}(?:{re.escape(character)}|(?i:u0*{point:x}))|(?i:{quoted})"
+        rf"|&(?:amp;)*(?i:\#0*{point}|\#x0*{point:x}|{re.escape(named)});"
+        rf"{'|[+]' if character == ' ' else ''})"
+    )
 
 
 def holds_a_secret(text: str) -> bool:

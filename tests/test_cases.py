@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -98,7 +99,7 @@ def test_a_sheet_that_a_spreadsheet_rewrote_is_read_by_its_items(tmp_path: Path)
 
 
 @contextmanager
-def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
+def asked(case: str, key: str = "sk-x", status: int = 0) -> Iterator[tuple[str, Path]]:
     """Yield what a case's model server and `compare-annotators` print, the server's in a file."""
     port, said = free_port(), Path("server.log")
     with said.open("w") as log:
@@ -110,7 +111,7 @@ def asked(case: str, key: str) -> Iterator[tuple[str, Path]]:
         lines = printed(
             "cosqa", "compare-annotators", "--truth", CASES / case / "pairs.jsonl",
             "--model", "openai/stub", "--configuration", "single", "--store", f"store-{port}",
-            env=env,
+            status=status, env=env,
         )  # fmt: skip
         yield lines, said
     finally:
@@ -183,9 +184,58 @@ def test_a_key_is_sent_without_the_white_space_around_it() -> None:
 
 
 def test_a_reply_that_quotes_the_other_verdict_is_no_such_verdict() -> None:
-    with asked("reply_with_two_objects", "sk-x") as (lines, _):
+    with asked("reply_with_two_objects") as (lines, _):
         row = cells(lines, "single")  # decided of all, accuracy; no pair is a match
         assert float(row[3]) == int(row[0]) / 5 > 0, "what is decided is decided rightly"
+
+
+def requests_of(said: Path) -> Counter[str]:
+    """Return form → how often a server was asked for its reply."""
+    return Counter(line.split()[0] for line in said.read_text().splitlines())
+
+
+def test_replies_of_local_models_are_read_where_only_marks_stand_beside_them() -> None:
+    read = {
+        "plain", "nolanguage", "fenceinside", "escapes", "chinesetext", "endtoken", "endmark",
+        "mark", "zerowidth", "oneline", "tildes",
+    }  # fmt: skip
+    with asked("replies_of_local_models") as (lines, said):
+        decided, _, pairs, accuracy, *_ = cells(lines, "single")
+        assert float(accuracy) == pytest.approx(int(decided) / int(pairs), abs=1e-3), "none is 1"
+        assert int(decided) >= len(read)
+        times = requests_of(said)
+    assert {form for form, number in times.items() if number == 1} >= read
+    assert times["samekey"] == 2
+
+
+def test_replies_that_the_limit_cut_are_no_labels_and_told() -> None:
+    with asked("replies_cut_short") as (lines, said):
+        assert cells(lines, "single")[0] == "1"
+        assert set(requests_of(said).values()) == {1}
+    assert re.search(r"3 pairs .*cut at COSQA_LLM__MAX_TOKENS", lines)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "server_that_always_streams",
+        "server_that_names_the_limit_otherwise",
+        "server_that_refuses_a_key_of_the_schema",
+    ],
+)
+def test_servers_with_customs_of_their_own_are_understood(case: str) -> None:
+    with asked(case) as (lines, said):
+        assert cells(lines, "single")[:4] == ["2", "of", "2", "1.000"]
+        assert len(said.read_text().splitlines()) <= 4
+
+
+def test_no_label_rests_on_prompts_that_a_server_cut() -> None:
+    with asked("server_with_a_small_context", status=1) as (lines, _):
+        assert "4,036 tokens" in lines
+        assert "OLLAMA_CONTEXT_LENGTH" in lines
+    (store,) = Path().glob("store-*/cosqa.duckdb")
+    with duckdb.connect(store, read_only=True) as connection:
+        assert connection.sql("FROM annotations").fetchall() == []
 
 
 def test_code_with_future_imports_compiles_once_imports_are_added() -> None:

@@ -20,7 +20,9 @@ from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, SpecifiedScre
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
+    ReplyCutError,
     SandboxError,
+    UnreadableAnswerError,
     UnreadableReplyError,
 )
 from infra.languages import language_named
@@ -28,10 +30,12 @@ from infra.records import Annotation, Pair, Record, Support
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 
-# Errors that end judging → the status and the path of the pair.
+# Errors that end judging → the status and the path of the pair; the first that fits counts.
 _ENDS: dict[type[Exception], tuple[Literal["undecided", "failed"], AnnotationPath]] = {
+    ReplyCutError: ("undecided", AnnotationPath.REPLY_CUT),
     UnreadableReplyError: ("undecided", AnnotationPath.UNREADABLE_REPLY),
     PromptDeclinedError: ("undecided", AnnotationPath.PROMPT_DECLINED),
+    UnreadableAnswerError: ("failed", AnnotationPath.UNREADABLE_ANSWER),
     ModelUnavailableError: ("failed", AnnotationPath.MODEL_UNAVAILABLE),
     SandboxError: ("failed", AnnotationPath.SANDBOX_UNAVAILABLE),
 }

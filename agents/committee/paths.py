@@ -10,7 +10,7 @@ class AnnotationPath(StrEnum):
 
     The first two are labelled by the screener, ``claims_hold`` and ``claims_fail`` by calls that a
     query's specification demands, ``read_alone``, ``claims_disputed`` and the ``unclear_…`` ones
-    by the arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the next three
+    by the arbiter; ``unreadable_reply`` to ``prompt_declined`` are undecided; the next four
     failed and will be judged again, ``internal_error`` by an unexpected exception.
     """
 
@@ -30,7 +30,9 @@ class AnnotationPath(StrEnum):
     UNCLEAR_CODE_RAISED = "unclear_code_raised"
     UNCLEAR_NEVER_EXECUTABLE = "unclear_never_executable"
     UNREADABLE_REPLY = "unreadable_reply"
+    REPLY_CUT = "reply_cut"
     PROMPT_DECLINED = "prompt_declined"
+    UNREADABLE_ANSWER = "unreadable_answer"
     MODEL_UNAVAILABLE = "model_unavailable"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
     INTERNAL_ERROR = "internal_error"

@@ -4,19 +4,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from agents.llm.context import ContextCheck
 from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
 from agents.llm.reply import HARMLESS, RawReply, Request, believable, token_limits
-from agents.llm.retry import Probe, RequestError, Retries
-from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
-from infra.errors import UnreadableReplyError
+from agents.llm.retry import MORE_CONTEXT, Probe, RequestError, Retries
+from agents.llm.structured_output import ReplyType, RequestForm, read, schema_of
+from infra.errors import PromptsCutError, ReplyCutError, UnreadableReplyError
 from infra.identity import digest_of
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
+_NEARLY = 0.9  # of the limit, which servers count otherwise
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 
 OnCall = Callable[[LanguageModelCall], None]
@@ -57,17 +59,15 @@ class LanguageModel:
         self.language = "Python"  # the trace of a pair knows better
         self._model = settings.model
         self._sampling = [settings.model, settings.temperature, settings.max_tokens]
-        self._max_tokens = settings.max_tokens
+        self._max_tokens, self._variables = settings.max_tokens, settings.variables
         self._field_limit = settings.max_field_characters
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._ledger = ledger
         self._transport = Transport(settings)
         self._retries = Retries(settings)
-        self._format = ResponseFormat()
-        key = digest_of([HARMLESS.model_dump()])
-        self._probe = Probe(
-            lambda: self._retries.get(self._request_in_accepted_format, HARMLESS, key)
-        )
+        self._form = RequestForm(limit=settings.limit_key or "max_tokens")
+        self._probe = Probe(lambda: self._ask_harmless(HARMLESS))
+        self._context = ContextCheck(settings, self._ask_harmless)
 
     async def ask(
         self,
@@ -94,7 +94,10 @@ class LanguageModel:
                 reply = read(call.reply, reply_type, f"{prompt.system}\n{prompt.user}")
             except ValueError as error:
                 problem = str(error)[:_LONGEST_PROBLEM]
+                problem = call.error or problem
                 on_call(call.model_copy(update={"status": "unreadable", "error": problem}))
+                if call.error:  # once more it would be cut again
+                    raise ReplyCutError(f"{self._model} as {role}: {problem}") from None
                 again = (
                     f"That reply could not be read: {problem}\nReply again, in the form asked for."
                 )
@@ -104,7 +107,7 @@ class LanguageModel:
                     {"role": "user", "content": again},
                 )
             else:
-                on_call(call)
+                on_call(call.model_copy(update={"error": ""}))
                 return reply
         raise UnreadableReplyError(
             f"{self._model} as {role} gave no readable reply in {_ATTEMPTS} attempts: {problem}"
@@ -118,7 +121,8 @@ class LanguageModel:
     async def call(self, request: Request, on_call: OnCall) -> LanguageModelCall:
         """Return a call with its reply, from the cache or from the provider.
 
-        Where no reply comes, ``on_call`` gets the call, and an error is raised as by `ask`.
+        That of a reply that its limit cut has an error, which says so. Where no reply comes,
+        ``on_call`` gets the call, and an error is raised as by `ask`.
         """
         key = digest_of([*self._sampling, request.model_dump(), *self._later_round])
         call = LanguageModelCall(
@@ -131,15 +135,50 @@ class LanguageModel:
         try:
             limits = token_limits(request, self._max_tokens)
             async with self._ledger.asking([key]):
+                if self._context.error:
+                    raise self._context.error
                 most_usd = self._transport.price_of(limits)
                 found = await self._ledger.find(key, limits.total, most_usd)
                 raw = found or await self._ask_provider(request, key)
+            await self._context.check(key, request, raw.prompt_tokens)
+        except PromptsCutError as error:
+            on_call(call.model_copy(update={"status": "refused", "error": str(error)}))
+            await self._forget(self._context.keys)
+            raise
         except RequestError as error:
-            status = "unavailable" if error.kind == "transient" else "refused"
+            statuses = {"transient": "unavailable", "unreadable": "unreadable"}
+            status = statuses.get(error.kind, "refused")
             on_call(call.model_copy(update={"status": status, "error": error.message}))
             self._retries.raise_for(error)
-        received = raw.model_dump(exclude={"text"}) | {"reply": raw.text, "cached": bool(found)}
+        received = raw.model_dump(exclude={"text", "is_cut", "is_void"})
+        received |= {"reply": raw.text, "cached": bool(found), "error": self._cut(raw)}
         return call.model_copy(update=received)
+
+    def _cut(self, raw: RawReply) -> str:
+        """Return that a reply was cut and what to set, "" where it was not."""
+        taken = raw.completion_tokens or 0
+        if not raw.is_cut and taken < self._max_tokens:
+            return ""
+        told = (
+            f"the reply was cut at {self._variables}MAX_TOKENS ({self._max_tokens:,} tokens): "
+            f"raise it, or bound texts by {self._variables}MAX_FIELD_CHARACTERS"
+        )
+        if 0 < taken < self._max_tokens * _NEARLY:
+            return f"{told}; or, as it has {taken:,} tokens, {MORE_CONTEXT}"
+        return told
+
+    async def _forget(self, keys: set[str]) -> None:
+        """Let kept replies be requested again."""
+        forgotten = [(key, RawReply(text="", is_void=True)) for key in sorted(keys)]
+        keys.clear()
+        async with self._ledger.reserved(0, 0.0) as commit:
+            await commit(0, 0.0, forgotten)
+
+    async def _ask_harmless(self, request: Request) -> int | None:
+        """Return how many tokens the provider counts in a request of which nothing is kept."""
+        key = digest_of([request.model_dump()])
+        raw = await self._retries.get(self._request_in_accepted_form, request, key)
+        return raw.prompt_tokens
 
     async def _ask_provider(self, request: Request, key: str) -> RawReply:
         """Return a reply; a refusal of this prompt alone differs from one of every request.
@@ -147,37 +186,32 @@ class LanguageModel:
         A provider's firewall may refuse one prompt with any status, and that must not end a run.
         """
         try:
-            return await self._retries.get(self._request_in_accepted_format, request, key)
+            return await self._retries.get(self._request_in_accepted_form, request, key)
         except RequestError as error:
             if error.may_be_of_the_prompt and await self._probe.is_answered():
                 raise replace(error, of_prompt="filtered") from None
             raise
 
-    async def _request_in_accepted_format(self, request: Request, key: str) -> RawReply:
-        """Return a reply in the best response format that the provider takes."""
+    async def _request_in_accepted_form(self, request: Request, key: str) -> RawReply:
+        """Return a reply to a request in the first form that the provider takes."""
         while True:
-            response_format = self._format
+            form = self._form
             try:
-                return await self._request(request, key, response_format)
+                return await self._request(request, key, form)
             except RequestError as error:
-                is_rejected = error.kind == "rejected"
-                simpler = response_format.without(error.message) if is_rejected else None
+                simpler = form.without(error.message) if error.may_be_of_its_form else None
                 if simpler is None:
                     raise
-                if self._format == response_format:  # else a concurrent request has done so
-                    self._format = simpler
+                if self._form == form:  # else a concurrent request has done so
+                    self._form = simpler
 
-    async def _request(
-        self, request: Request, key: str, response_format: ResponseFormat
-    ) -> RawReply:
+    async def _request(self, request: Request, key: str, form: RequestForm) -> RawReply:
         """Return a reply, stored before anything else happens to it; a sure failure is free."""
         limits = token_limits(request, self._max_tokens)
         most_usd = self._transport.price_of(limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
             try:
-                raw = await self._transport.request(
-                    request.messages, request.reply_schema, response_format
-                )
+                raw = await self._transport.request(request.messages, request.reply_schema, form)
                 raw = believable(raw, limits)
             except RequestError as error:
                 if not error.may_be_billed:

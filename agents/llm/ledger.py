@@ -131,13 +131,14 @@ class Ledger(ABC):
         if content is None:
             return None
         try:
-            return RawReply.model_validate_json(content)
+            reply = RawReply.model_validate_json(content)
         except ValidationError as error:
             [problem, *_] = str(error).splitlines()
             _log.warning(
                 "the stored reply %s is no reply (%s): it will be requested again", key, problem
             )
             return None
+        return None if reply.is_void else reply
 
     @asynccontextmanager
     async def asking(self, keys: Iterable[str]) -> AsyncIterator[None]:

@@ -5,12 +5,15 @@ its router don't fit, its time-out is hours. ``client.py`` has what surrounds a 
 """
 
 import asyncio
+import json
 import logging
 import os
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
+from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -18,15 +21,16 @@ from typing import Any
 
 import httpx
 
-from agents.llm.answers import TOO_LONG, bounded
+from agents.llm.answers import TOO_LONG, bounded, completion_of
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
 from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, TokenLimits
 from agents.llm.retry import PromptFault, RequestError, request_error
-from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
+from agents.llm.structured_output import RequestForm, format_instruction, response_format
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
+_ERROR = 400
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 
 _OF_PROMPTS: dict[str, PromptFault] = {
@@ -35,8 +39,9 @@ _OF_PROMPTS: dict[str, PromptFault] = {
 }  # litellm's
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
-_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
+_OF_BODY = {"content-type", "content-encoding", "content-length", "transfer-encoding"}
 
+_statuses: ContextVar[list[int]] = ContextVar("_statuses")  # of the answers to one request
 _open_transports: set["Transport"] = set()  # of those that use litellm's own clients
 
 
@@ -69,8 +74,13 @@ def _bound_answers() -> None:
 
     async def handle(self: object, request: httpx.Request) -> httpx.Response:
         async with aclosing(await unbounded(self, request)) as answer:
+            _statuses.get([]).append(answer.status_code)
             status, content = await bounded(answer.status_code, answer.aiter_bytes())
         headers = [(name, text) for name, text in answer.headers.items() if name not in _OF_BODY]
+        if status < _ERROR and b'"choices"' in content:
+            with suppress(ValueError):
+                content = json.dumps(completion_of(content)).encode()
+                headers.append(("content-type", "application/json"))
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     transport.handle_async_request = handle
@@ -100,7 +110,7 @@ class Transport:
         self._completions = ChatCompletions(settings) if is_known else None
 
     async def request(
-        self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
+        self, messages: Sequence[Message], schema: dict[str, Any], form: RequestForm
     ) -> RawReply:
         """Return the model's reply to messages, the system text first, by a JSON schema.
 
@@ -109,8 +119,10 @@ class Transport:
         """
         system = messages[0]["content"] + format_instruction(form.mode, schema)
         sent = [{"role": "system", "content": system}, *messages[1:]]
+        if not form.system:
+            sent[:2] = [{**messages[1], "content": f"{system}\n\n{messages[1]['content']}"}]
         parameters = {
-            "max_tokens": self._max_tokens,
+            form.limit: self._max_tokens,
             "temperature": self._temperature if form.temperature else None,
             "response_format": response_format(form.mode, schema),
         }
@@ -154,6 +166,8 @@ class Transport:
         if self._completions:
             return await self._completions.complete(messages, parameters)
         litellm = loaded_litellm()
+        statuses: list[int] = []
+        _statuses.set(statuses)
         try:
             return raw_reply(
                 await litellm.acompletion(
@@ -161,7 +175,10 @@ class Transport:
                 )
             )
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            raise error_of_litellm(error, self._key) from None  # its chain may hold headers
+            failure = error_of_litellm(error, self._key)
+            if failure.status == 500 and statuses and statuses[-1] < _ERROR:
+                failure = replace(failure, status=200, may_be_billed=True)  # it could not read it
+            raise failure from None  # its chain may hold headers
 
 
 def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
@@ -215,8 +232,10 @@ def check_model(settings: LanguageModelSettings) -> None:
 def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types
     """Return what litellm's response holds."""
     usage = getattr(response, "usage", None)
-    text = response.choices[0].message.content if response.choices else None
+    choice = response.choices[0] if response.choices else None
+    text = choice and choice.message.content
     reply = RawReply(
+        is_cut=getattr(choice, "finish_reason", None) == "length",
         text=text[:_LONGEST_REPLY] if isinstance(text, str) else "",
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),

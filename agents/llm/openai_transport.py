@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from agents.llm.answers import TOO_LONG, bounded, read_completion
+from agents.llm.answers import NO_COMPLETION, TOO_LONG, bounded, read_completion, status_of
 from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, plausible_count
 from agents.llm.retry import PromptFault, request_error
@@ -55,7 +55,7 @@ _WITHOUT_SYSTEM = re.compile(r"(openai/)?o\d")  # OpenAI's that know no system t
 # What providers say of prompts that are too long, or that their filters take.
 _TOO_LONG = re.compile(
     r"context.(length|window|limit|size)|maximum (context|input) length|string too long"
-    r"|tokens exceed|maximum number of tokens",
+    r"|tokens exceed|maximum number of tokens|exceeds? .{0,40}context|prompt is too long",
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_(policy|filter)", re.IGNORECASE)
@@ -114,26 +114,30 @@ class ChatCompletions:
                 aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL,
             )  # fmt: skip
             is_lost = isinstance(error, aiohttp.ClientError | OSError)
+            is_answered = isinstance(error, aiohttp.ClientPayloadError)  # it breaks off
             raise request_error(
-                500, f"{type(error).__name__}: {error}", self._key,
+                200 if is_answered else 500, f"{type(error).__name__}: {error}", self._key,
                 may_be_billed=is_lost and not isinstance(error, unsent),
             ) from None  # fmt: skip
-        if status >= _ERROR:
-            message = content.decode(errors="replace")
-            of_prompt: PromptFault | None = None
-            if status == _ERROR and _FILTERED.search(message):
-                of_prompt = "filtered"
-            elif status == _ERROR and _TOO_LONG.search(message):
-                of_prompt = "too_long"
-            raise request_error(
-                status,
-                message,
-                self._key,
-                retry_after=retry_after,
-                may_be_billed=TOO_LONG in message,
-                of_prompt=of_prompt,
-            )
-        return self._reply(content)
+        if status < _ERROR:
+            try:
+                return self._reply(content)
+            except ValueError:
+                status = status_of(content)
+        message = content.decode(errors="replace")
+        of_prompt: PromptFault | None = None
+        if status == _ERROR and _FILTERED.search(message):
+            of_prompt = "filtered"
+        elif status == _ERROR and _TOO_LONG.search(message):
+            of_prompt = "too_long"
+        raise request_error(
+            status,
+            message if status >= _ERROR else f"{NO_COMPLETION}: {message}",
+            self._key,
+            retry_after=retry_after,
+            may_be_billed=status < _ERROR or TOO_LONG in message,
+            of_prompt=of_prompt,
+        )
 
     def open(self) -> "aiohttp.ClientSession":
         """Return the connections, which are opened where they are not."""
@@ -157,16 +161,16 @@ class ChatCompletions:
             self._session = None
 
     def _reply(self, content: bytes) -> RawReply:
-        """Return the reply of an answer; its price comes of the counts, and is unknown without."""
-        try:
-            text, usage = read_completion(content)
-        except ValueError:
-            message = f"an answer that is no completion: {content.decode(errors='replace')}"
-            raise request_error(502, message, self._key, may_be_billed=True) from None
+        """Return the reply of an answer; its price comes of the counts, and is unknown without.
+
+        Raises:
+            ValueError: It is no completion.
+        """
+        text, usage, is_cut = read_completion(content)
         counts = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
-        reply = RawReply.model_validate({"text": text, **counts})
+        reply = RawReply.model_validate({"text": text, "is_cut": is_cut, **counts})
         if reply.prompt_tokens is None or reply.completion_tokens is None:
-            return RawReply(text=text)
+            return RawReply(text=text, is_cut=is_cut)
         details = usage.get("prompt_tokens_details")
         cached = details.get("cached_tokens") if isinstance(details, dict) else None
         cached_tokens = plausible_count(cached or usage.get("prompt_cache_hit_tokens")) or 0

@@ -51,6 +51,8 @@ class RawReply(Record):
         completion_tokens: Likewise.
         cost_usd: None where the price is unknown.
         seconds: How long the request took.
+        is_cut: Whether it ended at the limit of its tokens.
+        is_void: Whether the server had cut the prompt, so that it is requested again.
     """
 
     text: Annotated[str, AfterValidator(valid_unicode)]
@@ -58,6 +60,8 @@ class RawReply(Record):
     completion_tokens: Count = None
     cost_usd: Annotated[float | None, BeforeValidator(_plausible_cost)] = None
     seconds: float = 0.0
+    is_cut: bool = False
+    is_void: bool = False
 
     @property
     def tokens(self) -> int:

@@ -11,17 +11,30 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal, NoReturn, TypeVar
 
+from agents.llm.answers import TOO_LONG
 from agents.llm.reply import valid_unicode
-from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
+from agents.llm.structured_output import is_of_limit
+from infra.errors import (
+    ModelRefusedError,
+    ModelUnavailableError,
+    PromptDeclinedError,
+    UnreadableAnswerError,
+)
 from infra.secrets import without_secrets_in
 from infra.settings import LanguageModelSettings
 
 PromptFault = Literal["too_long", "filtered"]
-Kind = Literal["transient", "rejected"] | PromptFault
+Kind = Literal["transient", "rejected", "unreadable"] | PromptFault
+
+MORE_CONTEXT = (
+    "a server of your own reads more by OLLAMA_CONTEXT_LENGTH or num_ctx (Ollama), -c (llama.cpp) "
+    "or --max-model-len (vLLM)"
+)
 
 _FIRST_WAIT_S = 0.5
 _MAX_DOUBLINGS = 30
 _TRANSIENT = {408, 409, 429}
+_OF_UNKNOWN_PARTS = {500, 501}
 _OF_THE_ACCOUNT = {401, 402}  # no prompt is refused with these
 _LONGEST_MESSAGE = 600
 _NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
@@ -50,15 +63,22 @@ class RequestError(Exception):
 
     @property
     def kind(self) -> Kind:
-        """Whether to retry (transient), to give up the prompt, or to stop the run (rejected)."""
+        """Whether to retry, once or more often, to give up the prompt, or to stop the run."""
         if self.of_prompt:
             return self.of_prompt
         if self.status == 413:
             return "too_long"
+        if self.status < 400 or TOO_LONG in self.message:  # the server does answer
+            return "unreadable"
         if _NO_QUOTA in self.message:
             return "rejected"
-        is_rejection = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
+        is_rejection = 400 <= self.status < 500
         return "rejected" if is_rejection and self.status not in _TRANSIENT else "transient"
+
+    @property
+    def may_be_of_its_form(self) -> bool:
+        """Whether another form of the request may be taken; some servers fail where they refuse."""
+        return self.kind == "rejected" or self.status in _OF_UNKNOWN_PARTS
 
     @property
     def may_be_of_the_prompt(self) -> bool:
@@ -95,13 +115,20 @@ class Retries:
         self._longest_s = settings.max_backoff_s
 
     async def get(self, request: Callable[..., Awaitable[_Reply]], *given: object) -> _Reply:
-        """Return what a request with the given arguments gets; repeat it after transient errors."""
-        retry = 0
+        """Return what a request with the given arguments gets; repeat it after transient errors.
+
+        What cannot be read was paid for: it is requested once more.
+        """
+        retry = unreadable = 0
         while True:
             try:
                 return await request(*given)
             except RequestError as error:
-                if error.kind != "transient" or retry >= self._most:
+                unreadable += error.kind == "unreadable"
+                is_passing = error.kind == "transient" or (
+                    error.kind == "unreadable" and unreadable < 2
+                )
+                if not is_passing or retry >= self._most:
                     raise
                 wait_s = backoff_s(retry, error.retry_after, self._longest_s)
                 _log.info("%s: %s, retry in %.1f s", self._model, error.status, wait_s)
@@ -114,13 +141,23 @@ class Retries:
         if error.kind == "transient":
             tries = self._most + 1
             raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+        if error.kind == "unreadable":
+            raise UnreadableAnswerError(
+                f"{model} answered what cannot be read {cause}; check that "
+                f"{self._variables}BASE_URL is the address of a server of OpenAI's protocol"
+            ) from None
         if error.kind == "too_long":
             raise PromptDeclinedError(
                 f"this prompt is too long for {model} {cause}; longer code is cut to "
-                f"{self._variables}MAX_CODE_CHARACTERS"
+                f"{self._variables}MAX_CODE_CHARACTERS; {MORE_CONTEXT}"
             ) from None
         if error.kind == "filtered":
             raise PromptDeclinedError(f"{model} filtered this prompt {cause}") from None
+        if is_of_limit(error.message):
+            cause += (
+                f"; {self._variables}MAX_TOKENS is the limit of a reply, and "
+                f"{self._variables}LIMIT_KEY the name by which it is sent"
+            )
         raise ModelRefusedError(
             f"{model} refused the request {cause}; check the model's name, the key in "
             f"{self._variables}API_KEY and, for a server of your own, {self._variables}BASE_URL"

@@ -1,12 +1,13 @@
-"""Structured replies: requests for fields in the format a provider takes, and their parsing.
+"""Structured replies: requests for fields in the form a provider takes, and their parsing.
 
-Providers differ in the response formats that they take, and lists of their features are wrong both
-ways. So a format is tried and, when the provider complains of it, replaced by the next simpler one:
+Providers differ in what they take, and lists of their features are wrong both ways. So a request is
+tried and, when the provider complains of a part of it, that part is replaced by its next form:
 JSON schema → JSON object with the schema in the prompt → the same, asked for by the prompt alone.
 """
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -19,10 +20,31 @@ Mode = Literal["json_schema", "json_object", "text"]
 
 _SIMPLER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
 _NOT_SENT = ("title", "default")  # of a field's schema
-_FORMAT_COMPLAINT = re.compile(
-    r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
+# What complaints name → the part of a request, and its forms in the order in which they are tried.
+_LADDERS = (
+    ("limit", re.compile(r"max_\w*tokens"), ("max_tokens", "max_completion_tokens")),
+    ("temperature", re.compile(r"temperature"), (True, False)),
+    ("system", re.compile(r"system.?(role|message|prompt|instruction)|[\"'`]system[\"'`]"
+                          r"|roles must alternate", re.IGNORECASE), (True, False)),
+    ("mode", re.compile(
+        r"response.?(format|schema|mime)|schema|json.?(object|mode)|structured.?output|grammar"
+        r"|guided|additional.?properties|max.?length|\bstrict\b|\benum\b", re.IGNORECASE,
+    ), ("json_schema", "json_object", "text")),
+)  # fmt: skip
+# What is said of a limit that is out of bounds.
+_OF_BOUNDS = re.compile(
+    r"too (large|big|high|many)|at (most|least)|range|exceed|(less|greater) than|[<>]=|must be",
+    re.IGNORECASE,
 )
-_CODE_BLOCK = re.compile(r"\A```\w*\n(.*)\n```\Z", re.DOTALL)
+# What servers leave at the edges of a reply: marks of a text's or turn's end, signs without width.
+_MARK = (
+    r"[\s\0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\ufffe]"
+    r"|<\|[^<>|\s]{1,40}\|>|<\uff5c[^<>\uff5c\s]{1,40}\uff5c>|</?s>|\[/?INST\]|[`~]"
+    r"|<(?:end_of_turn|start_of_turn|end_of_utterance|eos|bos|pad|eot|eod|unk|EOT|end)>"
+)
+_NAMES = r"assistant|model|final|json[5c]?|text|python|javascript"  # of a turn or a code block
+_BEFORE = re.compile(rf"(?:{_MARK}|{_NAMES})*", re.IGNORECASE)
+_AFTER = re.compile(rf"(?:{_MARK})*", re.IGNORECASE)
 _END_OF_THOUGHTS = "</think>"
 _THOUGHTS = re.compile(r"/think|think\s*>", re.IGNORECASE)
 
@@ -37,24 +59,37 @@ ReplyType = TypeVar("ReplyType", bound=Reply)
 
 
 @dataclass(frozen=True)
-class ResponseFormat:
-    """The format in which a structured reply is requested: the best that was not refused.
+class RequestForm:
+    """The form in which a structured reply is requested: the first that was not refused.
 
     Attributes:
         mode: JSON schema, JSON object or plain text.
         temperature: Whether a temperature is sent; some models refuse any.
+        limit: Name of the limit of a reply's tokens.
+        system: Whether the system text is a message of its own.
     """
 
     mode: Mode = "json_schema"
     temperature: bool = True
+    limit: str = "max_tokens"
+    system: bool = True
 
-    def without(self, complaint: str) -> "ResponseFormat | None":
-        """Return the format that avoids what the provider complains of, None if there is none."""
-        if self.temperature and "temperature" in complaint:
-            return replace(self, temperature=False)
-        if self.mode in _SIMPLER and _FORMAT_COMPLAINT.search(complaint):
-            return replace(self, mode=_SIMPLER[self.mode])
-        return None
+    def without(self, complaint: str) -> "RequestForm | None":
+        """Return the form that avoids what the provider complains of first, None without one."""
+        named: list[tuple[int, RequestForm]] = []
+        for part, names, forms in _LADDERS:
+            form, found = getattr(self, part), names.search(complaint)
+            if part == "limit" and _OF_BOUNDS.search(complaint):  # under whatever name
+                continue
+            if found and form in forms[:-1]:
+                change: dict[str, Any] = {part: forms[forms.index(form) + 1]}
+                named.append((found.start(), replace(self, **change)))
+        return min(named, key=lambda place: place[0])[1] if named else None
+
+
+def is_of_limit(complaint: str) -> bool:
+    """Return whether a provider complains of the limit of a reply's tokens."""
+    return _LADDERS[0][1].search(complaint) is not None
 
 
 def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any]:
@@ -97,11 +132,11 @@ def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
 
 
 def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
-    """Return the reply that a text is: one JSON object, perhaps in a code block, after thoughts.
+    """Return the reply that a text is: one JSON object, perhaps between marks, after thoughts.
 
-    Nothing else may stand beside it: an object in prose may be a draft, or quoted from what is
-    judged. Fields with a default may be absent, as they are from replies that were stored before
-    these were.
+    Marks are those of servers and of code blocks. Nothing else may stand beside the object: one in
+    prose may be a draft, or quoted from what is judged. Fields with a default may be absent, as
+    they are from replies that were stored before these were.
 
     Args:
         text: What the model said.
@@ -122,13 +157,30 @@ def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
 
 def _object(text: str) -> dict[str, Any]:
     """Return the one JSON object that a text is."""
-    content = _CODE_BLOCK.sub(r"\1", text.strip())
+    start, end = max(text.find("{"), 0), text.rfind("}") + 1
     try:
-        value = json.loads(content, strict=False)  # weak models break lines inside strings
+        # Weak models break lines inside strings.
+        value = json.loads(text[start:end], strict=False, object_pairs_hook=_distinct)
+    except RepeatedKeyError:
+        raise
     except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, dict):
-        raise ValueError("the reply is not one JSON object and nothing else")  # noqa: TRY004
+    is_alone = _BEFORE.fullmatch(text, 0, start) and _AFTER.fullmatch(text, end)
+    if not (isinstance(value, dict) and is_alone):
+        raise ValueError("the reply is not one JSON object and nothing else")
     # JSON's escapes can make lone surrogates, which no file can hold.
     texts = {name: valid_unicode(text) for name, text in value.items() if isinstance(text, str)}
     return value | texts
+
+
+class RepeatedKeyError(ValueError):
+    """An object has a key twice: its values may contradict each other."""
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of pairs."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        [(repeated, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise RepeatedKeyError(f"the reply has the field {repeated!r} twice in one object")
+    return fields

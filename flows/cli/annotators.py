@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from flows.cli.output import print_table, say
-from tasks.reports.text import counted
 from tasks.stages.compare_annotators import AnnotatorScore
 
 _COLUMNS = (
@@ -32,9 +31,8 @@ def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
         print_table(f"{model} against the known labels", _COLUMNS, rows, rest=rest)
     say(_NOTES)
     for score in scores:
-        if score.failed:
-            pairs = counted(score.failed, "pairs")
-            say(f"{score.name} by {score.model}: {pairs} failed, model or container out of reach")
+        for reason in score.unlabelled:
+            say(f"{score.name} by {score.model}: {reason}")
 
 
 def _row(score: AnnotatorScore) -> list[str]:

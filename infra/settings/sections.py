@@ -75,6 +75,12 @@ class LanguageModelSettings(Section):
     )
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
     max_tokens: int = Field(2048, ge=16, description="Maximum length of a reply, in tokens.")
+    limit_key: str | None = Field(
+        None,
+        pattern=r"^\w{1,64}$",
+        description="Name by which the server takes that maximum; none given tries max_tokens, "
+        "then max_completion_tokens.",
+    )
     timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
     max_retries: int = Field(
         5,

@@ -35,6 +35,7 @@ from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.shard import judge_pairs
+from tasks.stages.annotate.unlabelled import UnlabelledPairs
 from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import wilson_interval
@@ -56,6 +57,7 @@ class AnnotatorScore(Record):
         alpha_with_people: Krippendorff's alpha, nominal, of the people and this annotator together;
             of the average human, of the people alone. None without two coders.
         failed: Number of pairs for which the model or the sandbox was unavailable.
+        unlabelled: Why pairs got no label, a line for each path.
         executable: Share of the pairs with a test program whose last program ran to its end.
         usd: Mean cost of a pair, as if no reply had been cached.
         seconds: Mean time of a pair in models and the sandbox.
@@ -70,6 +72,7 @@ class AnnotatorScore(Record):
     accuracy_high: float | None = None
     alpha_with_people: float | None = None
     failed: int = 0
+    unlabelled: tuple[str, ...] = ()
     executable: float | None = None
     usd: float | None = None
     seconds: float | None = None
@@ -214,6 +217,10 @@ def score_agents(
 ) -> AnnotatorScore:
     """Return the score of a model's agents from their annotations of the pairs."""
     finished = {item.key: item for item in annotated if item.status != "failed"}
+    unlabelled = UnlabelledPairs()
+    for item in annotated:
+        if item.status != "labelled":
+            unlabelled.add(item)
     labels = {key: item.label for key, item in finished.items()}
     calls = [call for item in finished.values() for call in item.calls]
     runs = [run.result for item in finished.values() for run in item.executions]
@@ -226,6 +233,7 @@ def score_agents(
         **_accuracy([(labels[item.key], item.label) for item in truth if item.key in labels]),
         alpha_with_people=alpha_with_people(truth, [labels.get(item.key) for item in truth]),
         failed=len(annotated) - len(finished),
+        unlabelled=unlabelled.lines(),
         # A program that gates checked has run, too.
         executable=_mean(run.oracle is not None or was_executed(run.result) for run in last),
         usd=sum(costs) / len(finished) if finished and len(costs) == len(calls) else None,

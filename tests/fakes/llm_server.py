@@ -10,7 +10,7 @@ for ever after:
 
 A step is ``reply`` (an object, sent in the form that was asked for), ``text`` (sent as it is) or
 ``status`` (an HTTP error, with ``message`` and ``retry_after``); ``delay_s`` may stand beside each,
-and ``usage`` (the token counts to report) beside a reply.
+and ``usage`` (the token counts to report) and ``finish`` (its end) beside a reply.
 
 At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_steps``, the last one
 for ever: ``status`` (with ``declines``, a word, only for requests that have it) and ``delay_s`` as
@@ -173,7 +173,7 @@ class ScriptedServer:
         await asyncio.sleep(step.get("delay_s", 0))
         if "status" in step:
             return _failure(step)
-        return _http(HTTPStatus.OK, _completion(request, _text(step), step.get("usage")))
+        return _http(HTTPStatus.OK, _completion(request, step))
 
     async def _embed(self, headers: Mapping[str, str], request: dict[str, Any]) -> bytes:
         steps = self.embedding_steps
@@ -251,9 +251,8 @@ def _text(step: Mapping[str, Any]) -> str:
     return json.dumps(step["reply"])
 
 
-def _completion(
-    request: Mapping[str, Any], text: str, usage: Mapping[str, Any] | None
-) -> dict[str, Any]:
+def _completion(request: Mapping[str, Any], step: Mapping[str, Any]) -> dict[str, Any]:
+    text, usage = _text(step), step.get("usage")
     asked = sum(len(message["content"].split()) for message in request["messages"])
     said = len(text.split())
     message = {"role": "assistant", "content": text}
@@ -262,7 +261,7 @@ def _completion(
         "object": "chat.completion",
         "created": 0,
         "model": request["model"],
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "finish_reason": step.get("finish", "stop")}],
         "usage": usage
         if usage is not None
         else {

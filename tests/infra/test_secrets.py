@@ -1,6 +1,10 @@
 """Laws of secrets: none that the environment holds is in a text that is shown."""
 
+import html
+import json
 import os
+from collections.abc import Callable
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -29,6 +33,31 @@ def test_a_secret_of_the_environment_is_struck_out(
     assert "4711" not in told
     assert told.startswith("401: ")
     assert told.endswith(" is no key")
+
+
+ODD = "sk-\"a\\b</é&'4711"
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        json.dumps,
+        lambda key: json.dumps(json.dumps({"key": key})),
+        lambda key: json.dumps(key, ensure_ascii=False),
+        lambda key: json.dumps(key).replace("/", r"\/").replace("<", r"\u003C"),
+        html.escape,
+        lambda key: "".join(f"&#{ord(character)};" for character in key),
+        lambda key: "".join(f"&#X{ord(character):04X};" for character in key),
+        lambda key: html.escape(html.escape(key)),
+        quote,
+        lambda key: quote(quote(key, "").lower(), ""),
+        lambda key: json.dumps(html.escape(key)),
+    ],
+)
+def test_a_key_is_struck_out_however_it_is_escaped(escape: Callable[[str], str]) -> None:
+    told = without_secrets_in(f"401: {escape(ODD)} is no key", ODD)
+    assert "4711" not in html.unescape(told)
+    assert "sk-" not in html.unescape(told)
 
 
 def test_users_of_addresses_and_given_keys_are_struck_out(monkeypatch: pytest.MonkeyPatch) -> None:

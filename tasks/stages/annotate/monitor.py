@@ -1,6 +1,5 @@
 """Progress of a round of judging, and the counts of its pairs."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
@@ -10,13 +9,12 @@ from agents import JournalLedger
 from infra.errors import GoldQuestionError
 from infra.ids import PairKey
 from infra.records import Annotation, GivenVote
-from tasks.reports.text import format_cost, format_words, visible
+from tasks.reports.text import format_cost, format_words
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.gold import alarm_of, count_questions
 from tasks.stages.annotate.plan import AnnotationPlan
-
-_LONGEST_REASON = 200
+from tasks.stages.annotate.unlabelled import UnlabelledPairs
 
 
 class ProgressMonitor:
@@ -49,8 +47,7 @@ class ProgressMonitor:
         self._known, self._gold_limit = known, gold_limit
         self._gold: list[Annotation] = []
         self._judged = 0
-        self._failed: Counter[str] = Counter()  # by path
-        self._reasons: dict[str, str] = {}  # path → reason of the first pair that failed there
+        self._failed, self._undecided = UnlabelledPairs(), UnlabelledPairs()
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         """Count annotations; gold questions are counted apart unless they got no label."""
@@ -59,11 +56,8 @@ class ProgressMonitor:
                 self._gold.append(item)
                 continue
             self._judged += 1
-            if item.status == "failed":
-                self._failed[item.path] += 1
-                if item.reason and item.path not in self._reasons:  # it may quote hostile text
-                    reason = visible(item.reason, _LONGEST_REASON)
-                    self._reasons[item.path] = " ".join(reason.split())
+            if item.status != "labelled":
+                (self._failed if item.status == "failed" else self._undecided).add(item)
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
@@ -75,7 +69,7 @@ class ProgressMonitor:
         Args:
             judged: Number of judged pairs of shards that have not ended.
         """
-        failed = self._failed.total()
+        failed = self._failed.counts.total()
         tokens, usd = self._ledger.spent()
         _, left = self._ledger.left()
         notes = [
@@ -87,16 +81,20 @@ class ProgressMonitor:
         self._bar.advance(max(0, self.arrived + judged - self._bar.done))
 
     def close(self) -> None:
-        """Warn of failed pairs; called once, at the round's end."""
+        """Warn of pairs without a label; called once, at the round's end."""
         if (judged := self.judged_pairs()).failed:
             get_run_logger().warning("%s; the same command tries them again", judged)
+        for line in self._undecided.lines():
+            get_run_logger().warning(line)
 
     def judged_pairs(self) -> JudgedPairs:
         """Return the counts of the judged pairs, with the path on which most failed."""
         most_often = ""
-        if self._failed:
-            ((path, _),) = self._failed.most_common(1)
+        if self._failed.counts:
+            ((path, _),) = self._failed.counts.most_common(1)
             most_often = format_words(path)
-            if reason := self._reasons.get(path):
+            if reason := self._failed.reasons.get(path):
                 most_often += f" ({reason})"
-        return JudgedPairs(pairs=self._judged, failed=self._failed.total(), most_often=most_often)
+        return JudgedPairs(
+            pairs=self._judged, failed=self._failed.counts.total(), most_often=most_often
+        )

@@ -21,6 +21,7 @@ from infra.errors import (
     JudgingError,
     LanguageModelError,
     ModelUnavailableError,
+    PromptsCutError,
     WorkerLostError,
 )
 from infra.records import Annotation, Pair
@@ -279,7 +280,8 @@ class Judging:
     async def judge(self, pairs: Sequence[Pair], grace_s: float) -> Judged:
         """Return the annotations of pairs; of those that were judged before an error or interrupt.
 
-        Pairs that failed since model or engine is away are no annotations where that has ended it.
+        Pairs that failed since model or engine is away are no annotations where that has ended it,
+        and none that rest on prompts of which a server has dropped a part.
 
         Args:
             pairs: The pairs.
@@ -302,6 +304,13 @@ class Judging:
             task.cancel()
         if isinstance(judged.error, ModelUnavailableError):
             judged.annotations = [item for item in judged.annotations if item.path not in _AWAY]
+        if isinstance(judged.error, PromptsCutError):
+            most = judged.error.tokens
+            judged.annotations = [
+                item
+                for item in judged.annotations
+                if all((call.prompt_tokens or 0) < most for call in item.calls)
+            ]
         return judged
 
     async def _judge(self, pair: Pair, grace_s: float) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from agents.llm.embeddings import vectors_of
-from infra.errors import ModelRefusedError, ModelUnavailableError
+from infra.errors import (
+    ModelRefusedError,
+    ModelUnavailableError,
+    UnreadableAnswerError,
+    UnreadableReplyError,
+)
 from infra.records import LanguageModelCall
 from tests.agents.conftest import Bench, Screen
 from tests.agents.llm.test_openai_transport import NO_COMPLETIONS, broken
@@ -99,6 +104,113 @@ async def test_a_price_of_counts_that_cannot_be_true_is_unknown(
     calls: list[LanguageModelCall] = []
     await screen(bench.model(model="openai/gpt-4o-mini"), calls)
     assert calls[0].cost_usd is None or calls[0].cost_usd < 0.01
+
+
+def http(content: bytes, kind: str = "application/json") -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
+
+
+def message(content: object, **beside: Any) -> bytes:
+    """Return a completion whose message has such a content."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}}
+    return http(json.dumps({"choices": [{**choice, "finish_reason": "stop"}], **beside}).encode())
+
+
+def stream(*deltas: object, end: str = "data: [DONE]\n\n", before: str = "data: ") -> bytes:
+    """Return chunks of a completion as server-sent events."""
+    chunks = [json.dumps({"choices": [{"index": 0, "delta": delta}]}) for delta in deltas]
+    events = "".join(f"{before}{chunk}\n\n" for chunk in chunks) + end
+    return http(events.encode(), "text/event-stream")
+
+
+HALVES = {"role": "assistant", "content": REPLY[:9]}, {"content": REPLY[9:]}
+COUNTED = f'data: {{"choices": [], "usage": {json.dumps(COUNTS)}}}\n\ndata: [DONE]\n\n'
+READ = {
+    "parts": message([{"type": "text", "text": REPLY[:9]}, {"type": "text", "text": REPLY[9:]}]),
+    "parts after thoughts": message(
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+         {"type": "text", "text": REPLY}]
+    ),
+    "a stream": stream(*HALVES),
+    "a stream with counts": stream(*HALVES, end=COUNTED),
+    "a stream with comments": stream(*HALVES, before=": ping\r\n\r\nevent: chunk\r\ndata:"),
+    "a stream of lines": stream(*HALVES, before="", end='{"choices": [{"finish_reason": "stop"}]}'),
+    "a stream of parts": stream({"content": [{"type": "text", "text": REPLY}]}),
+    "a stream with thoughts": stream({"reasoning_content": "hm"}, *HALVES),
+    "an error beside a reply": message(REPLY, error={"message": "a warning"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("organisation", ["", "org-1"])
+@pytest.mark.parametrize("form", READ)
+async def test_a_reply_is_read_in_whatever_form_it_comes(
+    bench: Bench, screen: Screen, form: str, organisation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if organisation:
+        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
+    broken(bench, READ[form])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
+    assert len(calls) == 1
+    assert calls[0].prompt_tokens in (None, 12)
+
+
+TOLD = {
+    "a page": (http(b"<html>Log in</html>", "text/html"), 2, "Log in"),
+    "nothing": (http(b""), 2, "BASE_URL"),
+    "an empty object": (http(b"{}"), 2, "BASE_URL"),
+    "a list": (http(b"[1]"), 2, "BASE_URL"),
+    "no choice": (http(b'{"choices": []}'), 2, "BASE_URL"),
+    "a choice of nothing": (http(b'{"choices": [null]}'), 2, "BASE_URL"),
+    "an object as text": (message({"verdict": "clear_match"}), 2, "BASE_URL"),
+    "an error beside no text": (message(None, error={"message": "cuda"}), 2, "cuda"),
+    "half an answer": (http(message(REPLY).partition(b"\r\n\r\n")[2][:-20]), 2, "BASE_URL"),
+    "a broken connection": (message(REPLY)[:-20], 2, "BASE_URL"),
+    "a stream that breaks off": (stream(*HALVES, end=""), 2, "BASE_URL"),
+    "an empty stream": (stream(), 2, "BASE_URL"),
+    "an error as a success": (http(b'{"error": "Unexpected endpoint"}'), 2, "Unexpected endpoint"),
+    "a passing error as a success": (http(b'{"error": {"code": 503, "type": "busy"}}'), 4, "busy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", TOLD)
+async def test_an_answer_that_cannot_be_read_is_paid_twice_at_most_and_told(
+    bench: Bench, screen: Screen, answer: str
+) -> None:
+    content, most, said = TOLD[answer]
+    asked = []
+
+    class Answering(ScriptedServer):
+        async def _respond(self, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+            asked.append(body)
+            return content
+
+        async def _converse(self, reader: Any, writer: Any) -> None:
+            with suppress(OSError):
+                await super()._converse(_Once(reader), writer)
+
+    bench.serve([], kind=Answering)
+    model, calls = bench.model(max_retries=3), list[LanguageModelCall]()
+    with pytest.raises(
+        (UnreadableAnswerError, ModelRefusedError, ModelUnavailableError), match=said
+    ):
+        await screen(model, calls)
+    assert len(asked) <= most
+    assert calls[-1].status != "ok"
+
+
+@pytest.mark.parametrize("kind", ["a page", "no choice", "half an answer"])
+async def test_what_litellm_cannot_read_is_paid_twice_at_most(
+    bench: Bench, screen: Screen, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    broken(bench, TOLD[kind][0])
+    model = bench.model(max_retries=3)
+    with pytest.raises((UnreadableAnswerError, UnreadableReplyError)):
+        await screen(model, [])
+    tokens, _ = bench.spent(model)
+    assert 0 < tokens < 3 * (2_048 + 8_000)
 
 
 BILLED = {

@@ -17,7 +17,7 @@ from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
 from agents.llm.ledger import journal_ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.retry import RequestError
-from agents.llm.structured_output import ResponseFormat
+from agents.llm.structured_output import RequestForm
 from infra.settings import EncoderSettings, LanguageModelSettings, StoreSettings
 from tests.fakes.llm_server import KEY, ScriptedServer
 
@@ -35,7 +35,7 @@ def by_chat(model: str) -> Ask:
         )
         wire = Transport(settings)
         try:
-            return await wire.request(MESSAGES, {"type": "object"}, ResponseFormat())
+            return await wire.request(MESSAGES, {"type": "object"}, RequestForm())
         finally:
             await wire.close()
 
@@ -99,7 +99,7 @@ async def test_a_reply_of_more_than_16_megabytes_is_left_unread_and_charged(
 ) -> None:
     server.flood = flood = Flood("200 OK", b" " * PART, 100)
     error = await failure(way, server, tmp_path)
-    assert error.kind == "transient"
+    assert error.kind == "unreadable"
     assert "more than 16 MB" in error.message
     assert flood.answers == 1
     assert flood.sent < 40 * PART  # what lies in buffers is on top

@@ -6,6 +6,7 @@ Covers ``litellm_transport.py`` and ``reply.py``.
 import asyncio
 import json
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     PromptDeclinedError,
+    ReplyCutError,
     UnreadableReplyError,
 )
 from infra.records import Code, LanguageModelCall, Pair, Query
@@ -171,6 +173,106 @@ async def test_refusals_met_at_once_step_down_once(bench: Bench, screen: Screen)
     asked = [screen(model, []) for _ in range(6)]
     assert set(await asyncio.gather(*asked)) == {"clear_match"}
     assert "text" not in {call["format"] for call in bench.server.calls}
+
+
+class Refusing(ScriptedServer):
+    """A server that refuses some parts of requests, in its own words."""
+
+    refused: tuple[tuple[Callable[[dict[str, Any]], bool], int, str], ...] = ()
+    refusals = 0
+
+    def answer(self, request: dict[str, Any], key: str) -> Mapping[str, Any]:
+        for refuses, status, message in self.refused:
+            if refuses(request):
+                self.refusals += 1
+                return {"status": status, "message": message}
+        if has_system_text(request):
+            return super().answer(request, key)
+        [user, *others] = request["messages"]
+        return super().answer({**request, "messages": [user, user, *others]}, key)
+
+
+def has(*names: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda request: any(name in request for name in names)
+
+
+def has_schema(request: dict[str, Any]) -> bool:
+    return bool(request.get("response_format", {}).get("type") == "json_schema")
+
+
+def has_system_text(request: dict[str, Any]) -> bool:
+    return bool(request["messages"][0]["role"] == "system")
+
+
+LIMIT = (has("max_tokens"), 400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'")
+GEMINI = (has_schema, 400, "Unknown name \"additionalProperties\" at 'config.response_schema'")
+HEAT = (has("temperature"), 422, "temperature: Extra inputs are not permitted")
+SYSTEM = (has_system_text, 500, "jinja template: System role not supported")
+
+
+@pytest.mark.parametrize(
+    ("refused", "tries"),
+    [([LIMIT], 1), ([GEMINI], 1), ([HEAT], 1), ([SYSTEM], 1), ([LIMIT, GEMINI, HEAT, SYSTEM], 4)],
+)
+async def test_what_a_server_complains_of_is_sent_otherwise_and_remembered(
+    bench: Bench, screen: Screen, refused: Any, tries: int
+) -> None:
+    server = bench.serve([rule("screener", GARBAGE, CLEAR)], kind=Refusing)
+    assert isinstance(server, Refusing)
+    server.refused = refused
+    model = bench.model()
+    assert await screen(model, []) == "clear_match"
+    assert (server.refusals, len(server.calls)) == (tries, 2)
+    tokens, _ = bench.spent(model)
+    assert tokens < 2_048, "what is refused costs nothing"
+
+
+async def test_a_setting_names_the_limit_where_no_complaint_helps(
+    bench: Bench, screen: Screen
+) -> None:
+    server = bench.serve([rule("screener", CLEAR)], kind=Refusing)
+    assert isinstance(server, Refusing)
+    server.refused = ((has("max_tokens", "max_completion_tokens"), 400, "unknown key max_tokens"),)
+    with pytest.raises(ModelRefusedError, match="COSQA_LLM__LIMIT_KEY"):
+        await screen(bench.model(), [])
+    assert await screen(bench.model(limit_key="max_new_tokens"), []) == "clear_match"
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        TRUNCATED | {"finish": "length"},
+        EMPTY | {"finish": "length"},
+        TRUNCATED | {"usage": {"prompt_tokens": 99, "completion_tokens": 2_048}},
+    ],
+)
+async def test_a_reply_that_its_limit_cut_is_told_and_not_requested_again(
+    bench: Bench, screen: Screen, cut: dict[str, Any]
+) -> None:
+    server = bench.serve([rule("screener", cut, CLEAR)])
+    calls: list[LanguageModelCall] = []
+    for _ in range(2):
+        with pytest.raises(ReplyCutError, match=r"cut at COSQA_LLM__MAX_TOKENS \(2,048 tokens\)"):
+            await screen(bench.model(), calls)
+    assert server.count("screener") == 1
+    assert [call.status for call in calls] == ["unreadable"] * 2
+    assert await screen(bench.model(max_tokens=4_096), calls) == "clear_match"
+
+
+async def test_a_reply_that_the_context_cut_is_told_with_its_setting(
+    bench: Bench, screen: Screen
+) -> None:
+    counts = {"prompt_tokens": 2_000, "completion_tokens": 48}
+    bench.serve([rule("screener", TRUNCATED | {"finish": "length", "usage": counts})])
+    with pytest.raises(ReplyCutError, match=r"MAX_TOKENS.* 48 tokens.*OLLAMA_CONTEXT_LENGTH"):
+        await screen(bench.model(), [])
+
+
+async def test_a_whole_reply_counts_though_the_limit_ended_it(bench: Bench, screen: Screen) -> None:
+    bench.serve([rule("screener", CLEAR | {"finish": "length"})])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
+    assert (calls[0].status, calls[0].error) == ("ok", "")
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])

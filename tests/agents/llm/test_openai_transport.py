@@ -11,7 +11,7 @@ from agents.llm.litellm_transport import Transport, error_of_litellm, loaded_lit
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError
-from agents.llm.structured_output import ResponseFormat, response_format
+from agents.llm.structured_output import RequestForm, response_format
 from agents.roles.read import Screener
 from infra.errors import ModelUnavailableError
 from infra.records import LanguageModelCall, Pair
@@ -149,7 +149,7 @@ async def test_a_key_of_the_environment_is_in_no_error(
     monkeypatch.setenv(KEYS["hosted_vllm"], KEY)
     wire = Transport(LanguageModelSettings(model="hosted_vllm/x", base_url=server.base_url))
     with pytest.raises(RequestError) as caught:
-        await wire.request(MESSAGES, SCHEMA, ResponseFormat())
+        await wire.request(MESSAGES, SCHEMA, RequestForm())
     await wire.close()
     assert "Incorrect API key provided: ***" in caught.value.message
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.llm.answers import TOO_LONG
 from agents.llm.retry import Kind, RequestError, Retries, backoff_s
 from infra.settings import LanguageModelSettings
 
@@ -22,6 +23,8 @@ from infra.settings import LanguageModelSettings
         (RequestError(429, "You exceeded your quota: insufficient_quota"), "rejected"),
         (RequestError(400, ""), "rejected"),
         (RequestError(401, ""), "rejected"),
+        (RequestError(200, "a page"), "unreadable"),
+        (RequestError(502, f"{TOO_LONG} says a server"), "unreadable"),
         (RequestError(402, "Insufficient balance"), "rejected"),
         (RequestError(403, ""), "rejected"),
         (RequestError(404, ""), "rejected"),

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.structured_output import (
-    Mode,
-    ResponseFormat,
+    RequestForm,
     format_instruction,
     read,
     response_format,
@@ -31,6 +30,22 @@ GOOD = {"reason": "it sorts", "verdict": "unclear"}
 )
 def test_a_reply_is_one_object_perhaps_in_a_code_block_after_thoughts(text: str) -> None:
     assert read(text, Screening).verdict == "unclear"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "<|im_end|>"), ("", "</s>\n"), ("\ufeff", ""), ("\u200b", "\u200b"),
+        ("```\n", "\n```"), ("```json ", " ```"), ("~~~json\n", "\n~~~"), ("`", "`"),
+        ("```JSON\r\n", "\r\n```<|eot_id|>"), ("", "<|endoftext|>\n\n"), ("", "<end_of_turn>"),
+        ("<s> ", " </s>"), ("[/INST] ", "</s>"), ("", " [/INST]"), ("\0", "\0\0"),
+        ("\u2060", "\u00a0"), ("```\n", ""), ("<|start|>assistant\n", "<|end|>\n"), ("json\n", ""),
+        ("<\uff5cAssistant\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
+        ("<|channel|>final<|message|>", "<|return|>"),
+    ],
+)  # fmt: skip
+def test_marks_of_servers_beside_a_reply_are_no_part_of_it(before: str, after: str) -> None:
+    assert read(f"{before}{json.dumps(GOOD)}{after}", Screening).verdict == "unclear"
 
 
 @pytest.mark.parametrize(
@@ -78,11 +93,33 @@ def test_a_reply_may_quote_whatever_it_judges() -> None:
         f"{YES}, that was my first idea. </think> I cannot tell.",
         f"[{NO}, {YES}]",
         f"{NO}{YES}",
+        f"{NO}<|im_end|>\n{YES}",
+        f"<quote>{YES}</quote>",
+        f"not {YES}",
+        f"{YES} not",
+        f"```{YES}```no",
+        f"```json\n{YES}\n```\n```json\n{NO}\n```",
         NO + ' {"' * 1_001 + YES,
     ],
 )
 def test_an_object_beside_anything_else_is_no_reply(text: str) -> None:
     with pytest.raises(ValueError, match="not one JSON object"):
+        read(text, Screening)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NO[:-1] + ', "verdict": "clear_match"}',
+        NO[:-1] + ', "verdict": "clear_non_match"}',
+        NO[:-1] + r', "\u0076erdict": "clear_match"}',
+        f"drafting </think>{NO[:-1]}, {YES[1:]}",
+        '{"reason": {"a": 1, "b": 2, "a": 3}, "verdict": "unclear"}',
+        '{"reason": [{"a": 1, "a": 1}], "verdict": "unclear"}',
+    ],
+)
+def test_an_object_with_a_field_twice_is_no_reply(text: str) -> None:
+    with pytest.raises(ValueError, match=r"has the field '[a-z]+' twice"):
         read(text, Screening)
 
 
@@ -111,35 +148,56 @@ def test_any_reply_survives_the_way_through_json(content: str, action: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("complaints", "mode", "temperature"),
+    ("complaints", "form"),
     [
-        ([], "json_schema", True),
-        (["'response_format' is not supported"], "json_object", True),
-        (["This response_format type is unavailable", "no json_object here"], "text", True),
-        (["'temperature' does not support 0.0 with this model"], "json_schema", False),
-        (["temperature", "response format"], "json_object", False),
+        ([], RequestForm()),
+        (["'response_format' is not supported"], RequestForm("json_object")),
+        (["This response_format type is unavailable", "no json_object"], RequestForm("text")),
+        (["'temperature' does not support 0.0 with this model"], RequestForm(temperature=False)),
+        (["temperature", "response format"], RequestForm("json_object", temperature=False)),
+        (
+            ["Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."],
+            RequestForm(limit="max_completion_tokens"),
+        ),
+        (
+            ['{"loc": ["body", "max_tokens"], "input": {"max_tokens": 9, "temperature": 0}}'],
+            RequestForm(limit="max_completion_tokens"),
+        ),
+        (
+            ["Unknown name \"additionalProperties\" at 'generation_config.response_schema'"],
+            RequestForm("json_object"),
+        ),
+        (["Invalid schema: 'maxLength' is not permitted"], RequestForm("json_object")),
+        (["unknown field `strict`", "json mode is off"], RequestForm("text")),
+        (["System role not supported"], RequestForm(system=False)),
+        (["messages[0].role does not support 'system'"], RequestForm(system=False)),
+        (["Conversation roles must alternate user/assistant/…"], RequestForm(system=False)),
     ],
 )
-def test_a_dialect_gives_up_what_the_provider_complains_of(
-    complaints: list[str], mode: Mode, temperature: bool
+def test_a_form_gives_up_what_the_provider_complains_of(
+    complaints: list[str], form: RequestForm
 ) -> None:
-    dialect: ResponseFormat | None = ResponseFormat()
+    found: RequestForm | None = RequestForm()
     for complaint in complaints:
-        assert dialect is not None
-        dialect = dialect.without(complaint)
-    assert dialect == ResponseFormat(mode, temperature)
+        assert found is not None
+        found = found.without(complaint)
+    assert found == form
 
 
 @pytest.mark.parametrize(
-    ("dialect", "complaint"),
+    ("form", "complaint"),
     [
-        (ResponseFormat(), "model `gpt-x` does not exist"),
-        (ResponseFormat("text"), "response_format is not supported"),
-        (ResponseFormat("text", temperature=False), "temperature"),
+        (RequestForm(), "model `gpt-x` does not exist"),
+        (RequestForm("text"), "response_format is not supported"),
+        (RequestForm("text", temperature=False), "temperature"),
+        (RequestForm(), "max_tokens is too large: 9000. It supports at most 4096"),
+        (RequestForm(), "Range of max_tokens should be [1, 8192]"),
+        (RequestForm(limit="max_new_tokens"), "max_tokens is unknown"),
+        (RequestForm(limit="max_completion_tokens"), "unknown parameter max_completion_tokens"),
     ],
 )
-def test_no_dialect_mends_other_complaints(dialect: ResponseFormat, complaint: str) -> None:
-    assert dialect.without(complaint) is None
+def test_no_form_mends_other_complaints(form: RequestForm, complaint: str) -> None:
+    assert form.without(complaint) is None
 
 
 def test_the_schema_is_closed_and_bounded_only_when_asked() -> None:

@@ -88,3 +88,18 @@ def test_the_most_frequent_failure_is_named_with_a_reason(
     seen.monitor.close()
     assert "4 of 63 pairs failed, most often: no box (gone ⟨U+001B⟩[31mxxx" in caplog.text
     assert len(seen.monitor.judged_pairs().most_often) < 250, "what a model wrote is cut"
+
+
+def test_cut_and_unreadable_replies_are_told_with_their_number_and_a_reason(
+    seen: Seen, caplog: pytest.LogCaptureFixture
+) -> None:
+    undecided = {"status": "undecided", "label": None}
+    cut = [
+        annotation(number, path="reply_cut", reason="too long", **undecided) for number in (1, 2)
+    ]
+    seen.monitor.add([annotation(0), *cut, annotation(3, path="unreadable_reply", **undecided)])
+    seen.monitor.close()
+    assert caplog.messages == [
+        "2 pairs without a label, reply cut: too long",
+        "1 pair without a label, unreadable reply: no reason is known",
+    ]
