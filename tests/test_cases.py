@@ -227,3 +227,14 @@ def test_right_codes_of_a_query_are_not_its_wrong_ones_in_training() -> None:
     trained = Path("cosqa-benchmarks/encoders/several/training.json")
     losses = json.loads(trained.read_text())["history"]["losses"]
     assert losses[-1][1] < 0.4
+
+
+def test_no_vector_of_a_padded_text_is_without_numbers() -> None:
+    case = CASES / "checkpoint_of_modernbert"
+    assert "MRR 1.0" in printed("python", case / "make.py", "checkpoint", "benchmark")
+    method = f"checkpoint:modern={Path.cwd() / 'checkpoint'}"
+    assert "no numbers: 0 of 600" in check(case.name, "checkpoint", "benchmark")
+    lines = printed(
+        "cosqa", "leaderboard", "--benchmark", "benchmark", "--method", method, "--store", "store"
+    )
+    assert cells(lines, "modern")[1] == "1.000"
