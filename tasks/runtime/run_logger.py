@@ -1,9 +1,12 @@
 """The logger of the current Prefect run."""
 
 import logging
+from contextvars import Context
 
+from prefect.context import SettingsContext
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
+from prefect.logging.handlers import APILogWorker
 
 _LIBRARIES = ("agents", "sandbox", "infra")
 
@@ -28,3 +31,20 @@ def hear_libraries() -> None:
     """
     for library in _LIBRARIES:
         logging.getLogger(library).setLevel(logging.INFO)
+
+
+def send_logs() -> None:
+    """Send what this worker's run has logged: the process may be gone a moment later.
+
+    The service that sends begins anew outside of the run. Prefect keeps a copy of the context in
+    which any of its services was started as long as the process, and by it the run's parameters
+    and result. So only this service is stopped, where `APILogWorker.drain_all` would stop all.
+    """
+    APILogWorker.instance().drain()
+    if known := SettingsContext.get():
+        Context().run(_start_log_service, known)
+
+
+def _start_log_service(known: SettingsContext) -> None:
+    with SettingsContext(profile=known.profile, settings=known.settings):
+        APILogWorker.instance()
