@@ -300,3 +300,14 @@ def test_a_prefect_database_of_another_release_stands_in_no_ones_way(tmp_path: P
     lines = board(f"{case}/benchmark", "bm25", env={"PREFECT_HOME": str(home)})
     assert cells(lines, "bm25")[1] == "1.000"
     assert (home / "prefect.db").read_bytes() == before
+
+
+def test_no_vector_of_a_padded_text_is_without_numbers() -> None:
+    case = CASES / "checkpoint_of_modernbert"
+    assert "MRR 1.0" in printed("python", case / "make.py", "checkpoint", "benchmark")
+    method = f"checkpoint:modern={Path.cwd() / 'checkpoint'}"
+    assert "no numbers: 0 of 600" in check(case.name, "checkpoint", "benchmark")
+    lines = printed(
+        "cosqa", "leaderboard", "--benchmark", "benchmark", "--method", method, "--store", "store"
+    )
+    assert cells(lines, "modern")[1] == "1.000"

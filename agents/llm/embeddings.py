@@ -66,6 +66,7 @@ class EmbeddingModel:
         self._prices = prices_of(settings)
         self._limits = limits
         self._ledger = ledger
+        self._size = limits.dimension or 0  # of a vector, once it is known
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._parameters = {
             "model": settings.model,
@@ -91,6 +92,7 @@ class EmbeddingModel:
         """
         different = list(dict.fromkeys(texts))
         found = await self._cached(different)
+        self._size = self._size or next((vector.size for vector in found.values()), 0)
         missing = [text for text in different if text not in found]
         batches, failures = self._batches(missing), list[Exception]()
         declined: dict[str, RequestError] = {}
@@ -197,7 +199,8 @@ class EmbeddingModel:
             if reply.prompt_tokens is None or not is_priced:
                 reply = reply.model_copy(update={"cost_usd": None})
             reply = believable(reply, limits)
-            places = vectors_of(response, len(texts))
+            places = vectors_of(response, len(texts), self._size)
+            self._size = next(iter(places.values())).size
             vectors = {texts[place]: vector for place, vector in places.items()}
             cached = {
                 self._cache_key(text): reply.model_copy(
@@ -251,8 +254,17 @@ class EmbeddingModel:
         }
 
 
-def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types
+def vectors_of(
+    response: Any,  # noqa: ANN401 - litellm has no types
+    number: int,
+    size: int = 0,
+) -> dict[int, Vectors]:
     """Return the usable vectors of a response, by the place of the text in the request.
+
+    Args:
+        response: The response.
+        number: How many texts were in the request.
+        size: Numbers in a vector, 0 where that is not known.
 
     Raises:
         RequestError: They are not as many as the texts, or not of one length, and another try may
@@ -264,21 +276,23 @@ def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN40
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         message = f"an answer without usable vectors: {error!r}"
         raise RequestError(502, message, may_be_billed=True) from None
-    found = {place: _usable(row) for place, row in rows.items()}
+    found = {place: _usable(row, size) for place, row in rows.items()}
     vectors = {place: vector for place, vector in found.items() if vector is not None}
     if not is_whole or len({vector.size for vector in vectors.values()}) > 1:
         message = f"an answer without {number} vectors of one length"
         raise RequestError(502, message, may_be_billed=True)
     if not vectors:
-        raise RequestError(422, "no usable vector in the answer", may_be_billed=True)
+        wanted = f" of {size} numbers" if size else ""
+        raise RequestError(422, f"no usable vector{wanted} in the answer", may_be_billed=True)
     return vectors
 
 
-def _usable(numbers: object) -> Vectors | None:
-    """Return a vector, None for one that is zero or not finite, or for another object."""
+def _usable(numbers: object, size: int) -> Vectors | None:
+    """Return a vector, None for one of another size, zero or not finite, or for another object."""
     try:
         with np.errstate(over="ignore"):  # such a number is infinite
             vector = np.array(numbers, _NUMBER)
     except (TypeError, ValueError, OverflowError):
         return None
-    return vector if vector.ndim == 1 and np.isfinite(vector).all() and vector.any() else None
+    is_vector = vector.ndim == 1 and vector.size == (size or vector.size)
+    return vector if is_vector and np.isfinite(vector).all() and vector.any() else None

@@ -10,13 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Event, Thread
 from time import sleep
+from traceback import print_exception
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
 
 from flows.cli import commands, tools
-from flows.cli.output import hide_tracebacks, print_error
+from flows.cli.output import drop_tracebacks, hide_tracebacks, print_error
 from flows.runtime import when_stopped
 from infra.working_folder import refuse_prefect_settings
 
@@ -175,10 +176,9 @@ def main() -> None:
         refuse_prefect_settings(Path.cwd())
         with ended_soon_after_signals():
             app()
-    except Exception as error:
-        if _TRACEBACK in sys.argv:
-            raise
-        print_error(error)
+    except Exception as error:  # noqa: BLE001 - any ends the command
+        (print_exception if _TRACEBACK in sys.argv else print_error)(error)
+        drop_tracebacks(error)
         sys.exit(1)
     except BaseException as error:  # by now Ctrl-C is Typer's exit
         status = error.code if isinstance(error, SystemExit) else _STOPPED

@@ -213,6 +213,23 @@ def print_error(error: BaseException) -> None:
     sys.stderr.write(f"error: {visible(text, _LONGEST)}\n")
 
 
+def drop_tracebacks(error: BaseException) -> None:
+    """Let go of all that was at work when an error was raised, and those that had led to it.
+
+    A thread that lasts may keep the error, as the one that has started Ray does. By its frames all
+    modules would stay, and DuckDB's would print at the end of the process that it leaks.
+    """
+    left: list[object] = [error]
+    dropped = set[int]()
+    while left:
+        one = left.pop()
+        if isinstance(one, BaseException) and id(one) not in dropped:
+            dropped.add(id(one))
+            one.__traceback__ = None
+            left += [one.__cause__, one.__context__, getattr(one, "cause", None)]
+            left += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+
+
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors of a group and of groups in it, each as it was before Ray wrapped it."""
     if isinstance(error, BaseExceptionGroup):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
-from flows.runtime.prefect_server import flow_state
+from flows.runtime import flow_state
 from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml

@@ -28,6 +28,7 @@ _TEXTS_AT_ONCE = 1024  # tokenised; enough that its batches hold texts of one le
 _LONGEST_COMPILED = 1024  # tokens: OpenVINO holds the attention of each to each, torch does not
 _COMPARED = 4  # texts that both compute first
 _LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.998}  # to torch's vectors of the same texts
+_NOT_FINITE = "OpenVINO's vectors are not all of finite numbers"
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
 
 
@@ -163,8 +164,19 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine."""
-        vectors = np.empty((len(texts), self.spec.dimension), np.float32)
         compiled = self._compiled_for(kind, texts)
+        vectors = self._computed_by(compiled, texts, kind, batch_size)
+        if compiled and not np.isfinite(vectors).all():
+            self._compiled = dict.fromkeys(self._compiled)
+            self._warn(_NOT_FINITE)
+            vectors = self._computed_by(None, texts, kind, batch_size)
+        return vectors
+
+    def _computed_by(
+        self, compiled: CompiledModule | None, texts: Sequence[str], kind: Kind, batch_size: int
+    ) -> Vectors:
+        """Return (n, dimension) vectors by a compiled model, or by torch where there is none."""
+        vectors = np.empty((len(texts), self.spec.dimension), np.float32)
         most_tokens = _TOKENS_ON_GPU if self._on_gpu else _TOKENS_ON_CPU
         for rows, token_ids in self._tokenizer.batches(texts, kind, batch_size, most_tokens):
             features = self._padded(token_ids)
@@ -203,8 +215,10 @@ class TransformerEncoder:
         if self._on_gpu or not texts or self._computed < _FEWEST_COMPILED:
             return None
         if adapter not in self._compiled:
-            sample = texts[:: max(1, len(texts) // _COMPARED)][:_COMPARED]
-            features = self.features(sample, kind)
+            by_length = sorted(texts, key=len)
+            # The shortest and the longest are among them: little padding differs from much.
+            places = np.linspace(0, len(texts) - 1, _COMPARED, dtype=int)
+            features = self.features([by_length[place] for place in places], kind)
             short = {name: rows[:, :_LONGEST_COMPILED] for name, rows in features.items()}
             # One at a time, since each holds all weights: queries come before codes.
             self._compiled = {adapter: self._compile(short)}
@@ -220,11 +234,15 @@ class TransformerEncoder:
         else:
             right = torch.tensor(self._by_torch(features)).double()
             least = cosine_similarity(found, right).min().item()
-            if not least < _LEAST_COSINE[self.spec.precision]:  # the vector writer refuses NaN
+            if least >= _LEAST_COSINE[self.spec.precision]:  # and no NaN
                 return compiled
             problem = f"OpenVINO's vectors have cosines down to {least:.6f} to torch's"
-        _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
+            problem = problem if found.isfinite().all() else _NOT_FINITE
+        self._warn(problem)
         return None
+
+    def _warn(self, problem: str) -> None:
+        _log.warning("encoder %r is computed by torch: %s", self.spec.name, problem[:500])
 
     def _padded(self, token_ids: Sequence[list[int]]) -> dict[str, Tensor]:
         rows = [torch.tensor(ids) for ids in token_ids]

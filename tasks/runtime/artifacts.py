@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from prefect.artifacts import create_markdown_artifact
 
 from infra.outputs import write_outputs
 from tasks.reports.document import Document
@@ -40,6 +39,8 @@ def write_pages(
         key: The artifact's.
         about: The artifact's description.
     """
+    from prefect.artifacts import create_markdown_artifact  # noqa: PLC0415 - takes a second
+
     text = markdown_page(document)
     write_outputs(folder, {f"{name}.html": html_page(document), f"{name}.md": text, **others})
     create_markdown_artifact(text, key=key, description=about)

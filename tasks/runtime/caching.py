@@ -3,27 +3,22 @@
 Every task of this program is made by `stage`, so that none has a cache or a retry by accident.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import cached_property, update_wrapper
 from types import SimpleNamespace
-from typing import Any, NamedTuple, ParamSpec, TypeVar
-
-from prefect import Task, task
-from prefect.cache_policies import NO_CACHE, CachePolicy
-from prefect.client.schemas.objects import RunType, State
-from prefect.context import FlowRunContext, TaskRunContext
-from prefect.filesystems import LocalFileSystem
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 from infra.errors import (
     BoxLostError,
-    CosqaError,
     EncoderUnavailableError,
     EngineUnavailableError,
     ModelUnavailableError,
     StoreLockedError,
     WorkerLostError,
 )
+
+if TYPE_CHECKING:
+    from prefect import State, Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,44 +29,6 @@ Parameters = SimpleNamespace
 
 # States and futures of the stages that another one follows, for ``wait_for``.
 Steps = Sequence[Any]
-
-
-@dataclass
-class Confirmed(CachePolicy):
-    """Lets Prefect answer from its cache only while the store has what the result refers to.
-
-    Attributes:
-        key_of: Returns the digest of a call's inputs.
-        is_valid: Returns whether the store has the data that a result for these inputs refers to.
-    """
-
-    key_of: Callable[[Parameters], str] = field(kw_only=True)
-    is_valid: Callable[[Parameters], bool] = field(kw_only=True)
-
-    def compute_key(
-        self,
-        task_ctx: TaskRunContext,
-        inputs: Mapping[str, Any],
-        flow_parameters: Mapping[str, Any],  # noqa: ARG002 - Prefect's signature
-        **_: object,
-    ) -> str | None:
-        """Return the key of a call, whose record is dropped if the store does not confirm it.
-
-        The stage then runs, does what is missing, and writes another record. It also runs, without
-        a record, where its inputs cannot be read: it says itself what is wrong with them.
-        """
-        try:
-            key = self.key_of(Parameters(**inputs))
-            is_valid = self.is_valid(Parameters(**inputs, key=key))
-        except CosqaError:
-            return None
-        if is_valid:
-            return key
-        storage = task_ctx.result_store.result_storage
-        if not isinstance(storage, LocalFileSystem):
-            return None  # the record cannot be dropped
-        (Path(storage.basepath or ".") / key).unlink(missing_ok=True)
-        return key
 
 
 class Retries(NamedTuple):
@@ -85,7 +42,7 @@ class Retries(NamedTuple):
     delays_s: Sequence[float]
     errors: tuple[type[Exception], ...]
 
-    def is_passing(self, state: State[Any]) -> bool:
+    def is_passing(self, state: "State[Any]") -> bool:
         """Return whether a failed state is of an error that passes."""
         error = getattr(state.data, "result", state.data)
         error = getattr(error, "error", error)  # of a result that a failed stage gives all the same
@@ -117,7 +74,7 @@ def stage(
     key: Callable[[Parameters], str] | None = None,
     is_valid: Callable[[Parameters], bool] = lambda _: True,
     retries: Retries = LOCKED,
-) -> Callable[[Callable[P, R]], Task[P, R]]:
+) -> "Callable[[Callable[P, R]], Task[P, R]]":
     """Return a decorator that makes a function a stage.
 
     Args:
@@ -127,43 +84,53 @@ def stage(
         is_valid: Returns whether the store has the data that a cached result refers to.
         retries: When it is tried again.
     """
-    return task(
-        name=name,
-        task_run_name=run_name,
-        tags=[name],
-        cache_policy=Confirmed(key_of=key, is_valid=is_valid) if key else NO_CACHE,
-        persist_result=bool(key),
-        result_serializer="json",
-        retries=len(retries.delays_s),
-        retry_delay_seconds=list(retries.delays_s),
-        retry_jitter_factor=0.5,
-        # A function of its own: of a method Prefect would make "never", without a word.
-        retry_condition_fn=lambda _task, _run, state: retries.is_passing(state),
-    )
+
+    def made(function: Callable[P, R]) -> "Task[P, R]":
+        return cast("Task[P, R]", Stage(function, name, run_name, key, is_valid, retries))
+
+    return made
 
 
-def is_done(done: Task[..., Any], **inputs: object) -> bool:
-    """Return whether the store has what a stage with a key would give for these inputs."""
-    policy = done.cache_policy
-    assert isinstance(policy, Confirmed)  # noqa: S101 - it has a key
-    given = Parameters(**inputs)
-    given.key = policy.key_of(given)
-    return policy.is_valid(given)
+class Stage(Generic[P, R]):
+    """A task of Prefect's that is made when it is first used.
 
-
-class _NoLinks(dict[int, tuple[State[Any], RunType, Any]]):
-    """Results by whose identity Prefect would draw arrows: none is added."""
-
-    def __setitem__(self, *_: object) -> None:
-        """Add nothing."""
-
-
-def draw_arrows_by_steps() -> None:
-    """Let flows alone say what follows what, by ``wait_for``.
-
-    Prefect would also draw an arrow wherever a parameter is the same Python object as a part of
-    some result, so that two stages with one string between them seem to follow one another:
-    https://github.com/PrefectHQ/prefect/issues/20558.
+    To ask whether it `is_done` imports nothing of Prefect, which takes as long as all else.
     """
-    if context := FlowRunContext.get():
-        context.run_results = _NoLinks()
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        name: str,
+        run_name: str,
+        key: Callable[[Parameters], str] | None,
+        is_valid: Callable[[Parameters], bool],
+        retries: Retries,
+    ) -> None:
+        update_wrapper(self, function)
+        self.function, self.name, self.run_name = function, name, run_name
+        self.key, self.is_valid, self.retries_when = key, is_valid, retries
+
+    @cached_property
+    def task(self) -> "Task[P, R]":
+        """The task."""
+        from tasks.runtime.prefect_tasks import new_task  # noqa: PLC0415 - imports Prefect
+
+        return new_task(self)
+
+    def __call__(self, *args: P.args, **options: P.kwargs) -> R:
+        """Run the task."""
+        return self.task(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the task's
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.task, name)
+
+
+def is_done(done: "Task[..., Any]", **inputs: object) -> bool:
+    """Return whether the store has what a stage with a key would give for these inputs."""
+    asked = cast("Stage[..., Any]", done)
+    assert asked.key  # noqa: S101 - it has one
+    given = Parameters(**inputs)
+    given.key = asked.key(given)
+    return asked.is_valid(given)

@@ -8,10 +8,8 @@ from threading import Event
 from typing import cast
 from uuid import UUID
 
-from prefect.artifacts import create_progress_artifact, update_progress_artifact
-from prefect.logging import get_run_logger
-
 from tasks.reports.text import format_duration, format_pace
+from tasks.runtime.run_logger import get_run_logger
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 _REPORTS = 7  # that a pace is measured over: a minute at least
@@ -92,6 +90,11 @@ class Progress:
     def _move_bar(self, description: str) -> None:
         if not self._key or self.total is None:
             return
+        from prefect.artifacts import (  # noqa: PLC0415 - takes a second
+            create_progress_artifact,
+            update_progress_artifact,
+        )
+
         per_cent = min(100.0, 100.0 * self.done / max(self.total, 1))
         try:
             if self._artifact:

@@ -1,13 +1,23 @@
-"""The logger of the current Prefect run."""
+"""The logger of the current Prefect run; Prefect is imported where it is asked for one."""
 
 import logging
+import sys
+from contextvars import Context
+from typing import TYPE_CHECKING
 
-from prefect.exceptions import MissingContextError
-from prefect.logging import get_run_logger
+if TYPE_CHECKING:
+    from prefect.context import SettingsContext
 
 _LIBRARIES = ("agents", "sandbox", "infra")
 
 Logger = logging.Logger | logging.LoggerAdapter[logging.Logger]
+
+
+def get_run_logger() -> Logger:
+    """Return the logger of the current flow or task run, as Prefect's function of this name."""
+    from prefect.logging import get_run_logger as of_prefect  # noqa: PLC0415 - takes a second
+
+    return of_prefect()
 
 
 def run_logger(name: str) -> Logger:
@@ -15,6 +25,10 @@ def run_logger(name: str) -> Logger:
 
     On a Ray worker, a run's logger writes to Prefect's server, a module's to Ray's log files.
     """
+    if "prefect" not in sys.modules:  # and so there is no run
+        return logging.getLogger(name)
+    from prefect.exceptions import MissingContextError  # noqa: PLC0415 - see `get_run_logger`
+
     try:
         return get_run_logger()
     except MissingContextError:
@@ -28,3 +42,25 @@ def hear_libraries() -> None:
     """
     for library in _LIBRARIES:
         logging.getLogger(library).setLevel(logging.INFO)
+
+
+def send_logs() -> None:
+    """Send what this worker's run has logged: the process may be gone a moment later.
+
+    The service that sends begins anew outside of the run. Prefect keeps a copy of the context in
+    which any of its services was started as long as the process, and by it the run's parameters
+    and result. So only this service is stopped, where `APILogWorker.drain_all` would stop all.
+    """
+    from prefect.context import SettingsContext  # noqa: PLC0415 - see `get_run_logger`
+    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415
+
+    APILogWorker.instance().drain()
+    if known := SettingsContext.get():
+        Context().run(_start_log_service, known)
+
+
+def _start_log_service(known: "SettingsContext") -> None:
+    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - see `get_run_logger`
+
+    with type(known)(profile=known.profile, settings=known.settings):
+        APILogWorker.instance()

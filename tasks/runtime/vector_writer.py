@@ -22,6 +22,7 @@ _TEXTS_READ = 65_536  # held in memory at once
 # A batch is what one call of an actor embeds, and what is computed again after its death.
 _FEWEST_TEXTS, _MOST_TEXTS, _MOST_CHARACTERS = 64, 2_048, 1_000_000
 _UNIT_TOLERANCE = 1e-2  # by which the length of a vector for a cosine may differ from 1
+_SHOWN_CHARACTERS = 60  # of a text, in a message
 _CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
 
 
@@ -58,7 +59,7 @@ class VectorWriter:
         self._shard_size = shard_size
         self._advance = advance
         self._dimension = spec.dimension
-        self._batches: dict[int, tuple[_OpenFile, list[int]]] = {}
+        self._batches: dict[int, tuple[_OpenFile, list[int], Sequence[str]]] = {}
         self._given = 0
 
     def batches(
@@ -83,14 +84,17 @@ class VectorWriter:
                 of_file = texts[first : first + self._shard_size]
                 lengths = [min(len(text), _CHARACTERS_READ) for text in of_file]
                 for batch in cut_by_length(lengths, most, _MOST_CHARACTERS):
-                    self._batches[self._given] = file, batch
+                    of_batch = [of_file[row] for row in batch]
+                    self._batches[self._given] = file, batch, of_batch
                     self._given += 1
-                    yield kind, [of_file[row] for row in batch]
+                    yield kind, of_batch
 
     def add(self, number: int, found: Vectors) -> None:
         """Take the vectors of a batch, by its number in `batches`; write each file that is full."""
-        file, rows = self._batches.pop(number)
-        self._check([file.ids[row] for row in rows], found)
+        file, rows, texts = self._batches.pop(number)
+        with np.errstate(over="ignore"):  # what is too large as it is stored is infinite
+            found = np.asarray(found, np.float32)
+            self._check([file.ids[row] for row in rows], texts, found)
         if file.rows is None:
             file.rows = np.empty((len(file.ids), found.shape[1]), np.float32)
         file.rows[rows] = found
@@ -102,7 +106,7 @@ class VectorWriter:
             vectors.record_files(self._database, self._spec.key, file.kind, written)
         self._advance(len(rows))
 
-    def _check(self, ids: Sequence[str], found: Vectors) -> None:
+    def _check(self, ids: Sequence[str], texts: Sequence[str], found: Vectors) -> None:
         dimension = self._dimension or found.shape[1]
         if found.shape != (len(ids), dimension):
             raise EncoderError(
@@ -119,8 +123,8 @@ class VectorWriter:
         if len(wrong):
             first = wrong[0]
             raise EncoderError(
-                f"encoder {self._spec.name!r} gave {ids[first]} a vector of length "
-                f"{lengths[first]:g} "
+                f"encoder {self._spec.name!r} gave {ids[first]}, "
+                f"{texts[first][:_SHOWN_CHARACTERS]!r}, a vector of length {lengths[first]:g} "
                 f"instead of {right}, and so {len(wrong)} of {len(ids)} texts; none of them is "
                 "stored: see that its checkpoint is intact, or embed with another number type"
             )

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-from prefect.logging import get_run_logger
 
 from infra.collected import StoredCollection
 from infra.identity import digest
@@ -23,7 +22,7 @@ from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.search.exact import Hits, inverse_peaks
 from tasks.search.exact import search as search_exactly
 from tasks.search.scores import Block, Codes, Positions

@@ -1,7 +1,5 @@
 """Stage 1, collect: a source's queries and codes, read into collections of the store."""
 
-from prefect.logging import get_run_logger
-
 from infra.collected import StoredCollection
 from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest, mark, mark_of
@@ -11,6 +9,7 @@ from infra.store import Database, corpus
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_logger import get_run_logger
 from tasks.sources import open_source
 
 # Modules that decide, next to files and settings, what is read.

@@ -13,7 +13,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from prefect.logging import get_run_logger
 
 from agents import journal_ledger, recipe_of
 from agents.evidence import was_executed
@@ -34,6 +33,7 @@ from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.shard import judge_pairs
 from tasks.stages.annotate.unlabelled import UnlabelledPairs
 from tasks.stages.annotate.writer import store_annotations

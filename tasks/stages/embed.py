@@ -7,8 +7,6 @@ from itertools import chain
 from threading import Lock
 from typing import NamedTuple
 
-from prefect.logging import get_run_logger
-
 from infra.collected import StoredCollection
 from infra.errors import CosqaError, EncoderError
 from infra.identity import digest, digest_of_set
@@ -21,7 +19,7 @@ from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter
 
 _FEW = 200  # texts that this process embeds before Ray would have started

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.identity import digest
 from infra.settings import EncoderSettings, EstimationSettings, PublishSettings, RaySettings
 from infra.store import Database
@@ -18,6 +16,7 @@ from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import TextVectors
 

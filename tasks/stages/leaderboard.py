@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.errors import SourceError
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
@@ -35,6 +33,7 @@ from tasks.reports.leaderboard import (
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder

@@ -1,11 +1,11 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
@@ -22,7 +22,6 @@ from infra.settings import (
 from infra.settings.section import clean_key
 from infra.store import Database, open_database
 from tasks.reports.plan import RunPlan
-from tasks.runtime.caching import draw_arrows_by_steps
 from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
@@ -31,7 +30,6 @@ from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
-from tasks.stages.compare_annotators import committees_of
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -74,7 +72,10 @@ def check_inputs(
     ready = _loaded(settings)
     check(ready)
     database = open_database(ready.store)
-    draw_arrows_by_steps()
+    if "prefect" in sys.modules:  # as in a flow
+        from tasks.runtime.prefect_tasks import draw_arrows_by_steps  # noqa: PLC0415
+
+        draw_arrows_by_steps()
     begin_stages()
     return ValidatedInputs(ready, database)
 
@@ -123,6 +124,8 @@ def check_annotators(
     settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
 ) -> tuple[StoreSettings, list[tuple[CommitteeSettings, RecipeReference]]]:
     """Return the store, and committee and recipe of each annotator to compare, all checked."""
+    from tasks.stages.compare_annotators import committees_of  # noqa: PLC0415 - imports Prefect
+
     loaded = _loaded(settings)
     models = models or [loaded.llm.model]
     committees = list(committees_of(loaded.committee, models, configurations))
@@ -148,6 +151,8 @@ def _loaded(settings: Settings | None) -> Settings:
 
 
 def _secret(section: str, block: str) -> SecretStr | None:
+    from prefect.blocks.system import Secret  # noqa: PLC0415 - takes a second
+
     try:
         secret = cast("Secret[str]", Secret.load(block))
     except ValueError as error:

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-from prefect.transactions import get_transaction
-
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
@@ -21,7 +18,7 @@ from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.labels import (
     LabelSet,
     labelled_benchmark,
@@ -77,6 +74,8 @@ def publish_benchmark(
     Returns:
         The export, or None without labels.
     """
+    from prefect.transactions import get_transaction  # noqa: PLC0415 - takes a second
+
     published = _export(database, labels, settings)
     files = state_of_export(Path(published.folder)) if published else None
     running = get_transaction()  # whose key is of the state before labels were read

@@ -9,8 +9,6 @@ import time
 from functools import cached_property
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
 from infra.identity import digest, digest_of_set, mark
@@ -36,6 +34,7 @@ from tasks.ranking.methods import Ranker, components, identity
 from tasks.reports.leaderboard import METRICS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors
 
 _METRICS = (*STANDARD, *METRICS)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from prefect.logging import get_run_logger
-
 from agents.committee.account import ClaimAccount, account_of
 from agents.llm.structured_output import read
 from agents.roles.specify import Specification, Specifier
@@ -13,6 +11,7 @@ from infra.store.evidence import replies_on_queries
 from infra.store.labels import CurrentLabels
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.evidence import ClaimLine, SpecifiedPart
+from tasks.runtime.run_logger import get_run_logger
 
 
 def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:

@@ -11,8 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self, cast
 
-from prefect.logging import get_run_logger
-
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
 from infra.identity import digest
@@ -32,6 +30,7 @@ from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_logger import get_run_logger
 from tasks.runtime.trainer import train_on_ray
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run

@@ -24,6 +24,7 @@ from pydantic_core import to_json
 import flows
 import tasks
 from flows.cli.main import app
+from tasks.runtime.caching import Stage
 
 
 def flows_and_tasks() -> Iterator[Flow[Any, Any] | Task[Any, Any]]:
@@ -31,7 +32,8 @@ def flows_and_tasks() -> Iterator[Flow[Any, Any] | Task[Any, Any]]:
     seen: set[int] = set()
     for package in (flows, tasks):
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            for value in vars(importlib.import_module(info.name)).values():
+            for named in vars(importlib.import_module(info.name)).values():
+                value = named.task if isinstance(named, Stage) else named
                 if isinstance(value, Flow | Task) and id(value) not in seen:
                     seen.add(id(value))
                     yield value

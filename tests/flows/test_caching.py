@@ -1,6 +1,6 @@
 """Laws of stages: what the cache answers, and what is tried again.
 
-Covers `tasks.runtime.caching`.
+Covers `tasks.runtime.caching` and `tasks.runtime.prefect_tasks`.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,8 @@ from infra.errors import (
     WorkerLostError,
 )
 from tasks.runtime import caching
-from tasks.runtime.caching import Confirmed, Parameters, Retries, stage
+from tasks.runtime.caching import Parameters, Retries, stage
+from tasks.runtime.prefect_tasks import Confirmed
 from tests.flows.recording import flows_and_tasks
 
 RUN = uuid4().hex

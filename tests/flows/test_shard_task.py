@@ -1,11 +1,17 @@
 """Laws of a shard as a Prefect task: what is tried again, and what it gives back all the same."""
 
+import gc
+import weakref
+from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 from prefect import State, Task, flow
 from prefect.cache_policies import NO_CACHE
+from prefect.context import serialize_context
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Failed
+from prefect.states import Completed, Failed
+from prefect.task_engine import run_task_sync
 
 from infra.errors import (
     BudgetExhaustedError,
@@ -14,7 +20,9 @@ from infra.errors import (
     ModelUnavailableError,
     SettingsError,
 )
+from tasks.runtime.run_logger import run_logger, send_logs
 from tasks.stages.annotate.shard import Judged, annotate_shard
+from tests.waiting import until
 
 
 def test_what_every_shard_would_meet_is_not_tried_again_and_no_annotation_is_lost(
@@ -50,3 +58,42 @@ def test_what_every_shard_would_meet_is_not_tried_again_and_no_annotation_is_los
         BudgetExhaustedError, SettingsError, ModelRefusedError, JudgingError, ModelUnavailableError,
     ]  # fmt: skip
     assert isinstance(raised, OSError)
+
+
+def test_a_worker_keeps_parameters_and_results_of_its_first_run_at_most(
+    prefect_server: str,
+) -> None:
+    kept = list[weakref.ref[Judged]]()
+
+    def judge(given: Judged) -> State[Judged]:
+        run_logger(__name__).info("judging")
+        result = Judged()
+        kept.extend(map(weakref.ref, (given, result)))
+        send_logs()
+        return Completed(data=result)
+
+    task = Task(judge, cache_policy=NO_CACHE)
+
+    @flow
+    def shards() -> None:
+        context = serialize_context()
+
+        def work() -> None:  # as Ray's worker does, outside of the flow's context
+            for _ in range(5):
+                run_task_sync(
+                    task, uuid4(), parameters={"given": Judged()}, context=context,
+                    return_type="state",
+                )  # fmt: skip
+
+        worker = Thread(target=work)
+        worker.start()
+        worker.join()
+
+    def number_kept() -> int:
+        gc.collect()
+        return sum(each() is not None for each in kept)
+
+    with temporary_settings({PREFECT_API_URL: prefect_server}):
+        shards()
+        until(lambda: number_kept() <= 2)
+    assert len(kept) == 10

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
-from prefect.logging import get_run_logger
-
 from agents import JournalLedger
 from infra.errors import GoldQuestionError
 from infra.ids import PairKey
@@ -12,6 +10,7 @@ from infra.records import Annotation, GivenVote
 from tasks.reports.text import format_cost, format_words
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.gold import alarm_of, count_questions
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.unlabelled import UnlabelledPairs

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.recipe import changed_parts
@@ -38,7 +36,7 @@ from sandbox.contract.check import require_behaviours
 from tasks.reports.plan import ReasonPlan, RunPlan, plan_notes, plan_sentence
 from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.cost import expected_of
 from tasks.stages.annotate.gold import (
     GoldQuestion,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from prefect import State
-from prefect.logging.handlers import APILogWorker
 from prefect.runtime import task_run
 from prefect.states import Cancelled, Completed, Failed
 
@@ -30,7 +29,7 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, Retries, stage
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import hear_libraries, run_logger
+from tasks.runtime.run_logger import hear_libraries, run_logger, send_logs
 
 if TYPE_CHECKING:
     from tasks.stages.annotate.journal_owner import JournalOwner, WorkerLedger
@@ -43,7 +42,6 @@ WIRE_S = 2.0
 
 _AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
 _REASON_CHARACTERS = 500
-_SENT_WITHIN_S = 5.0
 _HANDFUL = 16  # slots that are asked for together
 _SLOTS_A_SHARD = 16  # one with fewer would wait for the model more than it works
 
@@ -115,8 +113,8 @@ def annotate_shard(
     hear_libraries()
     try:
         judged = judge_on_worker(shard, committee, recipe, owner)
-    finally:  # the worker may be gone a moment later
-        APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
+    finally:
+        send_logs()
     if judged.error:
         ended = Cancelled if judged.is_interrupted else Failed
         return ended(data=judged, message=str(judged.error))

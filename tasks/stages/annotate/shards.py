@@ -23,6 +23,7 @@ from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
+from tasks.runtime.prefect_tasks import task_of
 from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
@@ -61,7 +62,7 @@ def judge_round(
     with (
         progress(artifact_key("annotation", plan.collection), title, plan.pairs) as bar,
         JournalOwner(terms) as owner,
-        RayTasks[Judged](annotate_shard, _asked(), [after], owner.release) as tasks,
+        RayTasks[Judged](task_of(annotate_shard), _asked(), [after], owner.release) as tasks,
     ):
         monitor = ProgressMonitor(
             plan, terms.ledger(), known_labels(database), annotation.gold_limit, bar
@@ -73,7 +74,7 @@ def judge_round(
     monitor.close()
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
-        conclude_round,
+        task_of(conclude_round),
         parameters={"plan": plan, "judged": monitor.judged_pairs()},
         dependencies={"judged": behind},
         return_type="state",

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from prefect.logging import get_run_logger
 from pydantic import Field
 
 from infra.collected import StoredCollection
@@ -29,6 +28,7 @@ from tasks.benchmarks.challenge import (
 )
 from tasks.benchmarks.trec import read_run
 from tasks.runtime.caching import stage
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.label.sample import first_results, items_of
 from tasks.stages.scoring import Run

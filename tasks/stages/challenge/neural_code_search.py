@@ -9,8 +9,6 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.store import Database, corpus
@@ -21,6 +19,7 @@ from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
 from tasks.ranking.methods import renamed
 from tasks.runtime.caching import stage
+from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.scoring import Run

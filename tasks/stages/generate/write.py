@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from agents import (
     Committee,
     WrittenAnswer,
@@ -37,7 +35,7 @@ from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.generate.plan import answers_by_query, queries_without_match, state_of

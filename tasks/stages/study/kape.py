@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.identity import digest, digest_of_set, mark
 from infra.settings import EncoderSettings, PublishSettings, RaySettings
 from infra.store import Database
@@ -20,6 +18,7 @@ from tasks.reports.kape import KapeReport, kape_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import TextVectors
 
 PAGE, REPORT = "kape.html", "kape.json"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from prefect import State
-from prefect.logging import get_run_logger
 
 from infra.errors import StoreError
 from infra.identity import digest
@@ -15,6 +14,7 @@ from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_logger import get_run_logger
 from tasks.search.exact import search as search_exactly
 from tasks.stages.vectors import open_codes, stored_vectors
 

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect.logging import get_run_logger
-
 from infra.draws import Draw
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.store import Database
@@ -14,6 +12,7 @@ from tasks.reports.study import StudyReport, build_report, study_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import Studied, StudyFiles, gather_evidence

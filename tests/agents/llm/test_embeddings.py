@@ -167,7 +167,9 @@ async def test_texts_that_a_firewall_refuses_are_named_and_all_others_are_kept(
     assert len(server.embedded) == before, "what was embedded is kept"
 
 
-UNUSABLE: list[list[Any]] = [[0.0, 0.0], [float("nan")] * 8, []]
+UNUSABLE: list[list[Any]] = [
+    [0.0, 0.0], [float("nan")] * 8, [], [float("inf")] + [1.0] * 7, [1e39] * 8, [None] * 8,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("vector", UNUSABLE, ids=str)
@@ -188,6 +190,19 @@ async def test_texts_without_a_usable_vector_are_named_and_all_others_are_kept(
     vectors = await embed(client(server, tmp_path, limits), good)
     assert np.array_equal(vectors, [embedding_of(text, 8) for text in good])
     assert len(server.embedded) == before
+
+
+async def test_a_text_whose_vector_is_of_another_size_than_the_others_is_named(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"vector": [1.0] * 5, "spoils": "odd"}]
+    limits = EmbeddingLimits(max_tokens=50, batch_size=2, concurrency=1)
+    with pytest.raises(TextsDeclinedError, match=r"no usable vector of 8 numbers") as found:
+        await embed(client(server, tmp_path, limits), ["a", "b", "c", "odd"])
+    assert found.value.texts == ("odd",)
+    server.embedding_steps = [{"vector": [1.0] * 5, "spoils": ""}]
+    with pytest.raises(ModelRefusedError, match="no usable vector of 8 numbers"):
+        await embed(client(server, tmp_path, limits), ["a", "another"])
 
 
 async def test_an_api_whose_vectors_are_never_usable_is_not_asked_text_by_text(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from urllib.request import proxy_bypass
 
 import duckdb
@@ -156,14 +157,57 @@ def test_an_endless_message_is_cut(ended: Ended) -> None:
     assert len(ended(RuntimeError("x" * 1_000_000))) < 3_000
 
 
-def test_the_traceback_comes_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_traceback_comes_when_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def fail() -> None:
         raise CosqaError("deep inside")
 
     monkeypatch.setattr(main, "app", fail)
     monkeypatch.setattr(sys, "argv", ["cosqa", "--traceback", "collect"])
-    with pytest.raises(CosqaError, match="deep inside"):
+    with pytest.raises(SystemExit, match=r"^1$"):
         main.main()
+    printed = capsys.readouterr().err.splitlines()
+    assert printed[0] == "Traceback (most recent call last):"
+    assert printed[-1] == "infra.errors.CosqaError: deep inside"
+
+
+# As the thread that has started Ray keeps the error of a start that failed.
+KEPT = """
+import sys
+from pathlib import Path
+from threading import Event, Thread
+from flows.cli import main
+from infra.settings import StoreSettings
+from infra.store import open_database
+
+def fail():
+    database = open_database(StoreSettings(folder=Path("store")))
+    try:
+        with database.transaction() as transaction:
+            raise ValueError("inner") from transaction.rows("SELECT 1") and OSError("cause")
+    except ValueError as error:
+        kept = ExceptionGroup("all", [error])
+        lasting = Thread(target=Event().wait, daemon=True)
+        lasting.errors = [kept, error, error.__cause__]
+        lasting.start()
+        raise kept
+
+main.app = fail
+sys.argv = ["cosqa"]
+main.main()
+"""
+
+
+def test_a_command_that_fails_prints_its_message_alone_though_a_thread_keeps_the_error(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    told = "What was finished before is kept. Run `cosqa --traceback ...` to see where it came from"
+    assert done.stderr == f"error: unexpected ValueError: inner\n{told}.\n"
+    assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_logs_of_flows_have_messages_without_tracebacks() -> None:

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -395,3 +397,13 @@ def test_an_engine_that_is_away_is_told_before_a_server_starts(
     monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
     options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "EngineUnavailableError" in told("benchmark", *options, *NAMED)
+
+
+def test_to_find_that_nothing_is_left_to_do_takes_no_import_of_prefect() -> None:
+    asked = (
+        "import sys, flows.cli.pipeline, tasks.stages.up_to_date; "
+        "from tasks.runtime.run_logger import run_logger; run_logger('x').info('y'); "
+        "print([name for name in ('prefect', 'ray', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -73,6 +73,30 @@ def test_a_decoder_has_torchs_vectors_from_openvino(pooling: str, tmp_path: Path
     compare(encoder, texts(60))
 
 
+@pytest.mark.parametrize("lengths", [[5, 200] * 30, [5] * 60 + [5, 200] * 30])
+def test_a_conversion_that_gives_no_numbers_is_not_taken_and_the_log_says_so(
+    lengths: list[int], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    vocabulary = len(made("minilm", tmp_path)._tokenizer.tokenizer)
+    config = transformers.ModernBertConfig(
+        vocab_size=vocabulary, hidden_size=64, intermediate_size=128, local_attention=8,
+        num_hidden_layers=4, num_attention_heads=4, pad_token_id=0, bos_token_id=4, eos_token_id=5,
+        cls_token_id=4, sep_token_id=5,
+    )  # fmt: skip
+    transformers.ModernBertModel(config).save_pretrained(tmp_path)
+    encoder = encoders.get(f"checkpoint:modern={tmp_path}?pooling=mean&max_length=256")()
+    assert isinstance(encoder, TransformerEncoder)
+    many = ["sort " * length for length in lengths]
+    by_torch = encoder.encode(many, "code", 4)
+    encoder._computed = 1_000
+    found = [
+        encoder.encode(many[start : start + 60], "code", 4) for start in range(0, len(many), 60)
+    ]
+    assert encoder._compiled == {"": None}
+    assert "'modern' is computed by torch: OpenVINO's vectors are not all of finite" in caplog.text
+    assert cosines(np.concatenate(found), by_torch).min() >= 0.9999
+
+
 def compare(encoder: TransformerEncoder, many: list[str]) -> None:
     """Compare the vectors of OpenVINO and torch."""
     by_torch = encoder.encode(many[:60], "code", 0)

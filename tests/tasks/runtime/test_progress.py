@@ -5,6 +5,7 @@ import re
 from uuid import UUID, uuid4
 
 import pytest
+from prefect import artifacts
 
 from infra.errors import StoreLockedError
 from tasks.runtime import progress
@@ -19,8 +20,8 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
         tries.append(progress)
         raise ConnectionError("no server")
 
-    monkeypatch.setattr(progress, "create_progress_artifact", lambda **_: uuid4())
-    monkeypatch.setattr(progress, "update_progress_artifact", gone)
+    monkeypatch.setattr(artifacts, "create_progress_artifact", lambda **_: uuid4())
+    monkeypatch.setattr(artifacts, "update_progress_artifact", gone)
     monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
     with progress.progress("key", "pairs judged", 4) as bar:
@@ -46,7 +47,7 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
             raise ConnectionError("no server")
         return uuid4()
 
-    monkeypatch.setattr(progress, "create_progress_artifact", create)
+    monkeypatch.setattr(artifacts, "create_progress_artifact", create)
     monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
     with progress.progress("key", "pairs judged", 4) as bar:
         bar.report()  # no second try at once

@@ -85,13 +85,26 @@ def test_batches_hold_texts_of_similar_length_the_longest_of_a_file_first(
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
-        (lambda rows: rows * np.where(np.arange(len(rows)) == 3, np.nan, 1)[:, None], "nan"),
+        (
+            lambda rows: rows * np.where(np.arange(len(rows)) == 3, np.nan, 1)[:, None],
+            rf"{IDS[8]}, 'text 08.*', a vector of length nan",
+        ),
         (lambda rows: rows * np.where(np.arange(len(rows)) == 3, 0, 1)[:, None], "length 0"),
+        (lambda rows: rows * np.where(np.arange(len(rows)) == 3, np.inf, 1)[:, None], "inf"),
+        (lambda rows: rows.astype(np.float64) * 1e39, "length inf"),
         (lambda rows: rows * 2, "length 2 instead of 1"),
         (lambda rows: rows[:, :3], r"shape \(10, 3\) instead of \(10, 4\)"),
         (lambda rows: rows[:9], r"shape \(9, 4\) instead of \(10, 4\)"),
     ],
-    ids=["NaN", "zero", "not of unit length", "dimension", "number"],
+    ids=[
+        "NaN",
+        "zero",
+        "infinite",
+        "infinite as it is stored",
+        "not of unit length",
+        "dimension",
+        "number",
+    ],
 )
 def test_unusable_vectors_are_refused_by_the_encoders_and_the_texts_name(
     database: Database, spoil: object, problem: str
@@ -100,7 +113,7 @@ def test_unusable_vectors_are_refused_by_the_encoders_and_the_texts_name(
     writer = VectorWriter(database, SPEC, shard_size=40)
     _, texts = next(writer.batches("code", vectors.ids_of(IDS), read, 100))
     with pytest.raises(EncoderError, match=rf"encoder 'made' gave .*{problem}.* see that"):
-        writer.add(0, spoil(vectors_of(texts)).astype(np.float32))
+        writer.add(0, spoil(vectors_of(texts)))
     assert list(database.settings.vectors.rglob("*.arrow")) == []
 
 
@@ -109,7 +122,7 @@ def test_vectors_that_are_compared_by_products_have_any_length_but_none(database
     assert spec.key != SPEC.key
     writer = VectorWriter(database, spec, shard_size=40)
     _, texts = next(writer.batches("code", vectors.ids_of(IDS), read, 100))
-    with pytest.raises(EncoderError, match="length 0 instead of a positive one"):
+    with pytest.raises(EncoderError, match=r"'text 1b.*', a vector of length 0 instead"):
         writer.add(0, 0 * vectors_of(texts))
     again = VectorWriter(database, spec, shard_size=40)
     for number, (_, texts) in enumerate(again.batches("code", vectors.ids_of(IDS), read, 100)):
