@@ -10,7 +10,8 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import count
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
@@ -21,6 +22,7 @@ from infra.languages._comments import GENERATED, directives, is_notice, prose_of
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
+_STEPS = 16  # reports of the parser between looks at the clock
 _LONGEST, _LONGEST_OF_BYTE = 0.5, 3e-6  # seconds of the processor; usual code takes 3e-7 a byte
 _CHUNK = 1 << 16
 _LITERALS = (
@@ -144,15 +146,18 @@ class SyntaxTreeLanguage(Language):
 
     def is_generated(self, text: str) -> bool:
         """Return whether a comment before all code says that a program wrote the file."""
-        if "generated" not in text.lower():
+        if not self._has_generated_line(text):
             return False
         for node in self.root_of(text).children:
             if node.type in self.comments:
-                if any(map(self.generated.match, text_of(node).splitlines())):
+                if self._has_generated_line(text_of(node)):
                     return True
             elif node.type not in self.leading:
                 break
         return False
+
+    def _has_generated_line(self, text: str) -> bool:
+        return "generated" in text.casefold() and any(map(self.generated.match, text.splitlines()))
 
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions."""
@@ -301,7 +306,7 @@ class SyntaxTreeLanguage(Language):
     def _leaves(self, walk: "_Walk", code: str) -> Iterator[tuple[Node, str]]:
         """Yield the tokens of a code with their text."""
         for node, kind in _nodes(walk, code):
-            if (not node.child_count or kind.startswith(_LITERALS)) and kind not in self.comments:
+            if (not node.child_count or _is_literal(kind)) and kind not in self.comments:
                 yield node, walk.content[node.start_byte : node.end_byte].decode()
 
     def parsed(self, content: bytes) -> Tree:
@@ -310,10 +315,10 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        end = time.thread_time() + _LONGEST + _LONGEST_OF_BYTE * len(content)
+        end, steps = time.thread_time() + _LONGEST + _LONGEST_OF_BYTE * len(content), count()
 
         def is_too_long(*_: object) -> bool:
-            return time.thread_time() > end
+            return next(steps) % _STEPS == 0 and time.thread_time() > end
 
         try:
             return Parser(self._grammar).parse(
@@ -381,7 +386,7 @@ class _Walk:
         elif kind in language.returns:
             if self._functions and node.named_child_count:
                 self._functions[-1].has_return = True
-        elif kind.startswith(_LITERALS):
+        elif _is_literal(kind):
             self._enter_literal(node)
 
     def _enter_literal(self, node: Node) -> None:
@@ -539,6 +544,11 @@ class _Walk:
             place = comment.start_byte
 
 
+@cache
+def _is_literal(kind: str) -> bool:
+    return kind.startswith(_LITERALS)
+
+
 def text_of(node: Node) -> str:
     """Return the source of a node."""
     return (node.text or b"").decode(errors="replace")
@@ -572,7 +582,7 @@ def _nodes(walk: _Walk, code: str) -> Iterator[tuple[Node, str]]:
         kind = node.type
         if first <= node.start_byte < last and node.end_byte <= last:
             yield node, kind
-        goes_on = _next(cursor, into=not kind.startswith(_LITERALS))
+        goes_on = _next(cursor, into=not _is_literal(kind))
 
 
 def _next(cursor: TreeCursor, *, into: bool = True) -> bool:

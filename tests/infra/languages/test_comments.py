@@ -25,7 +25,8 @@ OF_TOOLS = {
     "java": [
         "// CHECKSTYLE:OFF for all of it", "// CHECKSTYLE.OFF: MagicNumber by far", "//NOPMD it is",
         "//@formatter:off for tables", '// <editor-fold desc="all of it">',
-        "// $NON-NLS-1$ and more", "/* SUPPRESS CHECKSTYLE MagicNumber for it */", "// NOSONAR it is fine",
+        "// $NON-NLS-1$ and more", "/* SUPPRESS CHECKSTYLE MagicNumber for it */",
+        "// NOSONAR it is fine",
     ],
     "javascript": [
         "/* eslint no-alert: 0,\n   curly: 2 */", "/* global a, b, c */", "/* exported f, g, h */",
@@ -46,7 +47,7 @@ OF_TOOLS = {
     ],
 }  # fmt: skip
 NOTICES = (
-    "{0} Copyright 2009 The Go Authors.\n{0} Use of this source code is governed by a BSD-style one.",
+    "{0} Copyright 2009 The Go Authors.\n{0} Use of this source code is governed by a BSD one.",
     "{0} Copyright (c) Acme, Inc. and others",
     "{0} This program is free software; you can redistribute it.",
     "{0} SPDX-License-Identifier: MIT",
