@@ -234,8 +234,9 @@ def codes_and_queries(case: str, *options: str, source: str = "source-code") -> 
     package, queries = CASES / case / "package", CASES / case / "queries.jsonl"
     folder = package if package.is_dir() else CASES / case
     sets = ("source.documentation_queries=0", "source.filters=parseable")
-    asked = ("--queries", queries, *(word for one in sets for word in ("--set", one)))
-    asked = asked if queries.is_file() else ()
+    asked: list[object] = []
+    if queries.is_file():
+        asked = ["--queries", queries, *(word for one in sets for word in ("--set", one))]
     lines = printed(
         "cosqa", "collect", "--source", source, "--path", folder, *asked, *options,
         "--store", "store",
