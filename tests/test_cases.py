@@ -311,3 +311,93 @@ def test_no_vector_of_a_padded_text_is_without_numbers() -> None:
         "cosqa", "leaderboard", "--benchmark", "benchmark", "--method", method, "--store", "store"
     )
     assert cells(lines, "modern")[1] == "1.000"
+
+
+def codes_and_queries(case: str, *options: str, source: str = "source-code") -> tuple[str, str]:
+    """Return what collecting a case prints, and what its `kept.py` says is kept."""
+    package, queries = CASES / case / "package", CASES / case / "queries.jsonl"
+    folder = package if package.is_dir() else CASES / case
+    sets = ("source.documentation_queries=0", "source.filters=parseable")
+    asked: list[object] = []
+    if queries.is_file():
+        asked = ["--queries", queries, *(word for one in sets for word in ("--set", one))]
+    lines = printed(
+        "cosqa", "collect", "--source", source, "--path", folder, *asked, *options,
+        "--store", "store",
+    )  # fmt: skip
+    return lines, printed("python", CASES / case / "kept.py", "store")
+
+
+@pytest.mark.parametrize(
+    ("case", "headers"),
+    [
+        (
+            "javascript_members_named_by_texts",
+            [
+                "addAll = (items) => {", "#weigh(item) {", "get size() {", "set size(value) {",
+                "static async *pages(url) {", "*[Symbol.iterator]() {", "'content-type'(value) {",
+                "half = (x) => x / 2", "third = (x) => x / 3",
+                "exports.total = async function (rows) {",
+                "Basket.prototype.clear = function () {", "first(list) {",
+                "last: (list) => list[list.length - 1]", "async load(path) {",
+                "export default function (left, right) {",
+            ],
+        ),
+        (
+            "ruby_heredoc_behind_its_method",
+            [
+                "def self.usage = <<~TEXT", "def query(name)", "def banner; <<~TEXT; end",
+                "def after(x)",
+            ],
+        ),
+        ("ruby_in_its_own_encoding", ["def greet(name)", "def bye(name)", "def plain(x)"]),
+        (
+            "source_of_a_generator",
+            ["func Table(names []string) string {", "function isKept(firstLine) {"],
+        ),
+    ],
+)  # fmt: skip
+def test_no_function_of_a_file_is_lost(case: str, headers: list[str]) -> None:
+    _, kept = codes_and_queries(case)
+    found = [code.partition("\n")[0] for code in kept.split("code:\n    ")[1:]]
+    assert sorted(found) == sorted(headers)
+    if case == "ruby_heredoc_behind_its_method":
+        assert "    def banner; <<~TEXT; end\n      Welcome back\n    TEXT" in kept
+    if case == "ruby_in_its_own_encoding":
+        assert "Grüße" in kept
+
+
+@pytest.mark.parametrize(
+    ("case", "queries"),
+    [
+        (
+            "comments_that_are_no_documentation",
+            ["Returns the number of the last page that was shown."],
+        ),
+        (
+            "documentation_and_blank_line",
+            [
+                "Returns the name of a weekday by its number.",
+                "Returns the number of days in a given month of a year.",
+                "Returns the number of whole weeks between two dates.",
+                "Returns whether the year has a day more than usual.",
+            ],
+        ),
+        (
+            "go_directives_as_documentation",
+            ["Parse reads a port number from text.", "Sum returns the sum of all given numbers."],
+        ),
+    ],
+)
+def test_documentation_is_what_is_said_to_readers(case: str, queries: list[str]) -> None:
+    _, kept = codes_and_queries(case)
+    assert re.findall("^query: (.*)$", kept, re.MULTILINE) == queries
+    assert not any(query in kept.partition("code:")[2] for query in queries)
+
+
+def test_php_whose_texts_hold_tags_is_read() -> None:
+    options = ("--set", "source.languages=php", "--set", "source.documentation_queries=true")
+    case = "php_text_with_an_open_tag"
+    lines, kept = codes_and_queries(case, *options, source="codesearchnet")
+    assert "4 queries and 4 codes read; left out: nothing" in lines
+    assert (kept.count("query:"), kept.count("code:")) == (4, 4)

@@ -16,10 +16,6 @@ from typing import ClassVar
 from infra.executions import Record
 from infra.registry import Registry
 
-_GENERATED = re.compile(
-    r"\bgenerated\b[^\n]*\bdo not (?:edit|modify)\b|@generated\b", re.IGNORECASE
-)
-_HEAD = 2_000  # characters of a file in which it says what made it
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -124,9 +120,15 @@ class Language(ABC):
         """
         return content.decode("utf-8-sig")
 
-    def is_generated(self, text: str) -> bool:
-        """Return whether a file says in its first lines that a program wrote it."""
-        return _GENERATED.search(text[:_HEAD]) is not None
+    def is_generated(self, text: str) -> bool:  # noqa: ARG002 - by default
+        """Return whether a file says that a program wrote it.
+
+        Modules of Python never do: those of which a part is generated have functions by hand, too.
+
+        Raises:
+            SyntaxError: The text cannot be parsed.
+        """
+        return False
 
     def is_special(self, name: str) -> bool:  # noqa: ARG002 - by default
         """Return whether CodeSearchNet leaves a function out by its name, qualified or not.

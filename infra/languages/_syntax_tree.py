@@ -6,19 +6,24 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 
 import importlib
 import re
+import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from itertools import count
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
 from infra.languages import Function, Language, plain_lines
+from infra.languages._comments import GENERATED, directives, is_notice, prose_of
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
-_MOST_STEPS = 100_000  # reports of the parser, which makes 15,000 for a megabyte of usual code
+_STEPS = 16  # reports of the parser between looks at the clock
+_LONGEST, _LONGEST_OF_BYTE = 0.5, 3e-6  # seconds of the processor; usual code takes 3e-7 a byte
 _CHUNK = 1 << 16
 _LITERALS = (
     "string", "heredoc", "nowdoc", "template", "encapsed", "raw_string", "interpreted_string",
@@ -27,8 +32,6 @@ _LITERALS = (
 _BLANKS = " \t\f"  # which mean nothing before code and at the ends of lines
 _FIRST = re.compile(rf"(?:[{_BLANKS}]*\n)*([{_BLANKS}]*)")
 _LAST_NAME = re.compile(r"([\w$?!]+)(?:[\[<].*)?$", re.DOTALL)
-_BLOCK = re.compile(r"/\*+!?|[ \t]*\*+/$|^=begin\b.*\n?|^=end\b.*", re.MULTILINE)
-_MARGIN = re.compile(r"^[ \t]*(?:\*(?!/)|//+!?|#+)?[ \t]?", re.MULTILINE)
 
 
 class Definition(NamedTuple):
@@ -45,15 +48,33 @@ class Definition(NamedTuple):
     owner: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class _Open:
-    """A class or function that the walk is in; without a definition, one inside of a function."""
+    """A class or function that the walk is in; without a definition, one inside of a function.
+
+    Attributes:
+        end: Where it ends, but for here documents.
+        name: Its name, of a function qualified; "" for none.
+        node: All of a function.
+        definition: What defines it.
+        in_class: Whether it is a method.
+        documentation: What documents it.
+        inner: The comment in its header that does so, None where it stands before.
+        has_return: Whether a ``return`` of its own has a value.
+        texts: Its here documents, some of which may stand behind its end.
+        missing: How many of them are yet to come.
+    """
 
     end: int
     name: str = ""
     node: Node | None = None
     definition: Definition | None = None
+    in_class: bool = False
+    documentation: str = ""
+    inner: Node | None = None
     has_return: bool = False
+    texts: list[Node] = field(default_factory=list)
+    missing: int = 0
 
 
 class SyntaxTreeLanguage(Language):
@@ -66,6 +87,11 @@ class SyntaxTreeLanguage(Language):
         anonymous: Kinds of nodes of functions without a name, whose returns are their own.
         returns: Kinds of nodes that return a value if they hold one.
         comments: Kinds of comments.
+        directives: What in comments is for tools, see `infra.languages._comments`.
+        documenting: How comments begin that document whatever follows them, blank lines or not;
+            where there are none, others document that end right before it.
+        generated: A line of a comment before all code that says that a program wrote the file.
+        leading: Kinds of nodes that are no code, beside comments.
         special: Names that CodeSearchNet leaves out.
         opening: What stands before code of a language whose files are text without it.
         wrappers: What may stand before and behind a function that was cut out of its file.
@@ -79,6 +105,10 @@ class SyntaxTreeLanguage(Language):
     anonymous: ClassVar[frozenset[str]] = frozenset()
     returns: ClassVar[frozenset[str]] = frozenset({"return_statement"})
     comments: ClassVar[frozenset[str]] = frozenset({"comment"})
+    directives: ClassVar[re.Pattern[str]] = directives()
+    documenting: ClassVar[tuple[str, ...]] = ()
+    generated: ClassVar[re.Pattern[str]] = GENERATED
+    leading: ClassVar[frozenset[str]] = frozenset()
     special: ClassVar[frozenset[str]] = frozenset()
     opening: ClassVar[str] = ""
     wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -110,6 +140,25 @@ class SyntaxTreeLanguage(Language):
         """
         return has_return
 
+    def documentation_inside(self, function: Node) -> Node | None:  # noqa: ARG002 - by default
+        """Return the comment in a function's header that documents it, None where it is before."""
+        return None
+
+    def is_generated(self, text: str) -> bool:
+        """Return whether a comment before all code says that a program wrote the file."""
+        if not self._has_generated_line(text):
+            return False
+        for node in self.root_of(text).children:
+            if node.type in self.comments:
+                if self._has_generated_line(text_of(node)):
+                    return True
+            elif node.type not in self.leading:
+                break
+        return False
+
+    def _has_generated_line(self, text: str) -> bool:
+        return "generated" in text.casefold() and any(map(self.generated.match, text.splitlines()))
+
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions."""
         try:
@@ -140,9 +189,9 @@ class SyntaxTreeLanguage(Language):
         is_found = not all(function.has_error for function in found)
         if is_file and is_found:
             return found
-        for wrapped in walks:
-            inside = [] if wrapped.has_error else list(wrapped.functions())
-            if inside:
+        for walk in walks:
+            inside = [] if walk.has_error else list(walk.functions())
+            if inside or not (walk.before or walk.has_error):
                 return inside
         if is_found:
             return found
@@ -151,17 +200,29 @@ class SyntaxTreeLanguage(Language):
         return []
 
     def _walks(self, text: str) -> Iterator["_Walk"]:
-        """Yield a walk over a text alone, and those over what it is with each of `wrappers`."""
-        opening = "" if self.opening[:2] in text else self.opening
-        for before, behind in (("", ""), *self.wrappers):
-            head = f"{opening}{before}"
-            yield _Walk(self, f"{head}{text}{behind}".encode(errors="replace"), len(head))
+        """Yield a walk over a text alone, and those over what it is with each of `wrappers`.
+
+        A text that holds the opening's first letters is a page only where it begins with a tag or a
+        line for the shell, or where it can't be read as code, for code has texts that hold them.
+        """
+        page = [("", "")] if self.opening and self.opening[:2] in text else []
+        is_page = bool(page) and text.lstrip().startswith(("<", "#!"))
+        code = [(f"{self.opening}{head}", tail) for head, tail in (("", ""), *self.wrappers)]
+        for head, tail in page if is_page else (*code, *page):
+            yield _Walk(self, f"{head}{text}{tail}".encode(errors="replace"), len(head))
 
     def _whole(self, text: str) -> "_Walk":
         """Return the first walk over a tree without an error, else that over the text alone."""
         walks = self._walks(text)
         alone = next(walks)
         return next((walk for walk in (alone, *walks) if not walk.has_error), alone)
+
+    def _read(self, code: str) -> "_Walk | None":
+        """Return the walk of `_whole`, None where the parser gives up."""
+        try:
+            return self._whole(code)
+        except SyntaxError:
+            return None
 
     def normalised(self, code: str) -> str:
         """Return code at the left margin, without blanks at the ends of lines.
@@ -181,8 +242,10 @@ class SyntaxTreeLanguage(Language):
         return bare if is_same else text
 
     def canonical(self, code: str) -> str:
-        """Return a code's tokens, of which comments are none; of one without any the code."""
-        return "\n".join(self.tokens(code)) or self.normalised(code)
+        """Return a code's tokens, of which comments are none; the code where it does not parse."""
+        walk = self._read(code)
+        tokens = self._leaves(walk, code) if walk and not walk.has_error else ()
+        return "\n".join(text for _, text in tokens) or self.normalised(code)
 
     def root_of(self, text: str) -> Node:
         """Return the root of a text's syntax tree, which has a node for each error.
@@ -223,48 +286,35 @@ class SyntaxTreeLanguage(Language):
 
     def tokens(self, code: str) -> list[str]:
         """Return names, literals and operators; a literal is one token, and comments are none."""
-        return [text for _, text in self._leaves(code)]
+        walk = self._read(code)
+        return [text for _, text in self._leaves(walk, code)] if walk else [*super().tokens(code)]
 
     def identifiers(self, code: str) -> list[str]:
         """Return names as often as they occur; the grammar tells them from words of its own."""
+        walk = self._read(code)
+        if walk is None:
+            return [*super().identifiers(code)]
         return [
             text
-            for node, text in self._leaves(code)
+            for node, text in self._leaves(walk, code)
             if text.isidentifier() and node.is_named and node.type != text
         ]
 
     def calls(self, code: str) -> list[str]:
         """Return the last parts of the names that code calls, inner calls first."""
         found = []
-        for node, kind, _ in self._nodes(code):
+        walk = self._read(code)
+        for node, kind in _nodes(walk, code) if walk else ():
             called = node.child_by_field_name(self.calling.get(kind, ""))
             if called and (name := _LAST_NAME.search(text_of(called))):
                 found.append((node.end_byte, -node.start_byte, name[1]))
         return [name for *_, name in sorted(found)]
 
-    def _leaves(self, code: str) -> Iterator[tuple[Node, str]]:
-        """Yield the tokens of a code with their text, none of one that the parser gives up."""
-        for node, kind, content in self._nodes(code):
-            if (not node.child_count or kind.startswith(_LITERALS)) and kind not in self.comments:
-                yield node, content[node.start_byte : node.end_byte].decode()
-
-    def _nodes(self, code: str) -> Iterator[tuple[Node, str, bytes]]:
-        """Yield a code's nodes in their order, with their kinds and what their places count in.
-
-        What is inside of literals is left out.
-        """
-        try:
-            walk = self._whole(code)
-        except SyntaxError:
-            return
-        first = walk.before
-        last = first + len(code.encode(errors="replace"))
-        cursor, goes_on = walk.tree.walk(), True
-        while goes_on and (node := cursor.node):
-            kind = node.type
-            if first <= node.start_byte < last and node.end_byte <= last:
-                yield node, kind, walk.content
-            goes_on = _next(cursor, into=not kind.startswith(_LITERALS))
+    def _leaves(self, walk: "_Walk", code: str) -> Iterator[tuple[Node, str]]:
+        """Yield the tokens of a code with their text."""
+        for node, kind in _nodes(walk, code):
+            if (not node.child_count or _is_literal(kind)) and kind not in self.comments:
+                yield node, walk.content[node.start_byte : node.end_byte].decode()
 
     def parsed(self, content: bytes) -> Tree:
         """Return the syntax tree of a text.
@@ -272,12 +322,10 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        steps = 0
+        end, steps = time.thread_time() + _LONGEST + _LONGEST_OF_BYTE * len(content), count()
 
         def is_too_long(*_: object) -> bool:
-            nonlocal steps
-            steps += 1
-            return steps > _MOST_STEPS
+            return next(steps) % _STEPS == 0 and time.thread_time() > end
 
         try:
             return Parser(self._grammar).parse(
@@ -299,10 +347,12 @@ class _Walk:
     def __init__(self, language: SyntaxTreeLanguage, content: bytes, before: int = 0) -> None:
         self._language, self.content, self.before = language, content, before
         self.tree = language.parsed(content)
-        self._comments: dict[int, Node] = {}  # by the row after their last one
+        self._comments: list[Node] = []  # behind the beginning of the last function
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
         self._scopes: list[_Open] = []
         self._functions: list[_Open] = []
+        self._texts: deque[tuple[Node, _Open | None]] = deque()  # here documents that are to come
+        self._done: deque[_Open] = deque()  # functions that may wait for such
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -328,11 +378,12 @@ class _Walk:
             if cursor.depth > _DEEPEST:
                 raise SyntaxError("nested too deeply")
         yield from self._closed(self.tree.root_node.end_byte)
+        yield from map(self._function, self._done)
 
     def _enter(self, node: Node) -> None:
         kind, language = node.type, self._language
         if kind in language.comments:
-            self._comments[node.end_point.row + 1] = node
+            self._comments.append(node)
         elif kind in language.scopes:
             name = node.child_by_field_name("name")
             is_named = name is not None and node.start_byte >= self.before
@@ -342,15 +393,46 @@ class _Walk:
         elif kind in language.returns:
             if self._functions and node.named_child_count:
                 self._functions[-1].has_return = True
-        elif node.start_point.row < node.end_point.row and kind.startswith(_LITERALS):
-            self._fixed.update(range(node.start_point.row + 2, node.end_point.row + 2))
+        elif _is_literal(kind):
+            self._enter_literal(node)
+
+    def _enter_literal(self, node: Node) -> None:
+        """Note the lines that begin inside a literal, and here documents, which come behind."""
+        kind = node.type
+        if kind == "heredoc_beginning":
+            owner = self._functions[0] if self._functions else None
+            self._texts.append((node, owner))
+            if owner:
+                owner.missing += 1
+        elif kind == "heredoc_body" and self._texts:
+            self._enter_text(node, *self._texts.popleft())
+        elif kind != "heredoc_content":
+            self._fixed.update(_rows_behind(node))
+
+    def _enter_text(self, node: Node, beginning: Node, owner: _Open | None) -> None:
+        """Take the text of a here document; ``<<~`` means nothing by a margin of all its lines."""
+        if owner is None or owner.node is None:
+            return
+        owner.missing -= 1
+        owner.texts.append(node)
+        margin, rows = self._margin(owner.node), _rows_behind(node)
+        is_moved = text_of(beginning).startswith("<<~") and all(
+            line.startswith(margin) or not line.strip()
+            for line in self._lines[rows.start - 1 : rows.stop - 1]
+        )
+        if not is_moved:
+            self._fixed.update(rows)
+
+    def _margin(self, node: Node) -> str:
+        line = self._lines[node.start_point.row]
+        return line[: len(line) - len(line.lstrip())]
 
     def _enter_function(self, node: Node) -> None:
         language, outer = self._language, self._functions[-1] if self._functions else None
         if outer is None and node.type in language.functions:
             definition = language.definition_of(node)
             if definition:
-                self._functions.append(_Open(node.end_byte, node=node, definition=definition))
+                self._functions.append(self._opened(node, definition))
         elif (
             outer
             and node.child_by_field_name("body")
@@ -359,65 +441,119 @@ class _Walk:
             self._functions.append(_Open(node.end_byte))
 
     def _closed(self, place: int) -> Iterator[Function]:
-        """Yield the function that ends before a place; leave all that do."""
+        """Yield the functions that end before a place with their texts; leave all that end."""
         while self._functions and self._functions[-1].end <= place:
             done = self._functions.pop()
-            if done.node and done.definition:
-                yield self._function(done.node, done.definition, has_return=done.has_return)
+            if done.definition:
+                self._done.append(done)
         while self._scopes and self._scopes[-1].end <= place:
             self._scopes.pop()
+        while self._done and not self._done[0].missing:
+            yield self._function(self._done.popleft())
 
-    def _function(self, node: Node, definition: Definition, *, has_return: bool) -> Function:
-        language, scopes = self._language, [scope.name for scope in self._scopes if scope.name]
-        first, last = node.start_point.row, node.end_point.row
-        lines = self._lines[first : last + 1]
-        lines[-1] = cut(lines[-1], None, node.end_point.column)
-        start = node.start_point.column
-        if cut(lines[0], None, start).strip():
-            lines[0] = cut(lines[0], start, None)
-        qualified = (*scopes, *filter(None, [definition.owner]), definition.name)
-        text = self._moved(lines, first + 1)
+    def _opened(self, node: Node, definition: Definition) -> _Open:
+        scopes = [scope.name for scope in self._scopes]
+        inner = self._language.documentation_inside(node)
+        said = self._prose(inner) if inner else None
+        before = self._documentation(node)
+        return _Open(
+            node.end_byte,
+            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
+            node,
+            definition,
+            in_class=bool(scopes or definition.owner),
+            documentation=said or before,
+            inner=inner if said else None,
+        )
+
+    def _function(self, done: _Open) -> Function:
+        assert done.node  # noqa: S101 - what has a definition has a node
+        assert done.definition  # noqa: S101
+        language, defined = self._language, done.definition.node
+        lines = self._text(done.node, done.texts)
+        text = self._moved(lines, done.node)
+        bare = self._moved(_without(lines, done.inner), done.node) if done.inner else text
         return Function(
-            name=".".join(qualified),
-            first_line=first + 1,
-            last_line=last + 1,
-            parameters=tuple(language.parameters_of(definition.node)),
-            returns_value=language.returns_value(definition.node, has_return=has_return),
-            documentation=self._documentation(first),
-            in_class=bool(self._scopes or definition.owner),
+            name=done.name,
+            first_line=done.node.start_point.row + 1,
+            last_line=max(lines),
+            parameters=tuple(language.parameters_of(defined)),
+            returns_value=language.returns_value(defined, has_return=done.has_return),
+            documentation=done.documentation,
+            in_class=done.in_class,
             text=text,
-            text_without_documentation=text,  # documentation stands before a function
-            has_error=node.has_error,
+            text_without_documentation=bare,
+            has_error=done.node.has_error or done.missing > 0,
         )
 
-    def _moved(self, lines: Sequence[str], number: int) -> str:
-        """Return lines at the left margin, but for those that begin inside a literal.
+    def _text(self, node: Node, texts: Sequence[Node]) -> dict[int, str]:
+        """Return the lines of a function by their numbers, with its here documents."""
+        found: dict[int, str] = {}
+        for part in (node, *(text for text in texts if text.start_byte >= node.end_byte)):
+            rows = range(part.start_point.row + (part is not node), part.end_point.row + 1)
+            found |= {row + 1: self._lines[row] for row in rows}
+            found[rows.stop] = cut(self._lines[rows.stop - 1], None, part.end_point.column)
+        row, start = node.start_point
+        if cut(found[row + 1], None, start).strip():
+            found[row + 1] = " " * start + cut(found[row + 1], start, None)
+        return found
 
-        Args:
-            lines: The lines.
-            number: That of the first.
+    def _moved(self, lines: Mapping[int, str], node: Node) -> str:
+        """Return lines at the left margin, but for those that begin inside a literal."""
+        margin, first = self._margin(node), node.start_point.row + 1
+        return "\n".join(
+            line.lstrip() if row == first
+            else line if row in self._fixed
+            else line.removeprefix(margin)
+            for row, line in lines.items()
+        )  # fmt: skip
+
+    def _prose(self, comment: Node) -> str | None:
+        return prose_of(text_of(comment), self._language.directives)
+
+    def _documentation(self, node: Node) -> str:
+        """Return the comment that documents a function, or those that end right before it.
+
+        Comments for tools alone are passed over.
         """
-        first, *rest = lines
-        margin = first[: len(first) - len(first.lstrip())]
-        moved = (
-            line if place in self._fixed else line.removeprefix(margin)
-            for place, line in enumerate(rest, number + 1)
-        )
-        return "\n".join((first.lstrip(), *moved))
+        near: list[str] = []
+        is_near, row = True, node.start_point.row
+        for comment in self._before(node):
+            text, said = text_of(comment), self._prose(comment)
+            is_documenting = text.startswith(self._language.documenting)
+            if said and is_documenting and not is_notice(said):
+                return said
+            first, last = comment.start_point.row, comment.end_point.row
+            is_block = first < last or text.startswith("/*")
+            is_near = is_near and last + 1 == row and not (near and is_block)
+            if is_near and said is not None:
+                near.append(said)
+                is_near = not is_block
+            row = first
+        found = "\n".join(reversed(near)).strip()
+        return "" if is_notice(found) else found
 
-    def _documentation(self, row: int) -> str:
-        """Return the block comment, or the line comments, that end right before a row."""
-        found: list[str] = []
-        while (comment := self._comments.pop(row, None)) is not None:
-            line = self._lines[comment.start_point.row]
-            is_block = comment.end_point.row > comment.start_point.row or _is_block(comment)
-            if (found and is_block) or cut(line, None, comment.start_point.column).strip():
-                break
-            found.insert(0, plain_comment(text_of(comment)))
-            row = comment.start_point.row
-            if is_block:
-                break
-        return "\n".join(found).strip()
+    def _before(self, node: Node) -> Iterator[Node]:
+        """Yield the comments between a function's line and the code before, the last one first."""
+        comments, self._comments = self._comments, []
+        place = node.start_byte
+        if comments and self.content[comments[-1].end_byte : place].strip():
+            place -= node.start_point.column  # something such as "export" stands before
+        for comment in reversed(comments):
+            row, column = comment.start_point
+            is_behind_code = bool(cut(self._lines[row], None, column).strip())
+            is_apart = comment.end_point.row < node.start_point.row
+            if comment.end_byte > place or self.content[comment.end_byte : place].strip():
+                return
+            if is_behind_code and is_apart:
+                return
+            yield comment
+            place = comment.start_byte
+
+
+@cache
+def _is_literal(kind: str) -> bool:
+    return kind.startswith(_LITERALS)
 
 
 def text_of(node: Node) -> str:
@@ -425,18 +561,35 @@ def text_of(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def plain_comment(text: str) -> str:
-    """Return a comment's text without its marks."""
-    return _MARGIN.sub("", _BLOCK.sub("", text.strip())).strip()
-
-
 def cut(line: str, start: int | None, end: int | None) -> str:
     """Return a part of a line by its columns, which tree-sitter counts in bytes."""
     return line.encode()[start:end].decode(errors="replace")
 
 
-def _is_block(comment: Node) -> bool:
-    return text_of(comment).startswith("/*")
+def _rows_behind(node: Node) -> range:
+    """Return the numbers of a node's lines but the first."""
+    return range(node.start_point.row + 2, node.end_point.row + 2)
+
+
+def _without(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
+    """Return lines by their numbers without a comment, and without lines that it leaves empty."""
+    first, last = comment.start_point.row + 1, comment.end_point.row + 1
+    rest = cut(lines[first], None, comment.start_point.column).rstrip()
+    rest += cut(lines[last], comment.end_point.column, None)
+    kept = {row: line for row, line in lines.items() if not first <= row <= last}
+    return dict(sorted((kept | ({last: rest} if rest.strip() else {})).items()))
+
+
+def _nodes(walk: _Walk, code: str) -> Iterator[tuple[Node, str]]:
+    """Yield a code's nodes in their order, with their kinds; none inside of literals."""
+    first = walk.before
+    last = first + len(code.encode(errors="replace"))
+    cursor, goes_on = walk.tree.walk(), True
+    while goes_on and (node := cursor.node):
+        kind = node.type
+        if first <= node.start_byte < last and node.end_byte <= last:
+            yield node, kind
+        goes_on = _next(cursor, into=not _is_literal(kind))
 
 
 def _next(cursor: TreeCursor, *, into: bool = True) -> bool:

@@ -6,6 +6,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
+from infra.languages._comments import REGION, directives
 from infra.languages._simplified_tree import Roles
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 
@@ -30,6 +31,12 @@ class Java(SyntaxTreeLanguage):
     )  # fmt: skip
     anonymous = frozenset({"lambda_expression"})
     comments = frozenset({"line_comment", "block_comment"})
+    documenting = ("/**",)
+    directives = directives(
+        REGION, r"NOPMD\b", r"CS(?:OFF|ON)\b", r"\$NON-NLS", r"(?:tag|end)::\w",
+        r"@SuppressWarnings\b",
+        r"(?:BEGIN|END)[-_ ](?:GENERATED|INCLUDE|EXCLUDE)\b", r"(?i:spotbugs|findbugs)\s*:",
+    )  # fmt: skip
     special = frozenset(
         {"toString", "hashCode", "equals", "finalize", "notify", "notifyAll", "clone"}
     )
@@ -55,6 +62,19 @@ class Java(SyntaxTreeLanguage):
         ),
         fields=frozenset({"field_declaration"}),
     )  # fmt: skip
+
+    def is_generated(self, text: str) -> bool:
+        """Return whether the head of a file says so, or the annotation of one of its types."""
+        if super().is_generated(text):
+            return True
+        types = self.root_of(text).children if "@" in text and "Generated" in text else ()
+        return any(
+            part.type.endswith("annotation")
+            and text_of(part.named_children[0]).endswith("Generated")
+            for kind in types
+            for modifiers in kind.children[:1]
+            for part in modifiers.named_children
+        )
 
     def parameters_of(self, function: Node) -> Iterator[str]:
         """Yield the names, that of several arguments behind its dots."""

@@ -5,17 +5,24 @@ out of their class, on an object that has them alone.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import Mutant, languages
+from infra.languages import Function, Mutant, languages
+from infra.languages._comments import REGION, directives
 from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
-_NAME = re.compile(r"""(?:(?P<owner>[\w$.]+)\.)?['"]?(?P<last>[\w$#]+)['"]?""")
+_OWNER = re.compile(r"[\w$.]+")
+# What a box's programs can call; a member may have any of these words as its name.
+_CALLED = re.compile(
+    r"(?!(?:await|break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|"
+    r"extends|false|finally|for|function|if|import|in|instanceof|new|null|return|super|switch|this|"
+    r"throw|true|try|typeof|var|void|while|with|yield)$)[A-Za-z_$][\w$]*"
+)
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
 _EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
 _EXPORTS = ("exports", "module.exports")
@@ -54,14 +61,28 @@ class JavaScript(SyntaxTreeLanguage):
         "assignment_expression": ("left", "right"),
         "pair": ("key", "value"),
         "field_definition": ("property", "value"),
+        "augmented_assignment_expression": ("left", "right"),
     }
     functions = (
         frozenset({"function_declaration", "generator_function_declaration", "method_definition"})
         | _STATEMENTS
+        | {"export_statement"}
         | assigned.keys()
     )
     scopes = frozenset({"class_declaration", "class"})
     anonymous = _FUNCTIONS
+    documenting = ("/**",)
+    leading = frozenset({"hash_bang_line"})
+    directives = directives(
+        REGION, r"eslint(?:-(?:disable|enable|env|ignore)|\s+[\w@/-]+\s*:)",
+        r"(?:js|ts|es|style)(?:hint|lint|cs)\b[-:]?\s*[a-z-]*(?:disable|enable|ignore|[:+-])",
+        r"globals?\s+[\w$]+(?:\s*:\s*\w+)?\s*(?:,|\*/|$)", r"exported\s+[\w$]+\s*(?:,|\*/|$)",
+        r"(?:istanbul|c8|v8|nyc)\s+ignore\b", r"node:coverage\b",
+        r"(?:biome|oxlint|deno-lint|deno-fmt|dprint|rome|standard|sonar|xo)-(?:ignore|disable|enable)",
+        r"[@#]__\w+__", r"@ts-[a-z-]+", r"@(?:no)?flow\b", r"\$Flow\w+", r"flow(?:lint)?[-: ]\w+-",
+        r"@(?:jsx\w*|jest-environment|vite-ignore|preserve|cc_on)\b", r"webpack[A-Z]\w*\s*:",
+        r"[#@]\s*source(?:Mapping)?URL=", r"<reference\s",
+    )  # fmt: skip
     special = frozenset({"toString", "toLocaleString", "valueOf", "constructor"})
     wrappers = (("class _ {", "\n}"), ("({", "\n})"), ("(", "\n)"))
 
@@ -70,28 +91,32 @@ class JavaScript(SyntaxTreeLanguage):
 
         A statement that assigns one function is its text, with ``const`` or ``exports.``.
         """
-        if node.type not in _STATEMENTS and node.type not in self.assigned:
-            definition = super().definition_of(node)
-            return definition if definition and _NAME.fullmatch(definition.name) else None
+        if node.type == "export_statement":  # has a value where it is the default without a name
+            value = _function_in(node.child_by_field_name("value"))
+            return Definition("default", value) if value else None
         if node.type in _STATEMENTS:
             if node.named_child_count != 1 or node.named_children[0].type not in self.assigned:
                 return None
             node = node.named_children[0]
-        fields = self.assigned[node.type]
-        name, value = map(node.child_by_field_name, fields)
-        while value is not None and value.type in _AROUND:
-            value = value.named_children[-1] if value.named_children else None
-        if name is None or value is None or value.type not in _FUNCTIONS:
+        if node.type in self.assigned:
+            name, value = map(node.child_by_field_name, self.assigned[node.type])
+            value = _function_in(value)
+        else:
+            name, value = node.child_by_field_name("name"), node
+            value = node if node.child_by_field_name("body") else None
+        if name is None or value is None or name.type.endswith("_pattern"):
             return None
-        found = _NAME.fullmatch(text_of(name))
-        return Definition(found["last"], value, found["owner"] or "") if found else None
+        return Definition(_name_of(name), value, _owner_of(name))
 
     def parameters_of(self, function: Node) -> Iterator[str]:
         """Yield the names; a pattern that takes an argument apart stands as it is."""
         if single := function.child_by_field_name("parameter"):
             yield text_of(single)
-        for parameter in super().parameters_of(function):
-            yield parameter.removeprefix("...").partition("=")[0].strip()
+        parameters = function.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters else ():
+            taken = parameter.child_by_field_name("left") or parameter
+            if taken.type not in self.comments:
+                yield text_of(taken).removeprefix("...").strip()
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:
         """Return whether it has a ``return`` with a value, or is an arrow before a value."""
@@ -107,9 +132,9 @@ class JavaScript(SyntaxTreeLanguage):
             is_whole = not self.root_of(plain).has_error
         except SyntaxError:
             return code
-        names = sorted({_last(function.name) for function in functions} - {"constructor"})
+        names = sorted(_called(functions) - {"constructor"})
         if is_whole:
-            own = {f.name for f in functions if "." not in f.name and not f.in_class}
+            own = _called(f for f in functions if "." not in f.name and not f.in_class)
             return f"{plain}\nreturn {{ {', '.join(sorted(own))} }};\n"
         for before, behind in (("new (class {\n", "\n})()"), ("({\n", "\n})")):
             module = f"const _made = {before}{plain}{behind};\n"
@@ -128,8 +153,8 @@ class JavaScript(SyntaxTreeLanguage):
             functions = self.functions_of(_EXPORT.sub("", code))
         except SyntaxError:
             return frozenset()
-        return frozenset(
-            _last(function.name)
+        return _called(
+            function
             for function in functions
             if function.name.rpartition(".")[0] in ("", *_EXPORTS) or not function.in_class
         )
@@ -146,5 +171,32 @@ class JavaScript(SyntaxTreeLanguage):
         return ()
 
 
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+def _function_in(value: Node | None) -> Node | None:
+    """Return the function that a value is, in parentheses or assigned once more."""
+    while value is not None and value.type in _AROUND:
+        value = value.named_children[-1] if value.named_children else None
+    return value if value and value.type in _FUNCTIONS else None
+
+
+def _name_of(node: Node) -> str:
+    """Return a member's own name: a text is its content, and what is computed has brackets."""
+    last = node.child_by_field_name("property") or node.child_by_field_name("index") or node
+    is_computed = node.type == "subscript_expression"
+    if last.type == "computed_property_name" and last.named_children:
+        last, is_computed = last.named_children[0], True
+    text = " ".join(text_of(last).split())
+    if last.type == "string":
+        return text if "." in text or len(text) <= len("''") else text[1:-1]
+    return f"[{text}]" if is_computed and last.type != "number" else text
+
+
+def _owner_of(node: Node) -> str:
+    owner = node.child_by_field_name("object")
+    text = text_of(owner) if owner else ""
+    return text if _OWNER.fullmatch(text) else ""
+
+
+def _called(functions: Iterable[Function]) -> frozenset[str]:
+    """Return the functions' own names, as far as they are such that a program can call."""
+    names = (function.name.rpartition(".")[2] for function in functions)
+    return frozenset(filter(_CALLED.fullmatch, names))

@@ -6,7 +6,8 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._syntax_tree import SyntaxTreeLanguage
+from infra.languages._comments import REGION, directives
+from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 
 
 @languages.register("php")
@@ -22,6 +23,14 @@ class Php(SyntaxTreeLanguage):
         {"class_declaration", "interface_declaration", "trait_declaration", "enum_declaration"}
     )
     anonymous = frozenset({"anonymous_function", "arrow_function"})
+    documenting = ("/**",)
+    directives = directives(
+        REGION, r"@?phpcs:\w+", r"@codingStandards\w+", r"@codeCoverageIgnore\w*",
+        r"@?SuppressWarnings\b",
+        r"@?ph(?:pstan|an)-\w", r"@?psalm-\w", r"@?infection-ignore", r"php-?cs-?fixer\b.*[:@]",
+        r"translators\s*:",
+    )  # fmt: skip
+    leading = frozenset({"php_tag", "text"})
     opening = "<?php "
     wrappers = (("class _ {", "\n}"),)
     calling: ClassVar = {
@@ -34,6 +43,17 @@ class Php(SyntaxTreeLanguage):
     def is_special(self, name: str) -> bool:
         """Return whether it is a constructor or another magic method."""
         return name.rpartition(".")[2].startswith("__")
+
+    def documentation_inside(self, function: Node) -> Node | None:
+        """Return the last documentation before the name: PHP takes it behind attributes, too."""
+        name = function.child_by_field_name("name")
+        found = [
+            part
+            for part in function.children
+            if part.type == "comment" and name and part.end_byte <= name.start_byte
+            if text_of(part).startswith(self.documenting)
+        ]
+        return found[-1] if found else None
 
     def parameters_of(self, function: Node) -> Iterator[str]:
         """Yield the names without their dollar."""

@@ -25,7 +25,7 @@ from tasks.files.text import printable, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources, split_names
 
-_VERSION = "6"  # to be raised when the same files are to give other records
+_VERSION = "7"  # to be raised when the same files are to give other records
 
 
 class SourceCodeOptions(SourceOptions):

@@ -66,10 +66,6 @@ class Python(Language):
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         return io.TextIOWrapper(io.BytesIO(content), encoding).read()
 
-    def is_generated(self, text: str) -> bool:  # noqa: ARG002 - every module is code to search
-        """Return False: modules of which a part is generated have functions written by hand."""
-        return False
-
     def is_special(self, name: str) -> bool:
         """Return whether a name is that of a constructor or another method that Python calls."""
         last = name.rpartition(".")[2]

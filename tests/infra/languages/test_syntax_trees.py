@@ -71,6 +71,7 @@ module.exports = { 'quoted': function (a) { return a; }, short(b) { return; } };
             ("silent", 6, 6, ("x",), False, ""),
             ("A.size", 8, 8, (), True, ""),
             ("A.constructor", 8, 8, ("a",), False, ""),
+            ("A.[Symbol.iterator]", 8, 8, (), False, ""),
             ("quoted", 9, 9, ("a",), True, ""),
             ("short", 9, 9, ("b",), False, ""),
         ],
@@ -270,6 +271,18 @@ def test_no_text_of_20_kilobytes_takes_long(name: str, piece: str) -> None:
     assert time.process_time() - started < 30
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("ruby", "x = %q(\n" * 20_000), ("javascript", "/*" * 25_000)]
+)
+def test_texts_without_end_are_given_up_soon(name: str, text: str) -> None:
+    language, started = languages.get(name)(), time.process_time()
+    with pytest.raises(SyntaxError):
+        language.functions_of(text)
+    assert language.canonical(text) == language.normalised(text) == text.strip("\n")
+    assert language.tokens(text)
+    assert time.process_time() - started < 15
+
+
 @pytest.mark.parametrize("depth", [100, 10_000])
 def test_deep_nesting_is_told(depth: int) -> None:
     text = f"function f(x) {{ return {'(' * depth}x{')' * depth}; }}"
@@ -278,3 +291,113 @@ def test_deep_nesting_is_told(depth: int) -> None:
     else:
         with pytest.raises(SyntaxError, match="nested too deeply"):
             languages.get("javascript")().functions_of(text)
+
+
+MEMBERS = """\
+export default async function* (rows) { yield rows; }
+export default class { 'a b'() {} 1() {} get 'x-y'() {} static async *[Symbol.asyncIterator]() {} }
+class K { *#next() {} ['lit']() {} 'f-g' = (x) => x }
+module.exports['x'] = function ({ name, onPick = () => {} }, [a, b] = [1], ...rest) {};
+exports[key] = (a = { b: 1 }) => a;
+table().row = function () {};
+const o = { 'click .button': function () {}, "y": (a) => a, [`k${i}`]: () => 2 };
+total ||= function (rows) {};
+const { z } = function () {};
+"""
+
+
+def test_members_are_named_by_texts_and_by_what_computes_their_names() -> None:
+    functions = languages.get("javascript")().functions_of(MEMBERS)
+    assert [(function.name, function.parameters) for function in functions] == [
+        ("default", ("rows",)),
+        ("a b", ()),
+        ("1", ()),
+        ("x-y", ()),
+        ("[Symbol.asyncIterator]", ()),
+        ("K.#next", ()),
+        ("K.lit", ()),
+        ("K.f-g", ("x",)),
+        ("module.exports.x", ("{ name, onPick = () => {} }", "[a, b]", "rest")),
+        ("exports.[key]", ("a",)),
+        ("row", ()),
+        ("'click .button'", ()),
+        ("y", ("a",)),
+        ("[`k${i}`]", ()),
+        ("total", ("rows",)),
+    ]
+    assert functions[0].text == MEMBERS.split("\n", maxsplit=1)[0]
+
+
+TEXTS = """\
+module A
+  private def both; <<~A + <<-B; end
+    one
+  A
+    two
+    B
+  def x = <<~T.strip; def y = <<~U
+    of x
+  T
+    of y
+  U
+  def low
+    <<~X
+ left
+    X
+  end
+end
+"""
+
+
+def test_here_documents_stand_with_their_method_wherever_it_ends() -> None:
+    functions = languages.get("ruby")().functions_of(TEXTS)
+    assert [(function.first_line, function.last_line, function.text) for function in functions] == [
+        (2, 6, "def both; <<~A + <<-B; end\n  one\nA\n    two\n    B"),
+        (7, 9, "def x = <<~T.strip\n  of x\nT"),
+        (7, 11, "def y = <<~U\n  of y\nU"),
+        (12, 16, "def low\n  <<~X\n left\n    X\nend"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("public function f($t) { return '<?xml ?>' . $t; }", ["f"]),
+        ("function f() { return '<?= $x ?>'; }", ["f"]),
+        ("public function f($r) { ?> <b> <?= $r ?> <?php return 1; }", ["f"]),
+        ('static function f() { return "<?php\\n"; }', ["f"]),
+        ("public function f() { $y = <<<X\n<?php echo 1 ?>\nX;\nreturn $y; }", ["f"]),
+        ("<p><?php function f() { return 1; } ?></p>", ["f"]),
+        ("Dear <?= $x ?>,\n<?php function f() { return 1; } ?>", ["f"]),
+        ("#!/usr/bin/php\n<?php\nfunction f() { return 1; }", ["f"]),
+        ("Dear <?= $x ?>,", []),
+    ],
+)
+def test_a_text_is_a_page_of_php_only_where_it_is_no_code(text: str, names: list[str]) -> None:
+    functions = languages.get("php")().functions_of(text)
+    assert [function.name for function in functions if not function.has_error] == names
+
+
+@pytest.mark.parametrize(
+    ("declaration", "encoding"),
+    [
+        ("# -*- coding: euc-jp -*-", "euc-jp"),
+        ("# vim: set fileencoding=Shift_JIS :", "shift_jis"),
+        ("#!/usr/bin/ruby\n# encoding: Windows-31J", "cp932"),
+        ("# encoding: utf-8-unix", "utf-8"),
+        ("# encoding: ascii-8bit", "utf-8"),
+        ("\ufeff# coding: iso-8859-1", "utf-8"),
+        ("# of it\n# coding: iso-8859-1", "utf-8"),
+    ],
+)
+def test_files_of_ruby_are_in_the_encoding_that_they_declare(
+    declaration: str, encoding: str
+) -> None:
+    text = f"{declaration}\nx = '日本'\n"
+    assert languages.get("ruby")().decoded(text.encode(encoding)) == text.lstrip("\ufeff")
+
+
+@pytest.mark.parametrize("encoding", ["nonsense", "utf-16", "utf-7", "rot13", "unicode_escape"])
+def test_files_in_no_encoding_of_ruby_are_told(encoding: str) -> None:
+    with pytest.raises(SyntaxError, match="no encoding of Ruby's files"):
+        languages.get("ruby")().decoded(f"# coding: {encoding}\nx".encode())
