@@ -277,11 +277,12 @@ class SyntaxTreeLanguage(Language):
 
     def _header(self, text: str) -> str:
         """Return what stands before a function's body; its first line where none is found."""
-        for node, _, content in self._nodes(text):
+        walk = self._read(text)
+        for node, _ in _nodes(walk, text) if walk else ():
             definition = self.definition_of(node)
             body = definition.node.child_by_field_name("body") if definition else None
-            if body:
-                return content[node.start_byte : body.start_byte].decode().rstrip()
+            if walk and body:
+                return walk.content[node.start_byte : body.start_byte].decode().rstrip()
         return text.partition("\n")[0]
 
     def tokens(self, code: str) -> list[str]:
