@@ -67,9 +67,9 @@ DATA = [
 # Names of other programs and of published files, and examples of names.
 OTHERS = {
     "bpf", "concurrency_limit", "io_uring", "libGL.so.1", "namespace", "relevanceeval.py", "runsc",
-    "sklearn.svm", "trec_eval", "void", "test_agent_codebase.json", "test_agent_pairs.json",
-    "test_agent_query.json", "train.tsv", "vocab.desc.json", "funnel-python-source",
-    "readJSONFile_2", "stdlib-sample-agents",
+    "prefect.db", "simple", "sklearn.svm", "trec_eval", "void", "test_agent_codebase.json",
+    "test_agent_pairs.json", "test_agent_query.json", "train.tsv", "vocab.desc.json",
+    "funnel-python-source", "readJSONFile_2", "stdlib-sample-agents",
 }  # fmt: skip
 PROGRAMS = {"cosqa", "docker", "git", "go", "hf", "import", "make", "pip", "prefect", "python"}
 SECTIONS = Settings.sections()
