@@ -308,9 +308,9 @@ def study(
 def study_kape(data: o.DataSets, **given: object) -> None:
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
-    Computes the tables and figures of the paper for each encoder on each data set, next to the
-    published ones: estimates by budget, by number of neighbours and by weighting. What was computed
-    before is not computed again. `cosqa estimate` estimates scores where the truth is not known.
+    The page has four tables of each encoder on each data set: what was found, data and truth,
+    estimates by budget, number of neighbours and weightings. What was computed before is not
+    computed again. `cosqa estimate` estimates scores where the truth is not known.
     """
     settings = settings_of(study_kape, given)
     named = o.folders("--data", data)
@@ -367,7 +367,7 @@ def compare_annotators(
     output: o.FiguresFile = None,
     **given: object,
 ) -> None:
-    """Score annotators against known labels: the agents, a baseline, and people.
+    """Score annotators against known labels: the agents, and people.
 
     Every model judges the pairs in every configuration of the agents. Pairs judged before by the
     same model and configuration are taken from the store.

@@ -130,7 +130,7 @@ CREATE TABLE candidates (
 -- annotate: annotations with their evidence -------------------------------------------------------
 --
 -- Evidence has no primary keys: to write their index took a second of each commit at 400,000
--- annotations. `infra.store.annotation_writer` alone writes it, and keeps each pair once.
+-- annotations. `infra.store.annotations` alone writes it, and keeps each pair once.
 
 CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label

@@ -81,7 +81,7 @@ class Rounds(Study):
 
     title = "Agreement between rounds of labelling"
     reading = "Krippendorff's alpha, nominal, of the labels of one round and of the next."
-    command = "cosqa annotate with several rounds, then cosqa study"
+    command = "cosqa annotate --set annotation.rounds=3, then cosqa study"
 
     def figures(self, evidence: Evidence) -> Sequence[Figure]:
         """Return the alpha of each two consecutive rounds."""

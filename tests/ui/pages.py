@@ -1,8 +1,9 @@
 """The Prefect UI in a headless browser, with a screenshot of each page on request."""
 
+import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +23,13 @@ class Pages:
 
     Attributes:
         complaints: What pages failed with.
+        shown: Name of a screenshot → names of this program that are on it.
     """
 
     def __init__(self, page: Page, ui: str, screenshots: Path) -> None:
         self.page = page
         self.complaints: list[str] = []
+        self.shown: dict[str, list[str]] = {}
         self._ui = ui
         self._screenshots = screenshots
         page.set_default_timeout(_PATIENCE_MS)
@@ -76,8 +79,14 @@ class Pages:
         """Return the page's text."""
         return self.page.locator("body").inner_text()
 
-    def screenshot(self, name: str, height: int = _HEIGHT) -> None:
-        """Keep a screenshot of the page."""
+    def screenshot(self, name: str, height: int = _HEIGHT, shows: Iterable[str] = ()) -> None:
+        """Keep a screenshot of the page, and what it shows that must be so as long as it is there.
+
+        `tests.test_statements` compares shown.json with the program.
+        """
+        self.shown[name] = list(shows)
+        text = json.dumps(self.shown, indent=1, ensure_ascii=False)
+        (self._screenshots / "shown.json").write_text(f"{text}\n", "utf-8")
         self.page.set_viewport_size({"width": _WIDTH, "height": height})
         self.page.wait_for_timeout(_DRAWING_MS)
         self.page.screenshot(path=self._screenshots / f"{name}.png", animations="disabled")

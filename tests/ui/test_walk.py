@@ -33,6 +33,9 @@ path = "source"
 [search]
 top_k = 2
 
+[annotation]
+in_flight = 4  # more would reserve more than the plan expects, and what is approved bounds it
+
 [store]
 folder = "store"
 
@@ -53,9 +56,8 @@ def system(tmp_path: Path) -> Iterator[LocalSystem]:
         (tmp_path / "cosqa.toml").write_text(_SETTINGS, encoding="utf-8")
         world.write(FORMER)
         with local_system(world) as started:
-            started.command("cosqa", "collect")
             earlier = {"COSQA_OPERATION__APPROVE": "false"}
-            started.command("cosqa", "annotate", "--model", "openai/gpt-4o-mini", **earlier)
+            started.command("cosqa", "benchmark", "--model", "openai/gpt-4o-mini", **earlier)
             yield started
 
 
@@ -71,6 +73,7 @@ def test_a_scheduled_run_fires_waits_for_approval_goes_on_and_succeeds(
     system: LocalSystem, pages: Pages
 ) -> None:
     everything_is_deployed(pages)
+    the_earlier_run_is_drawn(system, pages)
     the_form_can_be_filled_in(pages)
     things_change(system)
     run = a_scheduled_run_waits(system, pages)
@@ -90,10 +93,29 @@ def everything_is_deployed(pages: Pages) -> None:
     pages.screenshot("deployments", height=1000)
     pages.follow("collect")
     pages.see("nightly")
-    pages.visit("/deployments")
+
+
+def the_earlier_run_is_drawn(system: LocalSystem, pages: Pages) -> None:
+    pages.visit("/runs")
+    pages.follow("benchmark jsonl")
+    pages.see("Completed")
+    pages.screenshot("graph", height=1000, shows=names_of(system, run_of(pages)))
+
+
+def run_of(pages: Pages) -> str:
+    """Return the id of the run whose page is open."""
+    return pages.page.url.rpartition("/")[2].partition("?")[0]
+
+
+def names_of(system: LocalSystem, run: str) -> list[str]:
+    """Return the names of a run and of its tasks, as its page and its graph have them."""
+    kinds = ("flow_runs", "task_runs")
+    found = [each for kind in kinds for each in system.ask(kind, flow_runs={"id": {"any_": [run]}})]
+    return [each["name"] for each in found]
 
 
 def the_form_can_be_filled_in(pages: Pages) -> None:
+    pages.visit("/deployments")
     pages.follow("annotate")
     pages.press("Run")
     pages.press("Custom run")
@@ -102,7 +124,9 @@ def the_form_can_be_filled_in(pages: Pages) -> None:
     for title in ("Preset", "Source", "Encoders", "Queries to annotate at most"):
         assert title in text
     assert "settings" not in [line.strip().removesuffix(" (Optional)") for line in text.split("\n")]
-    pages.screenshot("form", height=1500)
+    questions = pages.page.locator(".schema-form-property").all_inner_texts()
+    titles = [each.partition("\n")[0].removesuffix(" (Optional)") for each in questions]
+    pages.screenshot("form", height=1500, shows=titles)
 
 
 def things_change(system: LocalSystem) -> None:
@@ -119,13 +143,13 @@ def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
     system.until_a_run_is("annotate", ("Suspended", *_ENDED), _STARTS_S)
     pages.page.reload()
     pages.see("Suspended")
-    pages.follow("pending pairs")
-    run = pages.page.url.rpartition("/")[2].partition("?")[0]
+    pages.follow("annotate, ")
+    run = run_of(pages)
+    pages.see("pending pairs of jsonl: new queries")
     pages.see("waits for approval")
     pages.screenshot("waiting")
     (found,) = system.ask("flow_runs", flow_runs={"id": {"any_": [run]}})
     assert found["auto_scheduled"], "the schedule has made it"
-    assert "new queries" in found["name"]
     return run
 
 
@@ -147,7 +171,7 @@ def the_run_succeeds(system: LocalSystem, pages: Pages, run: str) -> None:
     assert found["state_name"] == "Completed", system.log[-3_000:]
     pages.visit(f"/runs/flow-run/{run}")
     pages.see("Completed")
-    pages.screenshot("run", height=1000)
+    pages.screenshot("run", height=1000, shows=names_of(system, run))
 
 
 def its_artifacts_are_shown(pages: Pages) -> None:
