@@ -66,8 +66,9 @@ DATA = [
 ]  # fmt: skip
 # Names of other programs and of published files, and examples of names.
 OTHERS = {
-    "bpf", "concurrency_limit", "io_uring", "libGL.so.1", "namespace", "relevanceeval.py", "runsc",
-    "prefect.db", "simple", "sklearn.svm", "trec_eval", "void", "test_agent_codebase.json",
+    "bpf", "concurrency_limit", "io_uring", "libGL.so.1", "namespace", "num_ctx",
+    "relevanceeval.py", "runsc", "prefect.db", "simple", "sklearn.svm", "trec_eval", "void",
+    "test_agent_codebase.json",
     "test_agent_pairs.json", "test_agent_query.json", "train.tsv", "vocab.desc.json",
     "funnel-python-source", "readJSONFile_2", "stdlib-sample-agents",
 }  # fmt: skip
@@ -78,7 +79,8 @@ OPTIONS = {
     for words, command in EVERY.items()
 }
 COMMON = {"--help", "--traceback", "--version"}
-ANY_OPTION = COMMON.union(*OPTIONS.values(), {"--only-binary"})  # pip's
+# Of pip and vLLM.
+ANY_OPTION = COMMON.union(*OPTIONS.values(), {"--only-binary", "--max-model-len"})
 GROUPS = {words.split()[1] for words in EVERY if words.count(" ") == 2}
 TARGETS = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 VARIABLES = _OTHER_VARIABLES.union(

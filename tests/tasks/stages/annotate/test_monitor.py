@@ -1,4 +1,7 @@
-"""Laws of what people see of a round: a bar while it goes on, a warning at its end."""
+"""Laws of what people see of a round: a bar while it goes on, a warning at its end.
+
+Covers `tasks.stages.annotate.monitor` and `tasks.stages.annotate.unlabelled`.
+"""
 
 import logging
 from pathlib import Path
