@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agents.claims.claim import claims_in
+from agents.claims.program import claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
@@ -383,3 +385,29 @@ async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
             draft = Draft(reading="r", program=program)
             faults = await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box)
             assert bool(faults) is is_void, (body, faults)
+
+
+OF_EFFECTS = {
+    "def f(x):\n    print(*sorted(x))\n    return x": "[2, 1] => prints '1 2'",
+    "def f(x):\n    for n in x:\n        print(n)\n        yield n": "[2, 1] => prints '2 1'",
+    "def f(x):\n    return map(print, x)": "[2, 1] => prints '2 1'",
+    "def f(x):\n    open('a.txt', 'w').write(x)\n    return {'a.txt': x}": (
+        "'b' => writes {'a.txt': 'b'}"
+    ),
+    "def f(x):\n    x.name = 'b'\n    return [x.name]": (
+        "types.SimpleNamespace(name='a') => leaves {'name': 'b'}"
+    ),
+}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("code", OF_EFFECTS)
+async def test_claims_of_effects_do_not_look_at_what_is_returned(
+    code: str, sandbox: Sandbox
+) -> None:
+    claims = claims_in(OF_EFFECTS[code], 1)
+    program = claims_program(claims, "def answer(x):\n    return f(x)", code)
+    async with sandbox.box(code) as box:
+        assert (await box.run(program)).outcome == "passed"
+        draft = Draft(reading="r", program=program)
+        assert await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box) == {}
