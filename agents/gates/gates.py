@@ -111,14 +111,14 @@ class Rules(ABC):
         """Return code without texts that nobody demands, such as those of exceptions."""
         return code
 
-    def expects_by_arguments(self, program: str) -> bool:  # noqa: ARG002 - by default nothing
+    @abstractmethod
+    def expects_by_arguments(self, program: str, code: str) -> bool:
         """Return whether a program works out expected values from arguments."""
-        return False
 
-    def sets_on_target(self, program: str) -> str:  # noqa: ARG002 - as above
+    @abstractmethod
+    def demands_emptiness(self, program: str, code: str) -> bool:
+        """Return whether a program asks for values that are empty."""
+
+    def sets_on_target(self, program: str) -> str:  # noqa: ARG002 - by default nothing
         """Return where a program sets a name of the code, "" for nowhere."""
         return ""
-
-    def demands_emptiness(self, program: str) -> bool:  # noqa: ARG002 - as above
-        """Return whether a program asks for values that are empty."""
-        return True

@@ -4,6 +4,7 @@ A box runs functions that are declared, assigned to a name or exported, and meth
 out of their class, on an object that has them alone.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -12,7 +13,8 @@ from tree_sitter import Node
 
 from infra.languages import Mutant, languages
 from infra.languages._mutation import Kinds, mutants_of
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.languages._returned import ReturningLanguage, helper
+from infra.languages._syntax_tree import Definition, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _NAME = re.compile(r"""(?:(?P<owner>[\w$.]+)\.)?['"]?(?P<last>[\w$#]+)['"]?""")
@@ -40,7 +42,7 @@ _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "express
 
 
 @languages.register("javascript")
-class JavaScript(SyntaxTreeLanguage):
+class JavaScript(ReturningLanguage):
     """Functions, methods, and functions that get a name by what they are assigned to."""
 
     name = "javascript"
@@ -101,22 +103,36 @@ class JavaScript(SyntaxTreeLanguage):
 
     def scaffolded(self, code: str) -> str:
         """Return a module that returns the code's functions by their names."""
-        plain = _EXPORT.sub("", code)
         try:
-            functions = self.functions_of(plain)
-            is_whole = not self.root_of(plain).has_error
+            text, functions = self._module(code)
         except SyntaxError:
             return code
-        names = sorted({_last(function.name) for function in functions} - {"constructor"})
-        if is_whole:
+        return f"{text}\nreturn {functions};\n"
+
+    def returning(self, code: str, way: str, *, tells: bool) -> str:
+        """Return the module of a code whose functions return otherwise."""
+        text, functions = self._module(code)
+        given = f"{functions}, {json.dumps(way)}, {json.dumps(tells)}"
+        return f"{text}\n{helper('js')}\nreturn cosqa_returned({given});\n"
+
+    def _module(self, code: str) -> tuple[str, str]:
+        """Return a code's text as a module has it, and an object of its functions by their names.
+
+        Raises:
+            SyntaxError: There is no such text.
+        """
+        plain = _EXPORT.sub("", code)
+        functions = self.functions_of(plain)
+        if not self.root_of(plain).has_error:
             own = {f.name for f in functions if "." not in f.name and not f.in_class}
-            return f"{plain}\nreturn {{ {', '.join(sorted(own))} }};\n"
+            return plain, f"{{ {', '.join(sorted(own))} }}"
+        names = sorted({_last(function.name) for function in functions} - {"constructor"})
         for before, behind in (("new (class {\n", "\n})()"), ("({\n", "\n})")):
-            module = f"const _made = {before}{plain}{behind};\n"
-            if not self.root_of(module).has_error:
+            text = f"const _made = {before}{plain}{behind};"
+            if not self.root_of(text).has_error:
                 calls = (f"{name}: (...all) => _made.{name}(...all)" for name in names)
-                return f"{module}return {{ {', '.join(calls)} }};\n"
-        return code
+                return text, f"{{ {', '.join(calls)} }}"
+        raise SyntaxError("invalid syntax")
 
     def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:  # noqa: ARG002
         """Return the module of a code, which needs its last line whatever scaffolding it gets."""
