@@ -108,19 +108,23 @@ class Uses(Generic[Node]):
 
 
 class _PythonTree(ProgramTree[ast.AST]):
-    """A test program in Python."""
+    """A test program in Python; its own functions are seen through, as by `program_trees`."""
 
     def __init__(self, tree: ast.AST) -> None:
         self._tree = tree
         self._names = DottedNames(tree)
+        defined = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+        self._own = {node.name: node for node in defined}
 
     def variable_of(self, node: ast.AST) -> str:
+        if isinstance(node, ast.arg):
+            return node.arg
         return node.id if isinstance(node, ast.Name) else ""
 
     def parts_of(self, node: ast.AST) -> Iterable[ast.AST]:
-        parts = ast.iter_child_nodes(node)
-        is_plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        return (part for part in parts if not is_plain or part is not node.func)  # type: ignore[attr-defined]
+        called = node.func if isinstance(node, ast.Call) else None
+        is_other = isinstance(called, ast.Name) and called.id not in self._own
+        return (one for one in ast.iter_child_nodes(node) if not is_other or one is not called)
 
     def arguments_of(self, node: ast.AST) -> Sequence[ast.AST] | None:
         if isinstance(node, ast.Call) and self._names.of(node.func).startswith("target."):
@@ -133,6 +137,11 @@ class _PythonTree(ProgramTree[ast.AST]):
     def bindings(self) -> Iterator[tuple[ast.AST, ast.AST]]:
         for node in ast.walk(self._tree):
             match node:
+                case ast.Call(func=ast.Name(id=name), args=given) if name in self._own:
+                    yield from zip(self._own[name].args.args, given, strict=False)
+                case ast.FunctionDef(name=name):
+                    returned = (one for one in ast.walk(node) if isinstance(one, ast.Return))
+                    yield from ((ast.Name(name), one.value) for one in returned if one.value)
                 case ast.Assign(targets=targets, value=value):
                     yield from ((target, value) for target in targets)
                 case (

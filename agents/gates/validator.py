@@ -63,7 +63,9 @@ class OracleValidator:
             return OracleReport(faults=faults)
         limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
         report, faults = await self._run_on_mutants(code, draft, result, limit, box)
-        faults = faults or self._faults_of_mutant_runs(report)
+        if not faults and (faults := self._faults_of_mutant_runs(report)):
+            report, needed = await self._reached(code, draft, report, limit, box), report.judged
+            faults = self._faults_of_mutant_runs(report, needed)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
         if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
             return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
@@ -200,9 +202,29 @@ class OracleValidator:
     def _module_of(self, code: str, draft: Draft) -> str:
         return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
 
-    def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
+    async def _reached(
+        self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box
+    ) -> OracleReport:
+        """Return a report without survivors in lines that the program does not run on the code."""
+        reached: dict[int, bool] = {}
+        for survivor in report.survivors:
+            line = int(survivor.partition(": ")[0].removeprefix("line "))
+            if line not in reached and (stopping := self.language.stopping_at(code, line)):
+                mutant = Mutant(kind="reached", line=line, change="", code=stopping)
+                run = await self._run_on(mutant, draft, limit, box)
+                reached[line] = run.outcome != "passed"
+        left_out = {f"line {line}" for line, is_reached in reached.items() if not is_reached}
+        trials = (
+            run
+            for run in report.trials
+            if run.outcome != "passed" or run.change.partition(": ")[0] not in left_out
+        )
+        return report.model_copy(update={"trials": tuple(trials)})
+
+    def _faults_of_mutant_runs(self, report: OracleReport, judged: int = 0) -> dict[Gate, str]:
+        """Return whether too few mutants fell, of so many that ran to an end."""
         settings, (_, high) = self.settings, report.mutation_interval or (0.0, 0.0)
-        needed = min(settings.min_killed, max(report.judged - 1, 1))
+        needed = min(settings.min_killed, max((judged or report.judged) - 1, 1))
         if report.killed >= needed and high >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged} versions of the code"

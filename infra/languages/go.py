@@ -12,7 +12,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import Mutant, languages
-from infra.languages._mutation import Kinds, mutants_of
+from infra.languages._mutation import Kinds, mutants_of, stopping_at
 from infra.languages._returned import ReturningLanguage, helper
 from infra.languages._syntax_tree import Definition, text_of
 
@@ -100,6 +100,13 @@ class Go(ReturningLanguage):
             return mutants_of(self.root_of(code), code, _KINDS, limit)
         except SyntaxError:
             return ()
+
+    def stopping_at(self, code: str, line: int) -> str:
+        """Return code that ends its process where a line is reached, "" where none can."""
+        try:
+            return stopping_at(self.root_of(code), code, line, "os.Exit(1);")
+        except SyntaxError:
+            return ""
 
     def returning(self, code: str, way: str, *, tells: bool) -> str:
         """Return code whose functions return otherwise; "" where none returns a container."""

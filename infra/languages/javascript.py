@@ -12,7 +12,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import Mutant, languages
-from infra.languages._mutation import Kinds, mutants_of
+from infra.languages._mutation import Kinds, mutants_of, stopping_at
 from infra.languages._returned import ReturningLanguage, helper
 from infra.languages._syntax_tree import Definition, text_of
 
@@ -152,14 +152,24 @@ class JavaScript(ReturningLanguage):
 
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
         """Return at most ``limit`` mutants, each with one small mistake."""
+        root, before = self._parsed(code)
+        return mutants_of(root, code, _KINDS, limit, before) if root else ()
+
+    def stopping_at(self, code: str, line: int) -> str:
+        """Return code that ends its process where a line is reached, "" where none can."""
+        root, before = self._parsed(code)
+        return stopping_at(root, code, line, "process.reallyExit(1);", before) if root else ""
+
+    def _parsed(self, code: str) -> tuple[Node | None, int]:
+        """Return the tree of a code, None where it has an error, and the bytes before the code."""
         for before, behind in (("", ""), ("(class {", "\n})"), ("({", "\n})")):
             try:
                 root = self.root_of(f"{before}{code}{behind}")
             except SyntaxError:
                 break
             if not root.has_error:
-                return mutants_of(root, code, _KINDS, limit, len(before))
-        return ()
+                return root, len(before)
+        return None, 0
 
 
 def _last(name: str) -> str:
