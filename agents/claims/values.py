@@ -96,8 +96,9 @@ def formed(one: object, other: object) -> bool:
 
 def parts_of(value: object) -> "list[Any] | None":
     """Return the parts of a plain list, or the pairs of a dictionary."""
-    is_dict = is_a(value, tuple) and value[0] == "dict"
-    return value[1] if is_dict else value if is_a(value, list) else None
+    if is_a(value, tuple) and value[0] == "dict":
+        return value[1]
+    return value if is_a(value, list) else None
 
 
 def are_pairs(parts: "list[Any]") -> bool:

@@ -38,9 +38,9 @@ def _results(result: Node) -> list[tuple[str, str]]:
     if result.type != "parameter_list":
         return [("", text_of(result))]
     return [
-        (text_of(name) if name else "", text_of(kind))
+        (name, text_of(kind))
         for one in result.named_children
-        for name in one.children_by_field_name("name") or [None]
+        for name in [*map(text_of, one.children_by_field_name("name"))] or [""]
         if (kind := one.child_by_field_name("type"))
     ]
 

@@ -111,7 +111,7 @@ func cosqa_made(kind reflect.Type, isFull bool) reflect.Value {
 		}
 		return made
 	}
-	made := reflect.MakeSlice(kind, count, count)
+	made := reflect.MakeSlice(kind, 2*count, 2*count) // of its second part all is zero
 	if isFull {
 		made.Index(0).Set(cosqa_nonsense(kind.Elem()))
 	}
