@@ -97,7 +97,7 @@ def formed(one: object, other: object) -> bool:
 def parts_of(value: object) -> "list[Any] | None":
     """Return the parts of a plain list, or the pairs of a dictionary."""
     if is_a(value, tuple) and value[0] == "dict":
-        return value[1]
+        value = value[1]
     return value if is_a(value, list) else None
 
 

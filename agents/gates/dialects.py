@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from agents.claims.program import is_claims_program
 from agents.evidence import RunOutcome
 from agents.gates.arguments import expects
 from agents.gates.gates import Attribution, Gate, Rules
@@ -33,6 +32,7 @@ class Dialect(Rules):
     tampers: re.Pattern[str] | None  # what leads a program into its own report
     functions: frozenset[str]  # kinds of nodes that define a function by its name
     program: type[SyntaxTreeProgram]
+    claims: str  # a part of each program of claims
 
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
         """Return the gates that a program fails by its text alone, with what is wrong."""
@@ -67,11 +67,11 @@ class Dialect(Rules):
 
     def expects_by_arguments(self, program: str, code: str) -> bool:
         """Return whether a program works out expected values from arguments, as claims do not."""
-        return not is_claims_program(program) and expects(self._tree(program, code))
+        return self.claims not in program and expects(self._tree(program, code))
 
     def demands_emptiness(self, program: str, code: str) -> bool:
         """Return whether a program asks for values that are empty, as claims do."""
-        return is_claims_program(program) or self._tree(program, code).demands_emptiness()
+        return self.claims in program or self._tree(program, code).demands_emptiness()
 
     def _tree(self, program: str, code: str) -> SyntaxTreeProgram:
         return self.program(program, code, self.language())
@@ -116,6 +116,7 @@ JAVASCRIPT = Dialect(
     tampers=None,
     functions=frozenset({"function_declaration"}),
     program=JavaScriptProgram,
+    claims="\nclaims.adapter = ",
 )
 # Where a test fails with the code's error as its message, the message says what the code lacked.
 GO = Dialect(
@@ -136,5 +137,6 @@ GO = Dialect(
     ),
     functions=frozenset({"function_declaration"}),
     program=GoProgram,
+    claims="\nfunc claimsOutcome(",
 )
 RULES: dict[str, Rules] = {"python": PythonRules(), "javascript": JAVASCRIPT, "go": GO}

@@ -8,9 +8,10 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import GoClaims, JavaScriptClaims
+from agents.claims.languages import WRAPPERS, GoClaims, JavaScriptClaims
 from agents.claims.literals import UnknownValueError
 from agents.claims.program import is_claims_program
+from agents.gates.dialects import RULES
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 
@@ -175,3 +176,12 @@ def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None
         'claimsPrints(t, "[[\\"a\\"], 1]", "\\"1\\"", false)',
         'panic("not said in Go: bytes is not said in Go")',
     ]
+
+
+@pytest.mark.parametrize("language", ["javascript", "go"])
+def test_claims_demand_whole_values_and_make_none_of_arguments(language: str) -> None:
+    is_go = language == "go"
+    adapter, code = (GO_ADAPTER, GO_CODE) if is_go else (ADAPTER, CODE)
+    program = WRAPPERS[language].claims_program(claims_in("[], 1 => []", 1), adapter, code, ())
+    assert RULES[language].demands_emptiness(program, code)
+    assert not RULES[language].expects_by_arguments(program, code)
