@@ -1,5 +1,5 @@
 // Claims on code in Go: arguments and demanded values are JSON, in which {"dict": pairs} and
-// {"set": items} are Python's; they become what the adapter's parameters are declared as.
+// {"set": items} are Python's, and {"number": text} is one that JSON lacks; they become what the adapter's parameters are declared as.
 
 type claimsPair struct{ key, value any }
 type claimsDict []claimsPair
@@ -25,6 +25,9 @@ func claimsMade(value any) any {
 		}
 		return made
 	case map[string]any:
+		if text, is := part["number"].(string); is {
+			return json.Number(text)
+		}
 		if items, is := part["set"]; is {
 			return claimsSet(claimsMade(items).([]any))
 		}
@@ -145,7 +148,7 @@ func claimsPlain(value reflect.Value) any {
 	case value.CanUint():
 		return json.Number(strconv.FormatUint(value.Uint(), 10))
 	case value.CanFloat():
-		return json.Number(strconv.FormatFloat(value.Float(), 'g', -1, 64))
+		return value.Float()
 	case kind == reflect.String:
 		return value.String()
 	case kind == reflect.Interface || kind == reflect.Pointer:
@@ -185,20 +188,23 @@ func claimsPlain(value reflect.Value) any {
 	return "a " + value.Kind().String()
 }
 
-func claimsNumber(value any) (float64, bool) {
+// claimsNumber returns a number, and the digits of one that is of a whole kind.
+func claimsNumber(value any) (number float64, digits string, is bool) {
 	switch part := value.(type) {
 	case bool:
-		if part {
-			return 1, true
-		}
-		return 0, true
+		return claimsNumber(map[bool]rune{true: 1}[part])
 	case rune:
-		return float64(part), true
+		return float64(part), strconv.Itoa(int(part)), true
+	case float64:
+		return part, "", true
 	case json.Number:
-		float, err := part.Float64()
-		return float, err == nil
+		number, err := part.Float64()
+		if !strings.ContainsAny(string(part), ".eEn") {
+			digits = string(part)
+		}
+		return number, digits, err == nil
 	}
-	return 0, false
+	return 0, "", false
 }
 
 func claimsList(value any) ([]any, bool) {
@@ -220,11 +226,15 @@ func claimsList(value any) ([]any, bool) {
 }
 
 func claimsAlike(found, wanted any) bool {
-	one, isOne := claimsNumber(found)
-	other, isOther := claimsNumber(wanted)
+	one, digits, isOne := claimsNumber(found)
+	other, others, isOther := claimsNumber(wanted)
 	if isOne && isOther {
-		most := math.Max(math.Abs(one), math.Abs(other))
-		return one == other || math.Abs(one-other) <= math.Max(1e-9, 1e-6*most)
+		if digits != "" && others != "" {
+			return digits == others
+		}
+		apart, most := math.Abs(one-other), math.Max(math.Abs(one), math.Abs(other))
+		isNone := math.IsNaN(one) && math.IsNaN(other)
+		return one == other || isNone || apart < math.Inf(1) && apart <= math.Max(1e-9, 1e-6*most)
 	}
 	if text, is := wanted.(string); is {
 		switch part := found.(type) {
@@ -268,12 +278,12 @@ func claimsAlike(found, wanted any) bool {
 		return len(pairs) == 0
 	}
 	items, isList := claimsList(found)
-	others, isOthers := claimsList(wanted)
-	if !isList || !isOthers || len(items) != len(others) {
+	parts, areParts := claimsList(wanted)
+	if !isList || !areParts || len(items) != len(parts) {
 		return false
 	}
 	for place := range items {
-		if !claimsAlike(items[place], others[place]) {
+		if !claimsAlike(items[place], parts[place]) {
 			return false
 		}
 	}

@@ -7,15 +7,19 @@ const claims = (() => {
   // Return a value as numbers, texts and lists; what is none of them as its kind and its parts.
   function plain(value) {
     if (value === undefined || value === null) return null;
-    if (typeof value === "bigint") return Number(value);
+    if (typeof value === "bigint") {
+      const number = Number(value);
+      return Number.isFinite(number) ? number : `${value}n`;
+    }
     if (typeof value !== "object") return typeof value === "function" ? "a function" : value;
-    if (value instanceof Map) return plain(Object.fromEntries(value));
     if (value instanceof Set) return { set: sorted(Array.from(value, plain)) };
     if (value instanceof Date) return value.toISOString();
-    if (typeof value[Symbol.iterator] === "function") return Array.from(value, plain);
+    const isMap = value instanceof Map;
+    if (!isMap && typeof value[Symbol.iterator] === "function") return Array.from(value, plain);
     if (value instanceof RegExp || value instanceof Error) return String(value);
-    const items = Object.entries(value).filter(([, item]) => item !== undefined);
-    return { dict: sorted(items.map(([key, item]) => [key, plain(item)])) };
+    const items = isMap ? [...value] : Object.entries(value);
+    const set = items.filter(([, item]) => item !== undefined);
+    return { dict: sorted(set.map(([key, item]) => [String(key), plain(item)])) };
   }
 
   function sorted(parts) {
@@ -23,11 +27,13 @@ const claims = (() => {
   }
 
   function alike(one, other) {
-    const isTold = (kind) => kind === "number" || kind === "boolean"; // as in Python
-    if (isTold(typeof one) && isTold(typeof other)) {
+    const isNumber = (value) => typeof value === "number" || typeof value === "boolean"; // as in Python
+    if (isNumber(one) && isNumber(other)) {
       [one, other] = [Number(one), Number(other)];
-      const most = Math.max(Math.abs(one), Math.abs(other));
-      return Object.is(one, other) || Math.abs(one - other) <= Math.max(ABSOLUTE, RELATIVE * most);
+      const [most, apart] = [Math.max(Math.abs(one), Math.abs(other)), Math.abs(one - other)];
+      if (Object.is(one, other) || apart === 0) return true;
+      if (Number.isSafeInteger(one) && Number.isSafeInteger(other)) return false;
+      return apart < Infinity && apart <= Math.max(ABSOLUTE, RELATIVE * most);
     }
     if (Array.isArray(one) && Array.isArray(other)) {
       return one.length === other.length && one.every((part, place) => alike(part, other[place]));
@@ -42,6 +48,7 @@ const claims = (() => {
     if (value === null) return "None";
     if (typeof value === "boolean") return value ? "True" : "False";
     if (Array.isArray(value)) return `[${value.map(text).join(", ")}]`;
+    if (typeof value === "number" && !Number.isInteger(value)) value = Number(value.toPrecision(9));
     if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
     if (value.set) return value.set.length ? `{${value.set.map(text).join(", ")}}` : "set()";
     return `{${value.dict.map(([key, item]) => `${text(key)}: ${text(item)}`).join(", ")}}`;
@@ -61,10 +68,10 @@ const claims = (() => {
   }
 
   // Return what a call gives, or what the code raised by its own logic.
-  async function outcome(values, wanted) {
+  async function outcome(values, wanted, look = (value) => value) {
     [given, demanded] = [values.map(plain), wanted];
     try {
-      return { value: await claims.adapter(...values) };
+      return { value: look(await claims.adapter(...values)) };
     } catch (error) {
       const lacks = error instanceof ReferenceError || error?.code === "MODULE_NOT_FOUND";
       if (lacks || String(error?.message).startsWith("the adapter makes")) throw error;
@@ -92,7 +99,9 @@ const claims = (() => {
       let printed = "";
       const { write } = process.stdout;
       process.stdout.write = (chunk) => ((printed += chunk), true);
-      const found = await outcome(values, undefined);
+      const isGenerator = (value) => Object.prototype.toString.call(value) === "[object Generator]";
+      const done = (value) => isGenerator(value) && [...value]; // it prints as it is read
+      const found = await outcome(values, undefined, done);
       process.stdout.write = write;
       const told = found.raised ?? JSON.stringify(printed);
       const isAlike = alike(parts(printed), parts(String(value)));

@@ -28,6 +28,7 @@ from infra.languages.javascript import JavaScript
 
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript
+_FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 _PRINTS = {"prints": False, "prints lines": True}  # whether lines count
 
 
@@ -325,7 +326,7 @@ class JavaScriptClaims(SyntaxTreeClaims):
         if isinstance(value, int) and abs(value) < _LARGEST:
             return f"({value})"
         if isinstance(value, float):
-            return f"({value!r})" if math.isfinite(value) else f"({'-' * (value < 0)}Infinity)"
+            return f"({_FLOATS.get(repr(value), repr(value))})"
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.said, value))}]"
         if isinstance(value, set | frozenset):
@@ -377,8 +378,8 @@ class GoClaims(SyntaxTreeClaims):
 def _plain(value: object) -> object:
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"number": repr(value)}
     if isinstance(value, list | tuple):
         return [*map(_plain, value)]
     if isinstance(value, set | frozenset):

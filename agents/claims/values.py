@@ -75,16 +75,40 @@ def alike(one: object, other: object) -> bool:
     return type(one) in (str, bytes, type(None)) and one == other
 
 
-def bare(value: object) -> object:
-    """Return a plain value without what may be left open: names for paths, keys for pairs."""
-    if is_a(value, str):
-        return value.rstrip("/").rpartition("/")[2] or value
+def formed(one: object, other: object) -> bool:
+    """Return whether plain values are alike but for what may be left open.
+
+    That is a path in place of its last name, and pairs in place of keys.
+    """
+    if is_a(one, str) and is_a(other, str):
+        name, others_name = (text.rstrip("/").rpartition("/")[2] for text in (one, other))
+        is_name = name in (one.rstrip("/"), other.rstrip("/")) and any(map(str.isalpha, name))
+        return one == other or (name == others_name and is_name)
+    parts, others = parts_of(one), parts_of(other)
+    if parts is None or others is None:
+        return alike(one, other)
+    if are_pairs(parts) != are_pairs(others):
+        parts, others = keys_of(parts), keys_of(others)
+    elif is_a(one, tuple) != is_a(other, tuple):
+        parts, others = sorted(parts, key=text_of), sorted(others, key=text_of)
+    return len(parts) == len(others) and all(map(formed, parts, others))
+
+
+def parts_of(value: object) -> "list[Any] | None":
+    """Return the parts of a plain list, or the pairs of a dictionary."""
     if is_a(value, tuple) and value[0] == "dict":
         value = value[1]
-    if not is_a(value, list):
-        return value
-    are_pairs = all(is_a(part, list) and len(part) == 2 for part in value)
-    return [bare(part[0] if are_pairs else part) for part in value]
+    return value if is_a(value, list) else None
+
+
+def are_pairs(parts: "list[Any]") -> bool:
+    """Return whether a list is one of pairs."""
+    return bool(parts) and all(is_a(part, list) and len(part) == 2 for part in parts)
+
+
+def keys_of(parts: "list[Any]") -> "list[Any]":
+    """Return the first parts of pairs; a list of anything else as it is."""
+    return [part[0] for part in parts] if are_pairs(parts) else parts
 
 
 def close(one: complex, other: complex) -> bool:

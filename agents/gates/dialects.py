@@ -1,7 +1,7 @@
 """Rules for test programs in JavaScript and Go, and what their failures are attributed to.
 
 The code always runs in an isolated process, so no program reads its text. A language is a row of
-patterns; nothing is parsed but for redefinitions.
+patterns; parsed are redefinitions, and what expected values are made of.
 """
 
 import re
@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
+from agents.gates.arguments import expects
 from agents.gates.gates import Attribution, Gate, Rules
 from agents.gates.outcomes import PythonRules
+from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
@@ -29,6 +31,8 @@ class Dialect(Rules):
     missing: re.Pattern[str]  # error type and message by missing dependencies
     tampers: re.Pattern[str] | None  # what leads a program into its own report
     functions: frozenset[str]  # kinds of nodes that define a function by its name
+    program: type[SyntaxTreeProgram]
+    claims: str  # a part of each program of claims
 
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
         """Return the gates that a program fails by its text alone, with what is wrong."""
@@ -60,6 +64,17 @@ class Dialect(Rules):
         texts = [case.traceback for case in failed] or [result.stderr]
         ours = [text for text in texts if not self._is_in("target", text)]
         return any(self._is_in("program", text) for text in ours)
+
+    def expects_by_arguments(self, program: str, code: str) -> bool:
+        """Return whether a program works out expected values from arguments, as claims do not."""
+        return self.claims not in program and expects(self._tree(program, code))
+
+    def demands_emptiness(self, program: str, code: str) -> bool:
+        """Return whether a program asks for values that are empty, as claims do."""
+        return self.claims in program or self._tree(program, code).demands_emptiness()
+
+    def _tree(self, program: str, code: str) -> SyntaxTreeProgram:
+        return self.program(program, code, self.language())
 
     def _attributed(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
         end, stack = (case, case.traceback) if case else (result, result.stderr)
@@ -100,6 +115,8 @@ JAVASCRIPT = Dialect(
     missing=re.compile(r"\A(?:ReferenceError|SyntaxError|NotSeparableError):"),
     tampers=None,
     functions=frozenset({"function_declaration"}),
+    program=JavaScriptProgram,
+    claims="\nclaims.adapter = ",
 )
 # Where a test fails with the code's error as its message, the message says what the code lacked.
 GO = Dialect(
@@ -119,5 +136,7 @@ GO = Dialect(
         r"""["`](?:unsafe|syscall|plugin|runtime/debug|cosqa/\w+)["`]|//go:\w+|\bwire_|\btesting_"""
     ),
     functions=frozenset({"function_declaration"}),
+    program=GoProgram,
+    claims="\nfunc claimsOutcome(",
 )
 RULES: dict[str, Rules] = {"python": PythonRules(), "javascript": JAVASCRIPT, "go": GO}

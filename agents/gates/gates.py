@@ -12,6 +12,7 @@ from infra.records import CaseResult, ExecutionResult, OracleReport
 
 # A run and the test that failed, None for a failure outside of tests → how that ended.
 Attribution = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
+_NAMED = 3  # survivors that a writer is told
 _BY_WEIGHT = (
     RunOutcome.FAILED_ASSERTION,
     RunOutcome.DEPENDENCY_MISSING,
@@ -45,13 +46,13 @@ class Gate(StrEnum):
 def reason_of(report: OracleReport) -> str:
     """Return why a program is no evidence, for its writer and for the arbiter; "" if it is.
 
-    Surviving mutants are named, since they show what it does not test.
+    Some surviving mutants are named, since they show what it does not test.
     """
     lines = list(report.faults.values())
     if Gate.KILLS_MUTANTS in report.faults:
         lines += (
             f"a version of the code with this mistake passed as well: {change}"
-            for change in report.survivors
+            for change in report.survivors[:_NAMED]
         )
     return "\n".join(lines)
 
@@ -111,14 +112,14 @@ class Rules(ABC):
         """Return code without texts that nobody demands, such as those of exceptions."""
         return code
 
-    def expects_by_arguments(self, program: str) -> bool:  # noqa: ARG002 - by default nothing
+    @abstractmethod
+    def expects_by_arguments(self, program: str, code: str) -> bool:
         """Return whether a program works out expected values from arguments."""
-        return False
 
-    def sets_on_target(self, program: str) -> str:  # noqa: ARG002 - as above
+    @abstractmethod
+    def demands_emptiness(self, program: str, code: str) -> bool:
+        """Return whether a program asks for values that are empty."""
+
+    def sets_on_target(self, program: str) -> str:  # noqa: ARG002 - by default nothing
         """Return where a program sets a name of the code, "" for nowhere."""
         return ""
-
-    def demands_emptiness(self, program: str) -> bool:  # noqa: ARG002 - as above
-        """Return whether a program asks for values that are empty."""
-        return True

@@ -48,9 +48,15 @@ class PythonRules(Rules):
 
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
-    expects_by_arguments = staticmethod(expects_by_arguments)
     sets_on_target = staticmethod(sets_on_target)
-    demands_emptiness = staticmethod(demands_emptiness)
+
+    def expects_by_arguments(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
+        """Return whether a program works out expected values from arguments."""
+        return expects_by_arguments(program)
+
+    def demands_emptiness(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
+        """Return whether a program asks for values that are empty."""
+        return demands_emptiness(program)
 
     def attribution(self, program: str, code: str, stubs: str) -> Attribution:
         """Return what attributes failures by their tracebacks."""

@@ -63,13 +63,15 @@ class OracleValidator:
             return OracleReport(faults=faults)
         limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
         report, faults = await self._run_on_mutants(code, draft, result, limit, box)
-        faults = faults or self._faults_of_mutant_runs(report)
+        if not faults and (faults := self._faults_of_mutant_runs(report)):
+            report, needed = await self._reached(code, draft, report, limit, box), report.judged
+            faults = self._faults_of_mutant_runs(report, needed)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
         if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
             return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
         if faults := faults or await self._faults_of_emptiness(code, draft, limit, box):
             return report.model_copy(update={"faults": faults})
-        return report.model_copy(update=await self._run_apart(draft, result, box))
+        return report.model_copy(update=await self._run_apart(code, draft, result, box))
 
     def _mutants_of(self, code: str) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self.settings.mutants)
@@ -79,14 +81,14 @@ class OracleValidator:
         return tuple(islice(matter, limit))
 
     async def _run_apart(
-        self, draft: Draft, result: ExecutionResult, box: Box
+        self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[str, object]:
         """Return what the report says of a run with the code under test in its own process."""
         apart = await box.run(draft.program, isolated=True)
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
-            if self._rules.expects_by_arguments(draft.program):
+            if self._rules.expects_by_arguments(draft.program, code):
                 copied = await box.run(draft.program, isolated="on_copies")
                 if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
@@ -154,16 +156,20 @@ class OracleValidator:
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
         """Return whether a program passes where nothing is returned in place of something."""
-        # One that does not look at what is returned judges what else the code does.
-        for unseen in self.language.unseen_of(code):
-            if (await self._run_on(unseen, draft, limit, box)).outcome == "passed":
-                return {}
         for emptied, telling in self.language.emptied_of(code):
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
             if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
-                return {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY}
+                is_unseen = await self._is_unseen(code, draft, limit, box)
+                return {} if is_unseen else {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY}
         return await self._faults_of_nothing(code, draft, limit, box)
+
+    async def _is_unseen(self, code: str, draft: Draft, limit: float, box: Box) -> bool:
+        """Return whether a program judges what else is done, and not what is returned."""
+        for unseen in self.language.unseen_of(code):
+            if (await self._run_on(unseen, draft, limit, box)).outcome != "passed":
+                return False
+        return True
 
     async def _faults_of_nothing(
         self, code: str, draft: Draft, limit: float, box: Box
@@ -172,14 +178,15 @@ class OracleValidator:
 
         One that passes whatever is in the value judges what else the code has done.
         """
-        ends = []
+        ends: list[str] = []
         for mutant in self.language.filled_of(code):
             module = self._module_of(mutant.code, draft)
             result = await box.run(draft.program, code=module, timeout_s=limit)
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
-        if ends[-1:] in ([], ["assertion_failed"]) or self._rules.demands_emptiness(draft.program):
+        is_noticed = ends[_JUDGED - 1 :] == ["assertion_failed"]
+        if not ends or is_noticed or self._rules.demands_emptiness(draft.program, code):
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
@@ -195,9 +202,29 @@ class OracleValidator:
     def _module_of(self, code: str, draft: Draft) -> str:
         return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
 
-    def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
+    async def _reached(
+        self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box
+    ) -> OracleReport:
+        """Return a report without survivors in lines that the program does not run on the code."""
+        reached: dict[int, bool] = {}
+        for survivor in report.survivors:
+            line = int(survivor.partition(": ")[0].removeprefix("line "))
+            if line not in reached and (stopping := self.language.stopping_at(code, line)):
+                mutant = Mutant(kind="reached", line=line, change="", code=stopping)
+                run = await self._run_on(mutant, draft, limit, box)
+                reached[line] = run.outcome != "passed"
+        left_out = {f"line {line}" for line, is_reached in reached.items() if not is_reached}
+        trials = (
+            run
+            for run in report.trials
+            if run.outcome != "passed" or run.change.partition(": ")[0] not in left_out
+        )
+        return report.model_copy(update={"trials": tuple(trials)})
+
+    def _faults_of_mutant_runs(self, report: OracleReport, judged: int = 0) -> dict[Gate, str]:
+        """Return whether too few mutants fell, of so many that ran to an end."""
         settings, (_, high) = self.settings, report.mutation_interval or (0.0, 0.0)
-        needed = min(settings.min_killed, max(report.judged - 1, 1))
+        needed = min(settings.min_killed, max((judged or report.judged) - 1, 1))
         if report.killed >= needed and high >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged} versions of the code"

@@ -194,6 +194,10 @@ class Language(ABC):
         """Return at most ``limit`` further mutants, which nearly any test would notice."""
         return ()
 
+    def stopping_at(self, code: str, line: int) -> str:  # noqa: ARG002 - by default
+        """Return code that ends its process where a line is reached, "" where none can."""
+        return ""
+
     def emptied_of(self, code: str) -> Sequence[tuple[Mutant, Mutant]]:  # noqa: ARG002
         """Return mutants that return nothing, each with one that raises where that differs."""
         return ()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from infra.languages import Mutant
+from infra.languages._telling import is_telling
 
 # Operator → what a slip makes of it; those of languages that have fewer are never met.
 _OPERATORS = {
@@ -20,6 +21,7 @@ _OPERATORS = {
     "+=": "-=", "-=": "+=", "*=": "+=", "++": "--", "--": "++",
     "&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<",
 }  # fmt: skip
+_BLOCKS = {"statement_block", "statement_list", "block"}
 _WORDS = {"true": "false", "false": "true", "break": "continue", "continue": "break"}
 
 
@@ -84,6 +86,29 @@ def mutants_of(
     return tuple(islice(in_turn, limit))
 
 
+def stopping_at(root: Node, code: str, line: int, stop: str, before: int = 0) -> str:
+    """Return code with a statement before the innermost one of a line, "" where there is none.
+
+    Args:
+        root: The tree of the code.
+        code: The code.
+        line: Its number, from 1.
+        stop: The statement.
+        before: As of `mutants_of`.
+    """
+    place, nodes = None, [root]
+    while nodes:
+        node = nodes.pop()
+        if not node.start_point.row < line <= node.end_point.row + 1:
+            continue
+        nodes += node.named_children
+        if node.parent and node.parent.type in _BLOCKS and node.parent.parent:
+            place = max(place or 0, node.start_byte - before)
+    source = code.encode(errors="replace")
+    is_inside = place is not None and 0 < place <= len(source)
+    return (source[:place] + stop.encode() + source[place:]).decode() if is_inside else ""
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())[:80]
 
@@ -130,5 +155,7 @@ def _source(node: Node) -> str:
 
 def _is_silent(node: Node, kinds: Kinds) -> bool:
     """Return whether nothing in a node is changed: what is raised, printed or logged."""
+    if node.type == "expression_statement":  # its value is nobody's
+        return is_telling(_source(node).partition("(")[0])
     is_call = node.type == "call_expression"
     return node.type in kinds.silent or (is_call and _source(node).startswith(kinds.silent_calls))

@@ -4,6 +4,7 @@ A box runs functions and methods; it adds the package and the standard imports t
 lacks (`sandbox/inside/go`).
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -12,11 +13,13 @@ from tree_sitter import Node
 
 from infra.languages import Mutant, languages
 from infra.languages._comments import directives
-from infra.languages._mutation import Kinds, mutants_of
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.languages._mutation import Kinds, mutants_of, stopping_at
+from infra.languages._returned import ReturningLanguage, helper
+from infra.languages._syntax_tree import Definition, text_of
 
 _FUNCTIONS = {"function_declaration", "method_declaration", "func_literal"}
 _NOTHING = {"nil", "0", '""', "false"}
+_NO_CONTAINER = re.compile(r"(?:u?int|float|complex)\d*|bool|error|byte|rune")
 
 
 def _zeros(statement: Node) -> str:
@@ -28,15 +31,19 @@ def _zeros(statement: Node) -> str:
     values = statement.named_children[0].named_children
     if result is None or all(text_of(value) in _NOTHING for value in values):
         return ""
-    types = [text_of(result)]
-    if result.type == "parameter_list":
-        types = [
-            text_of(kind)
-            for one in result.named_children
-            for _ in one.children_by_field_name("name") or [one]
-            if (kind := one.child_by_field_name("type"))
-        ]
-    return f"return {', '.join(f'*new({kind})' for kind in types)}"
+    return f"return {', '.join(f'*new({kind})' for _, kind in _results(result))}"
+
+
+def _results(result: Node) -> list[tuple[str, str]]:
+    """Return the names and types of results, "" for those without a name."""
+    if result.type != "parameter_list":
+        return [("", text_of(result))]
+    return [
+        (name, text_of(kind))
+        for one in result.named_children
+        for name in [*map(text_of, one.children_by_field_name("name"))] or [""]
+        if (kind := one.child_by_field_name("type"))
+    ]
 
 
 _KINDS = Kinds(
@@ -55,7 +62,7 @@ _KINDS = Kinds(
 
 
 @languages.register("go")
-class Go(SyntaxTreeLanguage):
+class Go(ReturningLanguage):
     """Functions, and methods by the type of their receiver; CodeSearchNet leaves none out."""
 
     name = "go"
@@ -100,3 +107,35 @@ class Go(SyntaxTreeLanguage):
             return mutants_of(self.root_of(code), code, _KINDS, limit)
         except SyntaxError:
             return ()
+
+    def stopping_at(self, code: str, line: int) -> str:
+        """Return code that ends its process where a line is reached, "" where none can."""
+        try:
+            return stopping_at(self.root_of(code), code, line, "os.Exit(1);")
+        except SyntaxError:
+            return ""
+
+    def returning(self, code: str, way: str, *, tells: bool) -> str:
+        """Return code whose functions return otherwise; "" where none returns a container."""
+        source = code.encode(errors="replace")
+        edits: list[tuple[int, int, str]] = []
+        for node in self.root_of(code).named_children:
+            result, body = map(node.child_by_field_name, ("result", "body"))
+            if node.type not in self.functions or result is None or body is None:
+                continue
+            results = [
+                (name if name.strip("_") else f"cosqa_{place}", kind)
+                for place, (name, kind) in enumerate(_results(result))
+            ]
+            if all(_NO_CONTAINER.fullmatch(kind) for _, kind in results):
+                continue
+            named = ", ".join(f"{name} {kind}" for name, kind in results)
+            given = ", ".join([json.dumps(way), json.dumps(tells), *(f"&{n}" for n, _ in results)])
+            start = body.start_byte + 1
+            edits += [
+                (result.start_byte, result.end_byte, f"({named})"),
+                (start, start, f" defer cosqa_returned({given})();"),
+            ]
+        for start, end, text in reversed(edits):
+            source = source[:start] + text.encode() + source[end:]
+        return source.decode(errors="replace") + helper("go") if edits else ""

@@ -4,6 +4,7 @@ A box runs functions that are declared, assigned to a name or exported, and meth
 out of their class, on an object that has them alone.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -12,8 +13,9 @@ from tree_sitter import Node
 
 from infra.languages import Function, Mutant, languages
 from infra.languages._comments import REGION, directives
-from infra.languages._mutation import Kinds, mutants_of
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.languages._mutation import Kinds, mutants_of, stopping_at
+from infra.languages._returned import ReturningLanguage, helper
+from infra.languages._syntax_tree import Definition, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _OWNER = re.compile(r"[\w$.]+")
@@ -47,7 +49,7 @@ _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "express
 
 
 @languages.register("javascript")
-class JavaScript(SyntaxTreeLanguage):
+class JavaScript(ReturningLanguage):
     """Functions, methods, and functions that get a name by what they are assigned to."""
 
     name = "javascript"
@@ -126,22 +128,36 @@ class JavaScript(SyntaxTreeLanguage):
 
     def scaffolded(self, code: str) -> str:
         """Return a module that returns the code's functions by their names."""
-        plain = _EXPORT.sub("", code)
         try:
-            functions = self.functions_of(plain)
-            is_whole = not self.root_of(plain).has_error
+            text, functions = self._module(code)
         except SyntaxError:
             return code
-        names = sorted(_called(functions) - {"constructor"})
-        if is_whole:
+        return f"{text}\nreturn {functions};\n"
+
+    def returning(self, code: str, way: str, *, tells: bool) -> str:
+        """Return the module of a code whose functions return otherwise."""
+        text, functions = self._module(code)
+        given = f"{functions}, {json.dumps(way)}, {json.dumps(tells)}"
+        return f"{text}\n{helper('js')}\nreturn cosqa_returned({given});\n"
+
+    def _module(self, code: str) -> tuple[str, str]:
+        """Return a code's text as a module has it, and an object of its functions by their names.
+
+        Raises:
+            SyntaxError: There is no such text.
+        """
+        plain = _EXPORT.sub("", code)
+        functions = self.functions_of(plain)
+        if not self.root_of(plain).has_error:
             own = _called(f for f in functions if "." not in f.name and not f.in_class)
-            return f"{plain}\nreturn {{ {', '.join(sorted(own))} }};\n"
+            return plain, f"{{ {', '.join(sorted(own))} }}"
+        names = sorted(_called(functions) - {"constructor"})
         for before, behind in (("new (class {\n", "\n})()"), ("({\n", "\n})")):
-            module = f"const _made = {before}{plain}{behind};\n"
-            if not self.root_of(module).has_error:
+            text = f"const _made = {before}{plain}{behind};"
+            if not self.root_of(text).has_error:
                 calls = (f"{name}: (...all) => _made.{name}(...all)" for name in names)
-                return f"{module}return {{ {', '.join(calls)} }};\n"
-        return code
+                return text, f"{{ {', '.join(calls)} }}"
+        raise SyntaxError("invalid syntax")
 
     def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:  # noqa: ARG002
         """Return the module of a code, which needs its last line whatever scaffolding it gets."""
@@ -161,14 +177,24 @@ class JavaScript(SyntaxTreeLanguage):
 
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
         """Return at most ``limit`` mutants, each with one small mistake."""
+        root, before = self._parsed(code)
+        return mutants_of(root, code, _KINDS, limit, before) if root else ()
+
+    def stopping_at(self, code: str, line: int) -> str:
+        """Return code that ends its process where a line is reached, "" where none can."""
+        root, before = self._parsed(code)
+        return stopping_at(root, code, line, "process.reallyExit(1);", before) if root else ""
+
+    def _parsed(self, code: str) -> tuple[Node | None, int]:
+        """Return the tree of a code, None where it has an error, and the bytes before the code."""
         for before, behind in (("", ""), ("(class {", "\n})"), ("({", "\n})")):
             try:
                 root = self.root_of(f"{before}{code}{behind}")
             except SyntaxError:
                 break
             if not root.has_error:
-                return mutants_of(root, code, _KINDS, limit, len(before))
-        return ()
+                return root, len(before)
+        return None, 0
 
 
 def _function_in(value: Node | None) -> Node | None:

@@ -14,6 +14,7 @@ from infra.languages.python import (
     functions,
     layout,
     mutation,
+    reaching,
     scaffolding,
     signature,
     translation,
@@ -44,6 +45,7 @@ class Python(Language):
     receiver_attributes = staticmethod(scaffolding.receiver_attributes)
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
+    stopping_at = staticmethod(reaching.stopping_at)
     emptied_of = staticmethod(emptying.emptied_of)
     unseen_of = staticmethod(emptying.unseen_of)
     filled_of = staticmethod(emptying.filled_of)

@@ -2,6 +2,7 @@
 
 import ast
 
+from infra.languages._telling import is_telling
 from infra.languages.python.syntax import UNREADABLE, parse
 
 _LOGS = {"logging", "logger", "log", "LOG", "LOGGER", "_logger", "_log", "warnings"}
@@ -19,7 +20,10 @@ def without_messages(code: str) -> str:
 
 
 class _Silencer(ast.NodeTransformer):
-    """Empties the texts in ``raise`` statements, ``assert`` messages and calls of a log."""
+    """Empties the texts in ``raise`` statements, ``assert`` messages and calls of a log.
+
+    Of calls that tell of errors and nothing else, all that they are given is left out.
+    """
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         if isinstance(node.exc, ast.Call):
@@ -29,6 +33,12 @@ class _Silencer(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if node.msg is not None and _is_text(node.msg):
             node.msg = None
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        if isinstance(call, ast.Call) and is_telling(ast.unparse(call.func)):
+            call.args, call.keywords = [], []
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

@@ -8,9 +8,10 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import GoClaims, JavaScriptClaims
+from agents.claims.languages import WRAPPERS, GoClaims, JavaScriptClaims
 from agents.claims.literals import UnknownValueError
 from agents.claims.program import is_claims_program
+from agents.gates.dialects import RULES
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 
@@ -66,6 +67,7 @@ def test_an_adapter_that_computes_is_none() -> None:
         ([1, -2.5, (True, "a'\n")], '[(1), (-2.5), [true, "a\'\\n"]]'),
         ({"__proto__": {1}}, '{ ["__proto__"]: new Set([(1)]) }'),
         (float("-inf"), "(-Infinity)"),
+        ([float("nan")], "[(NaN)]"),
     ],
 )
 def test_values_are_said_in_javascript(value: object, text: str) -> None:
@@ -148,6 +150,7 @@ def test_an_adapter_in_go_that_computes_is_none() -> None:
         (None, None),
         ([1, -2.5, (True, "a'\n")], [1, -2.5, [True, "a'\n"]]),
         ({1: {"é"}}, {"dict": [[1, {"set": ["é"]}]]}),
+        ([float("-inf"), 1e300], [{"number": "-inf"}, 1e300]),
     ],
 )
 def test_values_are_said_in_json(value: object, told: object) -> None:
@@ -155,7 +158,7 @@ def test_values_are_said_in_json(value: object, told: object) -> None:
 
 
 def test_values_that_go_has_not_are_refused() -> None:
-    for value in [float("inf"), b"a", 1j, float]:
+    for value in [b"a", 1j, float]:
         with pytest.raises(UnknownValueError):
             GO.said(value)
 
@@ -173,3 +176,12 @@ def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None
         'claimsPrints(t, "[[\\"a\\"], 1]", "\\"1\\"", false)',
         'panic("not said in Go: bytes is not said in Go")',
     ]
+
+
+@pytest.mark.parametrize("language", ["javascript", "go"])
+def test_claims_demand_whole_values_and_make_none_of_arguments(language: str) -> None:
+    is_go = language == "go"
+    adapter, code = (GO_ADAPTER, GO_CODE) if is_go else (ADAPTER, CODE)
+    program = WRAPPERS[language].claims_program(claims_in("[], 1 => []", 1), adapter, code, ())
+    assert RULES[language].demands_emptiness(program, code)
+    assert not RULES[language].expects_by_arguments(program, code)

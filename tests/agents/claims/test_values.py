@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.values import alike, faces, plain, text_of
+from agents.claims.values import alike, faces, formed, plain, text_of
 
 NAN = float("nan")
 LITERALS = st.recursive(
@@ -51,9 +51,31 @@ def test_what_differs_is_not_alike() -> None:
         assert not alike(plain(other), plain(one))
 
 
+def test_another_form_is_pairs_for_keys_or_a_path_for_its_name() -> None:
+    for one, other in [
+        ({"a": 1, "b": 2}, ["a", "b"]), ([("a", 1), ("b", 2)], ["a", "b"]), (["b.c"], ["/a/b.c"]),
+        ([("b", 2), ("a", 1)], {"a": 1, "b": 2}), ({"a": ["x/y"]}, {"a": ["y"]}), ("a/b/", "b"),
+        ([[1, 2], [3, 4]], [1, 3]), ([{"x/a": 1}], [["a"]]), ({}, []),
+    ]:  # fmt: skip
+        assert formed(plain(one), plain(other)), (one, other)
+        assert formed(plain(other), plain(one)), (one, other)
+
+
+def test_another_value_is_no_other_form() -> None:
+    for one, other in [
+        ({"a": 1}, {"a": 2}), ([("a", 1)], [("a", 2)]), ([[1, 2], [3, 4]], [[1, 5], [3, 6]]),
+        ({"a": 1}, [("a", 2)]), ([["f", "x"]], [["f", None]]), ({"a": {"b": 1}}, {"a": {"b": 2}}),
+        ({"a": 1}, ["b"]), ({"a": 1}, ["a", "b"]), ("x/b", "y/b"), ("1/2", "2"), ("a/", ""),
+        ({}, None), (2, 3), ([2], [3]), ({"a"}, ["a"]),
+    ]:  # fmt: skip
+        assert not formed(plain(one), plain(other)), (one, other)
+        assert not formed(plain(other), plain(one)), (one, other)
+
+
 @given(LITERALS)
 def test_a_value_is_alike_itself_and_has_a_text(value: object) -> None:
     assert alike(plain(value), plain(value))
+    assert formed(plain(value), plain(value))
     assert type(text_of(plain(value))) is str
 
 

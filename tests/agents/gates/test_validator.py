@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agents.claims.claim import claims_in
+from agents.claims.program import claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
@@ -92,11 +94,48 @@ def test_two_mutants_or_all_but_one_and_perhaps_half_of_them_must_fall(
 
 
 async def test_surviving_mutants_are_told_by_their_mistakes() -> None:
-    report = await inspected(GOOD, answering(PASSED, on_mutant=PASSED))
+    report = await inspected(GOOD, InTurn())
     reason = reason_of(report)
     assert "only 0 of" in reason
     assert "line 3: value < low → value <= low" in reason
+    assert reason.count("with this mistake") == 3 < len(report.survivors)
     assert reason_of(OracleReport()) == ""
+
+
+IN_PARTS = """def first(items):
+    if not isinstance(items, list):
+        total = 0
+        for one in items:
+            total += one * 2 - 1
+        if total > 5 or total < -5:
+            return total + 3
+        return total - 4
+    return items[0] + 1
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("asserted", "faults"),
+    [
+        ("first([1]) == 2 and first([4, 5]) == 5", set()),
+        ("first([1]) != 7", {Gate.KILLS_MUTANTS}),  # it is reached, and not looked at
+        ("first([]) == 1", None),
+    ],
+)
+async def test_mutants_in_lines_that_a_program_does_not_run_do_not_count(
+    asserted: str, faults: set[Gate] | None, sandbox: Sandbox
+) -> None:
+    case = Case("in parts", None, f"from target import first\nassert {asserted}\n", IN_PARTS)
+    async with sandbox.box(IN_PARTS) as box:
+        pair, draft = draft_of(case)
+        result = await box.run(draft.program)
+        report = await VALIDATOR.validate(pair, draft, result, box)
+    if faults is None:
+        assert (result.outcome, report.trials) == ("raised", ())
+        return
+    assert set(report.faults) == faults, report
+    assert not faults or all(change.startswith("line 9") for change in report.survivors[:1]), report
 
 
 async def test_a_program_that_ends_otherwise_under_another_hash_seed_is_no_oracle() -> None:
@@ -139,6 +178,8 @@ class InTurn(FakeBox):
         """Return the next end."""
         if code is None or "timeout_s" not in limits or "something_for" in code:
             return PASSED
+        if "_exit(1)" in code:  # a line is reached
+            return FAILED
         return ExecutionResult.model_validate({"outcome": next(self._outcomes, "passed")})
 
 
@@ -383,3 +424,29 @@ async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
             draft = Draft(reading="r", program=program)
             faults = await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box)
             assert bool(faults) is is_void, (body, faults)
+
+
+OF_EFFECTS = {
+    "def f(x):\n    print(*sorted(x))\n    return x": "[2, 1] => prints '1 2'",
+    "def f(x):\n    for n in x:\n        print(n)\n        yield n": "[2, 1] => prints '2 1'",
+    "def f(x):\n    return map(print, x)": "[2, 1] => prints '2 1'",
+    "def f(x):\n    open('a.txt', 'w').write(x)\n    return {'a.txt': x}": (
+        "'b' => writes {'a.txt': 'b'}"
+    ),
+    "def f(x):\n    x.name = 'b'\n    return [x.name]": (
+        "types.SimpleNamespace(name='a') => leaves {'name': 'b'}"
+    ),
+}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("code", OF_EFFECTS)
+async def test_claims_of_effects_do_not_look_at_what_is_returned(
+    code: str, sandbox: Sandbox
+) -> None:
+    claims = claims_in(OF_EFFECTS[code], 1)
+    program = claims_program(claims, "def answer(x):\n    return f(x)", code)
+    async with sandbox.box(code) as box:
+        assert (await box.run(program)).outcome == "passed"
+        draft = Draft(reading="r", program=program)
+        assert await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box) == {}

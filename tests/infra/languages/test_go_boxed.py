@@ -47,5 +47,29 @@ def test_functions_and_methods_are_called_by_their_names() -> None:
     assert LANGUAGE.called_names("func (") == frozenset()
 
 
+def test_the_process_ends_before_the_innermost_statement_of_a_line() -> None:
+    for line, text in [(2, "if n < 0"), (3, "return 0, 0"), (7, "return half"), (14, "break")]:
+        stopping = LANGUAGE.stopping_at(CODE, line)
+        assert stopping == CODE.replace(text, f"os.Exit(1);{text}"), line
+
+
+def test_results_get_names_by_which_they_are_changed() -> None:
+    code = "func f(n int) ([]int, error) { return nil, nil }\n"
+    code += "func g() (_ string, n int) {\n\treturn\n}\nfunc h() int { return 1 }"
+    made = LANGUAGE.returning(code, "empty", tells=True)
+    lines = made.splitlines()
+    given = 'cosqa_returned("empty", true, '
+    assert lines[0] == (
+        f"func f(n int) (cosqa_0 []int, cosqa_1 error) {{ defer {given}&cosqa_0, &cosqa_1)();"
+        " return nil, nil }"
+    )
+    assert lines[1:3] == [
+        f"func g() (cosqa_0 string, n int) {{ defer {given}&cosqa_0, &n)();", "\treturn",
+    ]  # fmt: skip
+    assert lines[4] == "func h() int { return 1 }"
+    assert LANGUAGE.is_valid(made)
+    assert LANGUAGE.emptied_of("func h() int { return 1 }") == ()
+
+
 def test_code_that_cannot_be_read_has_no_mutants() -> None:
     assert LANGUAGE.mutants_of("(" * 100, 5) == ()

@@ -1,6 +1,6 @@
 """JavaScript gets a module that a box can call, and mutants with one mistake each.
 
-Covers `infra.languages.javascript` and `infra.languages._mutation`.
+Covers `infra.languages.javascript`, `infra.languages._returned` and `infra.languages._mutation`.
 """
 
 import pytest
@@ -44,6 +44,26 @@ def test_a_mutant_has_one_mistake(code: str) -> None:
 def test_what_is_thrown_or_printed_stays() -> None:
     code = "function f() { console.log('a' + 1); throw new Error('b' + 2); }"
     assert [one.change for one in LANGUAGE.mutants_of(code, 20)] == ["console.log('a' + 1); → ;"]
+
+
+@pytest.mark.parametrize("before", ["function ", ""])
+def test_the_process_ends_before_the_innermost_statement_of_a_line(before: str) -> None:
+    code = f"{before}f(a) {{\n  if (a) {{\n    return 'é';\n  }}\n  return 2;\n}}"
+    stop = "process.reallyExit(1);"
+    for line, text in [(2, "if"), (3, "return 'é'"), (5, "return 2")]:
+        stopping = LANGUAGE.stopping_at(code, line)
+        assert stopping == code.replace(text, f"{stop}{text}"), line
+        assert LANGUAGE.is_valid(stopping)
+    assert LANGUAGE.stopping_at("const f = (a) => a;", 1) == ""
+
+
+def test_what_tells_of_errors_stays_and_values_do_not() -> None:
+    code = (
+        "function f(a) { this.onError('a', a + 1); errors.push(a - 1); return mean_error(a * 2); }"
+    )
+    changes = {one.change for one in LANGUAGE.mutants_of(code, 20)}
+    assert {"- → +", "* → /"} < changes
+    assert "+ → -" not in changes
 
 
 def test_code_that_cannot_be_read_has_no_mutants() -> None:

@@ -24,6 +24,7 @@ from infra.languages.python.signature import signature_of
         ("assert x, 'no'", "assert x"),
         ("log.info('a', x)", "log.info('b', x)"),
         ("self.logger.warning('a')", "self.logger.warning('b')"),
+        ("self.report_error(line + 1, at=x)", "self.report_error(line - 1)"),
     ],
 )
 def test_wording_of_exceptions_and_of_the_log_makes_no_difference(one: str, other: str) -> None:
@@ -40,6 +41,8 @@ def test_wording_of_exceptions_and_of_the_log_makes_no_difference(one: str, othe
         ("x = 'a'", "x = 'b'"),
         ("math.log('a')", "math.log('b')"),
         ("blog.info('a')", "blog.info('b')"),
+        ("errors.append(x + 1)", "errors.append(x - 1)"),
+        ("y = mean_error(x + 1)", "y = mean_error(x - 1)"),
         ("assert x, 'no'", "assert y, 'no'"),
     ],
 )
