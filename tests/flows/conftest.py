@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from prefect.settings import PREFECT_HOME, temporary_settings
 
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings
@@ -17,8 +18,9 @@ from tests.real_sandbox import real_sandbox
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start a Prefect server with a database of its own; return the address of its API."""
     before = os.environ.get("PREFECT_HOME")
-    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
-    with prefect_api() as url:
+    home = tmp_path_factory.mktemp("prefect")
+    os.environ["PREFECT_HOME"] = str(home)
+    with temporary_settings({PREFECT_HOME: home}), prefect_api() as url:
         yield url
         if commands.cache_info().currsize:
             commands().close()
