@@ -3,6 +3,7 @@
 Covers `agents.committee.specified`, `agents.claims.program`, `agents.roles.specify`.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -28,6 +29,9 @@ SPECIFICATION = {
     "examples": EXAMPLES,
     "clarity": "clear",
 }
+LOST = RIGHT.replace("n = n %", "if n == 4: return items[:-1]\n    n = n %")
+DOUBLED = RIGHT.replace("n = n %", "if n == 4: return items + items\n    n = n %")
+REFUSES = rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})
 ANSWERS = rule("claims_arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
 
 pytestmark = pytest.mark.docker
@@ -97,9 +101,18 @@ async def test_a_claim_that_the_second_reader_refutes_is_left_out(bench: Bench) 
 
 
 @pytest.mark.parametrize("value", ["open", "two and one", ""])
-async def test_a_value_that_is_left_open_counts_against_nobody(bench: Bench, value: str) -> None:
-    annotation = await judged(bench, WRONG, specified(), screened("clear_match"), valued(value))
-    assert told(annotation)[:2] == ("claims_hold", 1)
+@pytest.mark.parametrize("code", [WRONG, LOST, DOUBLED], ids=["kept", "lost", "doubled"])
+async def test_an_arbiter_sees_a_failure_that_the_reader_leaves_open(
+    bench: Bench, value: str, code: str
+) -> None:
+    annotation = await judged(
+        bench, code, specified(), screened("clear_match"), valued(value), REFUSES
+    )
+    assert told(annotation)[:3] == ("claims_disputed", 0, "arbiter")
+    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
+    [line] = re.findall(r"\[1, 2, 3\], 4 => .*", request["messages"][1]["content"])
+    assert "the code gave [1, 2" in line
+    assert not value or f"a reader who saw no code demands {value}" in line
 
 
 @pytest.mark.parametrize(
