@@ -308,6 +308,6 @@ class Annotation(Vote):
 
     @property
     def met(self) -> str:
-        """In alphabetical order the agents asked, ``box`` if a program ran, and another language."""
+        """The agents asked, ``box`` if a program ran, and a language but Python, sorted."""
         parts = {call.role for call in self.calls} | ({"box"} if self.executions else set())
         return ",".join(sorted(parts | {self.language} - {"", "python"}))
