@@ -129,7 +129,9 @@ class ClaimTester:
         """Return what the claims say; those that fail are read a second time, until one stands."""
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
-        if not claims or not adapter or not self.language.is_valid(pair.code.text):
+        if not claims:
+            return ClaimEvidence()
+        if not adapter or not self.language.is_valid(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
         if fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"

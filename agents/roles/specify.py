@@ -201,14 +201,14 @@ class ClaimsArbiter(Agent[Judgement]):
         problem: str,
     ) -> Judgement:
         """Return the judgement."""
-        limit = self._model.code_limit
+        limit, calls = self._model.code_limit, call_lines(runs, read) or problem
         parts = (
             specification.section(limit, without="Examples"),
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
             *stub_section(usable_stubs(screening.beside, pair.code.text)),
-            fence("calls", shorten(call_lines(runs, read) or problem, limit)),
+            *((fence("calls", shorten(calls, limit)),) if calls else ()),
         )
         return await self._ask("\n".join(parts))
 

@@ -288,6 +288,32 @@ async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it_and_to_the_write
     assert told(annotation)[3] == "valid_oracle", "by what stands beside the code"
 
 
+async def test_the_writer_learns_why_an_adapter_failed_that_nobody_could_mend(bench: Bench) -> None:
+    faulty = "def answer(items, n):\n    return sorted(rotate(items, n))"
+    unclear = {"reason": "r", "verdict": "unclear_behaviour", "call": ""}
+    adapters = [{"reply": unclear | {"adapter": adapter}} for adapter in (faulty, "")]
+    program = rule("writer", {"reply": {"reading": "r", "program": ""}})
+    arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
+    bench.serve([specified(), rule("screener", *adapters), program, arbiter])
+    committee = bench.committee(bench.sandbox, configuration="spec")
+    await committee.judge(Pair(query=QUERY, code=Code.of(RIGHT)))
+    (request,) = [call for call in bench.server.calls if call["role"] == "writer"]
+    assert "line 2 computes: sorted" in request["messages"][1]["content"]
+
+
+async def test_where_there_is_no_example_no_message_speaks_of_one(bench: Bench) -> None:
+    script = [specified(examples=""), screened("unclear_behaviour", ""), ANSWERS]
+    program = rule("writer", {"reply": {"reading": "r", "program": ""}})
+    arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
+    bench.serve([*script, program, arbiter])
+    await bench.committee(bench.sandbox, configuration="spec").judge(
+        Pair(query=QUERY, code=Code.of(RIGHT))
+    )
+    asked = [call["messages"][1]["content"] for call in bench.server.calls]
+    assert len(asked) == 4
+    assert not any("xample" in text for text in asked)
+
+
 async def test_code_that_takes_another_number_of_arguments_is_read_and_nobody_else_is_asked(
     bench: Bench,
 ) -> None:
