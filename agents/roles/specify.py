@@ -219,6 +219,7 @@ def call_lines(runs: Sequence[ClaimRun], read: Mapping[Claim, str]) -> str:
 
 
 def _line(run: ClaimRun, read: str) -> str:
-    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".splitlines()).strip()  # no line of its own
+    # What a code gives has no line and no part of one of its own.
+    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".replace("|", "¦").splitlines()).strip()
     reader = f" | a reader who saw no code demands {' '.join(read.splitlines())}" if read else ""
     return f"{run.claim} | the code {gave}{reader}"

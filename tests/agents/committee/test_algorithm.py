@@ -17,7 +17,7 @@ from infra.records import Annotation, Code, ExecutionResult, Pair
 from sandbox.base import InstallResult
 from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, FakeSandbox, lacks, raised
-from tests.fakes.specified import SCREENING
+from tests.fakes.specified import SCREENING, claims_run
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
 PROGRAM = "from target import backwards\ndef test_it():\n    assert backwards('ab') == 'ba'"
@@ -294,3 +294,22 @@ async def test_a_label_rests_on_the_texts_for_its_codes_language(
     annotation = await bench.committee(always(PASSED)).judge(Pair(query=pair.query, code=code))
     named = {language} & {*languages.names()} - {"python"}
     assert {*annotation.met.split(",")} == {"screener"} | named
+
+
+@pytest.mark.parametrize(
+    ("gave", "value"), [("'xab'", "open"), ("'baa'[:2]", "open"), ("['baa']", "in any order")]
+)
+async def test_who_judges_by_a_program_sees_the_claims_that_nobody_settled(
+    bench: Bench, pair: Pair, gave: str, value: str
+) -> None:
+    open_value = rule("value_reader", {"reply": {"reason": "r", "value": value}})
+    no_program = rule("writer", {"reply": {"reading": "no call shows it", "program": ""}})
+    screening = rule("screener", {"reply": SCREENING | {"call": ""}})
+    bench.serve([SPECIFIED, screening, open_value, no_program, FALLS_SHORT])
+    sandbox = FakeSandbox(claims_run({"'aab'": gave}))
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert summary(annotation)[1:3] == (0, "arbiter"), "the screener was sure of a match"
+    line = f"'aab' => 'baa' | the code gave {gave} | a reader who saw no code demands {value}"
+    for role in ("writer", "arbiter"):
+        (request,) = [call for call in bench.server.calls if call["role"] == role]
+        assert line in request["messages"][1]["content"]
