@@ -41,7 +41,7 @@ def prompt_versions(agents: Iterable[AgentType]) -> dict[str, dict[str, str]]:
     return {
         name: {
             agent.role: mark(
-                system_text(agent.text_name(), languages.get(name).title),
+                system_text(agent.text_name(), languages.get(name)().title),
                 json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
             )
             for agent in agents

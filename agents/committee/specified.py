@@ -196,7 +196,8 @@ class ClaimTester:
         if is_unlike and len(blind) >= _ENOUGH_CONFIRMED:
             return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
         reader = ValueReader(tools.trace.model)
-        read, confirmed = dict(evidence.read), ()
+        read = dict(evidence.read)
+        confirmed: tuple[Claim, ...] = ()
         is_sure, is_unsettled = False, evidence.is_unsettled
         for run in (*failed, *contradicted):
             found = await reader.read(pair.query, tools.specification, run)
