@@ -6,6 +6,8 @@ from infra.languages._programs import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 from sandbox.packages.resolve import distribution_for
 
+_LONGEST_FAULT = 300  # characters on an installation
+
 
 class Draft(Record):
     """A test program before it is run, and what was done to make it executable.
@@ -179,6 +181,18 @@ def missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
     if not module or module == "target":
         return None
     requirement = distribution_for(module)
-    commands = (f"install {requirement}", f"pip install {requirement}")
-    is_tried = any(step.command in commands for step in draft.repairs)
+    is_tried = _installation_of(module, draft) is not None
     return None if is_tried or requirement in draft.requirements else requirement
+
+
+def installation_fault(draft: Draft, result: ExecutionResult) -> str:
+    """Return why the module that a run lacked could not be installed, "" where none was lacking."""
+    step = _installation_of(result.missing_module or "", draft)
+    failed = f"{step.command} failed: {' '.join(step.output.split())}" if step else ""
+    return "" if step is None or step.ok else failed[:_LONGEST_FAULT]
+
+
+def _installation_of(module: str, draft: Draft) -> RepairStep | None:
+    requirement = distribution_for(module)
+    commands = (f"install {requirement}", f"pip install {requirement}")
+    return next((step for step in draft.repairs if step.command in commands), None)

@@ -159,8 +159,9 @@ class Execution(Record):
     """One run of one test program for a pair; round 0 is the writer's own program.
 
     ``oracle`` is None where the gates are off or the program could not be run to its end.
-    ``repairs`` is what was done between the program's run before and this one. ``beside`` has the
-    imports and definitions that an agent put before the code, which lacks their names.
+    ``repairs`` is what was done between the program's run before and this one, and in vain after
+    it where no further one came. ``beside`` has the imports and definitions that an agent put
+    before the code, which lacks their names.
     """
 
     round: int = Field(ge=0)

@@ -282,6 +282,7 @@ class Annotation(Vote):
     ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
+        language: The code's, by its registered name; not stored but in ``met``.
         support: What the label rests on: reading alone (``screened``), a test program that passed
             the gates and says what the label says (``valid_oracle``) or the contrary
             (``overruled``), one that failed them (``void_oracle``), agents that ran no gates
@@ -292,6 +293,7 @@ class Annotation(Vote):
     """
 
     recipe_id: RecipeId
+    language: str = ""
     status: Literal["labelled", "undecided", "failed"]
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "claims", "arbiter"] | None = None
@@ -306,6 +308,6 @@ class Annotation(Vote):
 
     @property
     def met(self) -> str:
-        """The agents that were asked, and ``box`` if a program ran, in alphabetical order."""
+        """The agents asked, ``box`` if a program ran, and a language but Python, sorted."""
         parts = {call.role for call in self.calls} | ({"box"} if self.executions else set())
-        return ",".join(sorted(parts))
+        return ",".join(sorted(parts | {self.language} - {"", "python"}))

@@ -188,8 +188,9 @@ class _Names:
 
     def follow(self, statement: ast.stmt) -> None:
         """Take over what a statement calls and assigns."""
-        for call in filter(self.is_of_code, _calls_in(statement)):
-            self.called |= ast.unparse(call.func) != DUMMY
+        calls = (call for call in _calls_in(statement) if not _is_dummy(call))
+        for call in filter(self.is_of_code, calls):
+            self.called = True
             given = [*call.args, *(keyword.value for keyword in call.keywords)]
             handed = {name for one in given for name in self._own_in(one)}
             self.results |= handed.union(*(kin for kin in self.kin if kin & handed))
@@ -224,7 +225,7 @@ class _Names:
         return any(
             part.id in self.results
             if isinstance(part, ast.Name)
-            else isinstance(part, ast.Call) and self.is_of_code(part)
+            else isinstance(part, ast.Call) and self.is_of_code(part) and not _is_dummy(part)
             for part in ast.walk(node)
         )
 
@@ -310,6 +311,10 @@ def _parts_of(target: ast.expr) -> list[ast.expr]:
 
 def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:
     return (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+
+
+def _is_dummy(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == DUMMY
 
 
 def _root_of(node: ast.expr) -> str:

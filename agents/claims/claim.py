@@ -132,13 +132,6 @@ def is_said_as(text: str, value: str) -> bool:
     return is_text and known[0] in (text, text.strip().strip("`"))
 
 
-def is_known(text: str) -> bool:
-    """Return whether a reply's text can be compared: a known value, an effect, an exception."""
-    said = normalised(text)
-    is_effect = _RAISES.fullmatch(said) or _EFFECT.fullmatch(said)
-    return bool(is_effect and is_value(said)) or bool(_known_value(said))
-
-
 def _known_value(text: str) -> tuple[object, ...]:
     """Return the value of source alone in a tuple, () where it is not known."""
     try:

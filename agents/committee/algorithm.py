@@ -13,10 +13,17 @@ from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
 from agents.gates.stubs import usable_stubs
 from agents.llm.client import LanguageModel
+from agents.llm.prompt import fence, shorten
 from agents.roles.base import Judgement
 from agents.roles.judge import QueryArbiter, is_confirmed
 from agents.roles.read import Screener, Screening, Simulator, StepwiseJudgement
-from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, SpecifiedScreening, Specifier
+from agents.roles.specify import (
+    ClaimsArbiter,
+    SpecifiedScreener,
+    SpecifiedScreening,
+    Specifier,
+    call_lines,
+)
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
@@ -39,6 +46,8 @@ _ENDS: dict[type[Exception], tuple[Literal["undecided", "failed"], AnnotationPat
     ModelUnavailableError: ("failed", AnnotationPath.MODEL_UNAVAILABLE),
     SandboxError: ("failed", AnnotationPath.SANDBOX_UNAVAILABLE),
 }
+
+_NO_CLAIMS = ClaimEvidence()
 
 
 class _Decision(Record):
@@ -96,6 +105,7 @@ class Committee:
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=self.recipe_id,
+            language=language.name if language else "",
             calls=tuple(trace.calls),
             executions=tuple(trace.executions),
             seconds=time.monotonic() - started,
@@ -154,12 +164,11 @@ class Committee:
         wants_program = self.configuration.wants_more(verdict, is_run=testers is not None)
         can_be_run = testers is not None and testers.programs.language.is_valid(pair.code.text)
         if testers and not is_disputed and wants_program and can_be_run:
-            section, problem = specification.section(trace.model.code_limit), evidence.problem
-            with trace.model.with_section(section):
-                return await self._judge_by_program(pair, trace, testers, screening, problem)
-        if not is_disputed and verdict in _LABELS:
+            with trace.model.with_section(specification.section(trace.model.code_limit)):
+                return await self._judge_by_program(pair, trace, testers, screening, evidence)
+        if not is_disputed and _is_sure(verdict, evidence):
             return _screened(screening)
-        runs = (*evidence.runs, *evidence.unsettled)
+        runs = (*evidence.runs, *evidence.left_out)
         judgement = await ClaimsArbiter(trace.model).judge(
             pair, specification, screening, runs, evidence.read, evidence.problem
         )
@@ -173,14 +182,17 @@ class Committee:
         trace: Trace,
         testers: Testers,
         screening: Screening | SpecifiedScreening | None = None,
-        problem: str = "",
+        evidence: ClaimEvidence = _NO_CLAIMS,
     ) -> _Decision:
         """Return the label by a test program, without an arbiter where a sure reading stands.
 
-        It does where a valid program agrees, and where none is evidence; ``problem`` is why no
-        example of the specification is.
+        It does where a valid program agrees, and where none is evidence. The writer is told why no
+        example of the specification is ``evidence``; both see those that failed.
         """
         stubs = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
+        failed = [run for run in evidence.left_out if run.outcome == "failed"]
+        calls = call_lines(failed, evidence.read)
+        problem = "\n".join(filter(None, (evidence.problem, calls)))
         draft = await self.configuration.writer_type(trace.model).write(pair, stubs, problem)
         attempts = await self._attempts(pair, draft, trace, testers.programs)
         path, gates = path_of(attempts[-1]), self.configuration.gates
@@ -188,11 +200,14 @@ class Committee:
         if screening and gates and verdict in _LABELS:
             said = oracle_says(attempts)
             is_void = said is None and not any(one.is_valid_failure for one in attempts)
+            is_void = is_void and _is_sure(verdict, evidence)
             if is_void or said == _LABELS[verdict]:
                 return _screened(screening, path, _support_of(attempts, _LABELS[verdict]))
         is_of_query = verdict == "unclear_query"
         arbiter = QueryArbiter if is_of_query else self.configuration.arbiter_type
-        judgement = await arbiter(trace.model).judge(pair, attempts)
+        limit = trace.model.code_limit
+        with trace.model.with_section(fence("calls", shorten(calls, limit)) if calls else ""):
+            judgement = await arbiter(trace.model).judge(pair, attempts)
         path = AnnotationPath.UNCLEAR_QUERY if is_of_query else path
         return (
             _weighed(judgement, path, attempts) if gates else _labelled(judgement, path, "ungated")
@@ -208,6 +223,11 @@ class Committee:
             result = await Simulator(trace.model).run(pair, draft)
             return (Attempt(draft=draft, result=result, is_simulated=True),)
         return await tester.test(pair, draft, trace)
+
+
+def _is_sure(verdict: str, evidence: ClaimEvidence) -> bool:
+    """Return whether a verdict is sure, and no claim speaks against it."""
+    return verdict == "clear_non_match" or (verdict in _LABELS and not evidence.is_unsettled)
 
 
 def _screened(

@@ -1,7 +1,11 @@
 """The recipe of labels: everything whose change would make them stale."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 
 from agents.committee.configurations import (
     ALGORITHM,
@@ -10,16 +14,18 @@ from agents.committee.configurations import (
     Criterion,
     configuration_of,
 )
-from agents.llm.prompt import IN_RECIPES, system_text
+from agents.llm.prompt import system_text
 from agents.llm.recorded import recording
 from agents.roles.read import Screener
 from agents.roles.write import Writer
 from infra.identity import mark, mark_of
+from infra.languages import languages
 from infra.settings import CommitteeSettings
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.
 _OF_PROGRAMS = {
     "gates": "gates",
+    "harness": "harness",
     "limits": "limits of the sandbox",
     "max_try_time": "rounds of repair",
     "sandbox": "sandbox image",
@@ -27,21 +33,36 @@ _OF_PROGRAMS = {
 }
 _NAMES = {**_OF_PROGRAMS, "agents": "agents", "round": "labelling round"}
 _BOX = "box"
+_HARNESSES = (("agents", "claims"), ("sandbox", "inside"), ("sandbox", "image"))
 
 
-def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
-    """Return for each agent's role the digest of its system texts and of its reply's schema.
-
-    The texts are those for Python and JavaScript. No recipe counts those for Go, which came later:
-    one more would make the labels of all languages stale.
-    """
+def prompt_versions(agents: Iterable[AgentType]) -> dict[str, dict[str, str]]:
+    """Return language → role → digest of the agent's system text for it and its reply's schema."""
     return {
-        agent.role: mark(
-            *(system_text(agent.text_name(), language) for language in IN_RECIPES),
-            json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
-        )
-        for agent in agents
+        name: {
+            agent.role: mark(
+                system_text(agent.text_name(), languages.get(name)().title),
+                json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
+            )
+            for agent in agents
+        }
+        for name in languages.names()
     }
+
+
+@cache
+def harness_versions() -> dict[str, str]:
+    """Return language → digest of the files, named like it, by which its code is run and claimed.
+
+    Python has none: its harness is of modules, for which `ALGORITHM` is raised.
+    """
+    texts: dict[str, list[str]] = {}
+    for root in (Path(str(files(package))) / folder for package, folder in _HARNESSES):
+        for file in sorted(root.rglob("*.*")):
+            for name in {*re.split(r"[/.]", file.relative_to(root).as_posix())}:
+                if name in languages.names():
+                    texts.setdefault(name, []).append(file.read_text("utf-8"))
+    return {name: mark(*found) for name, found in texts.items()}
 
 
 def recipe_of(
@@ -68,6 +89,7 @@ def recipe_of(
         "gates": chosen.gates.model_dump(mode="json") if configuration.gates else None,
         "model": chosen.llm.model_dump(mode="json", include=labels),
         "prompts": prompt_versions(configuration.agents),
+        "harness": harness_versions() if runs else None,
         "sandbox": sandbox_description if runs else None,
         "limits": chosen.sandbox.model_dump(mode="json", include=limits) if runs else None,
         **({"replies": {"by": by, "mark": mark_of(replies)}} if replies else {}),
@@ -106,14 +128,20 @@ def criterion_of(body: Mapping[str, object]) -> Criterion:
 def _parts_on_path(body: Mapping[str, object], path: str) -> dict[str, object]:
     """Return name → value of the parts of a recipe on a pair's path; all if that is unknown.
 
-    What the configuration's name stands for is in other parts. Where a program was written, the
-    agents who take part count, asked or not: one that failed would have met a fixer if there were
-    one. A pair that met no screener would have, if there were one.
+    What the configuration's name stands for is in other parts. Of prompts and harnesses those for
+    the pair's language count alone. Where a program was written, the agents who take part count,
+    asked or not: one that failed would have met a fixer if there were one. A pair that met no
+    screener would have, if there were one.
     """
-    prompts, roles = body.get("prompts"), set(filter(None, path.split(",")))
-    agents = roles - {_BOX}
+    versions, roles = body.get("prompts"), set(filter(None, path.split(",")))
+    if not isinstance(versions, Mapping):
+        return dict(body)
+    language = next(iter(sorted(roles & versions.keys())), "python")
+    prompts, agents = versions.get(language), roles - {_BOX, language}
     if not isinstance(prompts, Mapping) or not agents or not agents <= prompts.keys():
         return dict(body)
+    harnesses = body.get("harness")
+    body = {**body, "harness": harnesses.get(language) if isinstance(harnesses, Mapping) else None}
     has_program = bool(roles & {_BOX, Writer.role})
     left_out = {"configuration", "prompts", *(() if has_program else _OF_PROGRAMS)}
     if Writer.role not in roles:  # a program of claims is not repaired

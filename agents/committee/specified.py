@@ -18,7 +18,7 @@ from agents.claims.claim import Claim
 from agents.claims.languages import WRAPPERS, Wrapper
 from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.trace import Trace
-from agents.evidence import Draft, missing_requirement
+from agents.evidence import Draft, installation_fault, missing_requirement
 from agents.gates.gates import reason_of
 from agents.gates.missing import is_missing_dependency
 from agents.gates.stubs import functions_of, usable_stubs
@@ -43,7 +43,8 @@ class ClaimEvidence(Record):
         read: Claims that failed → the value that a reader without code demands.
         confirmed: Claims that failed and that this reader confirms, or that need none: of code that
             is none of an answer by reading, two that were written before any code was seen.
-        unsettled: Runs of claims that this reader rejected without demanding what the code gave.
+        left_out: Runs before, of claims that failed without this reader's confirming it.
+        is_unsettled: Whether one of these counts all the same: nobody demands what the code gave.
         is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
             they never support it.
@@ -57,7 +58,8 @@ class ClaimEvidence(Record):
     runs: tuple[ClaimRun, ...] = ()
     read: dict[Claim, str] = Field(default_factory=dict)
     confirmed: tuple[Claim, ...] = ()
-    unsettled: tuple[ClaimRun, ...] = ()
+    left_out: tuple[ClaimRun, ...] = ()
+    is_unsettled: bool = False
     is_sure: bool = False
     tried: tuple[Claim, ...] = ()
     is_prepared: bool = False
@@ -78,8 +80,8 @@ class ClaimEvidence(Record):
         These are at least twice as many as could not be run, which a code may bring about. One must
         need work: code that gives its argument back may hold the others.
         """
-        outcomes = [run.outcome for run in self.runs]
-        is_sound = "failed" not in outcomes and 2 * outcomes.count("not_run") <= self.held
+        not_run = sum(run.outcome == "not_run" for run in (*self.runs, *self.left_out))
+        is_sound = not self.failures and 2 * not_run <= self.held
         held = [run.claim for run in self.runs if run.outcome == "held"]
         of_query = [claim for claim in held if claim not in self.tried]
         needs_work = any(claim.needs_work for claim in of_query)
@@ -102,7 +104,7 @@ def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
         agrees = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
         return 0 if evidence.is_sure and agrees else None
     agrees = verdict == "clear_match" or (verdict != "clear_non_match" and not evidence.is_prepared)
-    return 1 if evidence.supports_code and agrees and not evidence.unsettled else None
+    return 1 if evidence.supports_code and agrees and not evidence.is_unsettled else None
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ class ClaimTester:
         """Return what the claims say; those that fail are read a second time, until one stands."""
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
-        if not claims or not adapter or not self.language.is_valid(pair.code.text):
+        if not claims:
+            return ClaimEvidence()
+        if not adapter or not self.language.is_valid(pair.code.text):
             return ClaimEvidence(problem="no example fits the code")
         if fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(pair.code.text)):
             problem = f"the adapter cannot be used: {fault}"
@@ -146,29 +150,25 @@ class ClaimTester:
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
     ) -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""
-        read: dict[Claim, str] = {}
-        unsettled: tuple[ClaimRun, ...] = ()
+        evidence = ClaimEvidence()
         while claims:
             runs, report = await self._run(pair, claims, tools)
             if all(one.outcome == "not_run" for one in runs):
-                # What each call raises is of the arguments' shape, which another adapter may mend.
-                kind, _, message = runs[0].gave.partition(": ")
-                is_error = kind.endswith("Error") and not is_missing_dependency(kind, message)
-                return ClaimEvidence(
-                    read=read,
-                    problem=f"no claim could be run: {runs[0].gave}",
-                    is_at_fault=not read and (kind.startswith("raises ") or is_error),
-                    takes_others=all(_WRONG_NUMBER.match(one.gave) for one in runs),
-                )
+                return evidence.model_copy(update=_fault_of(runs, is_first=not evidence.read))
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
-            evidence = ClaimEvidence(runs=runs, is_valid=is_valid, problem=problem)
-            evidence = await self._confirmed(pair, evidence, tools, read)
-            unsettled += evidence.unsettled
-            if evidence.confirmed or all(one.outcome != "failed" for one in runs):
-                return evidence.model_copy(update={"unsettled": unsettled})
+            found = {"runs": runs, "is_valid": is_valid, "problem": problem}
+            evidence = await self._confirmed(pair, evidence.model_copy(update=found), tools)
+            if evidence.confirmed or not evidence.failures:
+                return evidence
             claims = tuple(one.claim for one in runs if one.outcome == "held")
-        return ClaimEvidence(read=read, problem="no claim stands")
+            evidence = ClaimEvidence(
+                read=evidence.read,
+                left_out=(*evidence.left_out, *(one for one in runs if one.outcome != "held")),
+                is_unsettled=evidence.is_unsettled,
+                problem="no claim stands",
+            )
+        return evidence
 
     async def _run(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
@@ -183,7 +183,7 @@ class ClaimTester:
         return tuple(found.get(one.claim, one) for one in runs), report_again if found else report
 
     async def _confirmed(
-        self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools", read: dict[Claim, str]
+        self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools"
     ) -> ClaimEvidence:
         """Have failed claims read a second time until that is enough.
 
@@ -196,22 +196,22 @@ class ClaimTester:
         if is_unlike and len(blind) >= _ENOUGH_CONFIRMED:
             return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
         reader = ValueReader(tools.trace.model)
+        read = dict(evidence.read)
         confirmed: tuple[Claim, ...] = ()
-        unsettled: tuple[ClaimRun, ...] = ()
-        is_sure = False
+        is_sure, is_unsettled = False, evidence.is_unsettled
         for run in (*failed, *contradicted):
             found = await reader.read(pair.query, tools.specification, run)
             read[run.claim] = found.evidence[:_LONGEST_VALUE]
             if found.confirms(run.claim):
                 confirmed += (run.claim,)
-            elif found.rejects(run):
-                unsettled += (run,)
+            else:
+                is_unsettled = is_unsettled or not found.acquits(run)
             is_enough = len(confirmed) == _ENOUGH_CONFIRMED or found.alone.confirms(run.claim)
             is_sure = is_enough and run in failed
             if is_enough:
                 break
-        found_by = {"confirmed": confirmed, "unsettled": unsettled, "is_sure": is_sure}
-        return evidence.model_copy(update=found_by | {"read": dict(read)})
+        found_by = {"read": read, "confirmed": confirmed, "is_sure": is_sure}
+        return evidence.model_copy(update=found_by | {"is_unsettled": is_unsettled})
 
     async def _attempt(
         self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"
@@ -222,24 +222,47 @@ class ClaimTester:
             reading=tools.specification.reading,
             program=self._wrapper.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
+            repairs=tools.trace.failed_installations,
             beside=tools.stubs,
         )
         result = await tools.box.run(draft.program)
         while requirement := missing_requirement(draft, result):
-            tools.trace.add_execution(draft, result, None)
-            draft = await install(requirement, draft, tools.box)
+            before, draft = draft, await install(requirement, draft, tools.box)
             if not draft.repairs[-1].ok:
-                return claim_runs(claims, result), None
+                break
+            tools.trace.add_execution(before, result, None)
             tools.requirements = draft.requirements
             result = await tools.box.run(draft.program)
         report = None
         runs = claim_runs(claims, result)
+        if fault := installation_fault(draft, result):
+            runs = tuple(_with_reason(one, fault) for one in runs)
         try:
             if any(one.outcome != "not_run" for one in runs):
                 report = await self.validator.validate(pair, draft, result, tools.box)
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report
+
+
+def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:
+    """Return a run that lacked a module with why that could not be installed."""
+    is_lacking = run.outcome == "not_run" and "No module named" in run.gave
+    return run.model_copy(update={"gave": f"{run.gave}; {fault}"}) if is_lacking else run
+
+
+def _fault_of(runs: Sequence[ClaimRun], *, is_first: bool) -> dict[str, object]:
+    """Return what `ClaimEvidence` says of claims none of which could be run.
+
+    What each call raises is of the arguments' shape, which another adapter may mend.
+    """
+    kind, _, message = runs[0].gave.partition(": ")
+    is_error = kind.endswith("Error") and not is_missing_dependency(kind, message)
+    return {
+        "problem": f"no claim could be run: {runs[0].gave}",
+        "is_at_fault": is_first and (kind.startswith("raises ") or is_error),
+        "takes_others": all(_WRONG_NUMBER.match(one.gave) for one in runs),
+    }
 
 
 def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun]]:

@@ -17,15 +17,12 @@ class Trace:
     def __init__(self, model: LanguageModel, language: str = "Python") -> None:
         self.calls: list[LanguageModelCall] = []
         self.executions: list[Execution] = []
-        self._logged: tuple[RepairStep, ...] = ()
         self.model = TracedModel(model, self.calls, language)
 
     def add_execution(
         self, draft: Draft, result: ExecutionResult, report: OracleReport | None
     ) -> None:
         """Add the run of a program, with what the gates found and what was repaired before it."""
-        known = len(self._logged) if draft.repairs[: len(self._logged)] == self._logged else 0
-        self._logged = draft.repairs
         execution = Execution(
             round=len(self.executions),
             program=draft.program,
@@ -33,9 +30,26 @@ class Trace:
             requirements=draft.requirements,
             result=result,
             oracle=report,
-            repairs=draft.repairs[known:],
+            repairs=self._new_repairs(draft),
         )
         self.executions.append(execution)
+
+    def add_repairs(self, draft: Draft) -> None:
+        """Add to the last execution what was tried in vain after it."""
+        last = self.executions[-1]
+        repairs = (*last.repairs, *self._new_repairs(draft))
+        self.executions[-1] = last.model_copy(update={"repairs": repairs})
+
+    @property
+    def failed_installations(self) -> tuple[RepairStep, ...]:
+        """The installations that failed, which are tried again in no box of the pair."""
+        repairs = (step for run in self.executions for step in run.repairs)
+        return tuple(step for step in repairs if not step.ok and step.command.startswith("install"))
+
+    def _new_repairs(self, draft: Draft) -> tuple[RepairStep, ...]:
+        """Return the repairs of a draft that no execution has; those alike are told apart."""
+        known = {id(step) for run in self.executions for step in run.repairs}
+        return tuple(step for step in draft.repairs if id(step) not in known)
 
 
 class TracedModel:
@@ -52,12 +66,13 @@ class TracedModel:
 
     @contextmanager
     def with_section(self, section: str) -> Iterator[None]:
-        """Put a section before each user message inside the ``with``, for every agent."""
-        self._section = f"{section}\n"
+        """Put a section, if any, before each user message inside the ``with``, for every agent."""
+        before = self._section
+        self._section = f"{before}{section}\n" if section else before
         try:
             yield
         finally:
-            self._section = ""
+            self._section = before
 
     @contextmanager
     def releasing(self, box: Box) -> Iterator[None]:

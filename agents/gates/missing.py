@@ -34,7 +34,7 @@ _PATTERNS = {
     "AttributeError": (
         r"\Amodule ", "'DummySelf'", _WAS_LIST, _WAS_RANGE, _OF_PYTHON_2, _OF_PANDAS,
     ),
-    "TypeError": ("'DummySelf'", _WAS_LIST, _WAS_RANGE, _BY_CMP),
+    "TypeError": (r"\bDummySelf\b", _WAS_LIST, _WAS_RANGE, _BY_CMP),
     "LookupError": (r"\bResource \S+ not found\b",),  # NLTK's data
     "OSError": (r"\A\[Errno (99|101|111|113)\]", r"\bCan't find model\b"),  # network; spaCy's data
     "RuntimeError": (r"\AWorking outside of (application|request) context",),  # Flask's

@@ -221,11 +221,19 @@ class OracleValidator:
         )
         return report.model_copy(update={"trials": tuple(trials)})
 
-    def _faults_of_mutant_runs(self, report: OracleReport, judged: int = 0) -> dict[Gate, str]:
-        """Return whether too few mutants fell, of so many that ran to an end."""
-        settings, (_, high) = self.settings, report.mutation_interval or (0.0, 0.0)
-        needed = min(settings.min_killed, max((judged or report.judged) - 1, 1))
-        if report.killed >= needed and high >= settings.min_mutation_score:
+    def _faults_of_mutant_runs(self, report: OracleReport, all_judged: int = 0) -> dict[Gate, str]:
+        """Return whether too few mutants fell, with the benefit of the doubt about their share.
+
+        Args:
+            report: The runs.
+            all_judged: The mutants that ran to an end, where ``report`` has only those in lines
+                that the program runs, whose share leaves no such doubt; 0 where it has all.
+        """
+        settings, (_, share) = self.settings, report.mutation_interval or (0.0, 0.0)
+        if all_judged and report.judged:
+            share = report.killed / report.judged
+        needed = min(settings.min_killed, max((all_judged or report.judged) - 1, 1))
+        if report.killed >= needed and share >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged} versions of the code"
         return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}

@@ -25,8 +25,6 @@ _OF_RUNS = {
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
 # Languages whose code runs in boxes → what the texts of writers call their release.
 RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18", "Go": "Go 1.19"}
-# Those whose texts count in recipes: one more would make the labels of all languages stale.
-IN_RECIPES = ("Python", "JavaScript")
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
     "program_rules",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.evidence import Attempt, RunEvidence, RunOutcome
+from agents.evidence import Attempt, RunEvidence, RunOutcome, installation_fault
 from agents.gates.dialects import RULES
 from agents.gates.gates import reason_of
 from agents.gates.outcomes import catches_of
@@ -129,7 +129,9 @@ class GatedArbiter(Arbiter):
             why = shorten(reason_of(attempt.report), limit)
             yield fence("why a program is no evidence", why)
         elif attempt.result and attempt.outcome:
-            yield fence("how a program ended", shorten(_end_of(attempt.result), limit))
+            fault = installation_fault(draft, attempt.result)
+            end = "; ".join(filter(None, (_end_of(attempt.result), fault)))
+            yield fence("how a program ended", shorten(end, limit))
             yield _line_of(attempt.outcome)
 
     def _meaning(self, attempts: Sequence[Attempt]) -> str:

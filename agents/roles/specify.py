@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, is_known, is_said_as
+from agents.claims.claim import Claim, claims_in, is_said_as
 from agents.claims.program import ClaimRun
 from agents.gates.stubs import usable_stubs
 from agents.llm.prompt import fence, pair_section, shorten
@@ -99,7 +99,7 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
     async def mend(
         self, pair: Pair, specification: Specification, screening: SpecifiedScreening, fault: str
     ) -> SpecifiedScreening:
-        """Return the screening with another adapter, in place of one by which nothing ran."""
+        """Return the screening with another adapter, if any, than one by which nothing ran."""
         limit = self._model.code_limit
         parts = (
             *self._parts(pair, specification),
@@ -108,7 +108,8 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
             "Nothing could be run by this adapter. Write it anew; keep the rest.",
         )
         again = await self._ask("\n".join(parts))
-        return screening.model_copy(update={"adapter": again.adapter, "beside": again.beside})
+        mended = {"adapter": again.adapter, "beside": again.beside}
+        return screening.model_copy(update=mended if again.adapter.strip() else {})
 
     def _parts(self, pair: Pair, specification: Specification) -> Iterator[str]:
         limit = self._model.code_limit
@@ -145,12 +146,11 @@ class ClaimReading(Record):
         is_specified = self.specified is not None and self.specified.confirms(claim)
         return is_specified or self.alone.confirms(claim)
 
-    def rejects(self, run: ClaimRun) -> bool:
-        """Return whether it demands a value that the code did not give."""
+    def acquits(self, run: ClaimRun) -> bool:
+        """Return whether it demands what the code gave; what is open may be the form alone."""
         last, claim = self.specified or self.alone, run.claim
         kind = claim.value.removesuffix(claim.effect) if claim.effect else ""
-        is_given = is_said_as(last.value, f"{kind}{run.gave}")
-        return not last.is_open and is_known(last.value) and not is_given
+        return not last.is_open and is_said_as(last.value, f"{kind}{run.gave}")
 
     @property
     def evidence(self) -> str:
@@ -201,20 +201,25 @@ class ClaimsArbiter(Agent[Judgement]):
         problem: str,
     ) -> Judgement:
         """Return the judgement."""
-        limit = self._model.code_limit
-        lines = "\n".join(_line(run, read.get(run.claim, "")) for run in runs)
+        limit, calls = self._model.code_limit, call_lines(runs, read) or problem
         parts = (
             specification.section(limit, without="Examples"),
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
             *stub_section(usable_stubs(screening.beside, pair.code.text)),
-            fence("calls", shorten(lines or problem, limit)),
+            *((fence("calls", shorten(calls, limit)),) if calls else ()),
         )
         return await self._ask("\n".join(parts))
 
 
+def call_lines(runs: Sequence[ClaimRun], read: Mapping[Claim, str]) -> str:
+    """Return what the code gave for each claim, one a line, and what its reader demands."""
+    return "\n".join(_line(run, read.get(run.claim, "")) for run in runs)
+
+
 def _line(run: ClaimRun, read: str) -> str:
-    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".splitlines()).strip()  # no line of its own
+    # What a code gives has no line and no part of one of its own.
+    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".replace("|", "¦").splitlines()).strip()
     reader = f" | a reader who saw no code demands {' '.join(read.splitlines())}" if read else ""
     return f"{run.claim} | the code {gave}{reader}"

@@ -82,7 +82,8 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
 def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
     """Return an annotation's row; one that failed once more counts its tries, others begin anew."""
     before = failures.get(_key_of(item), 0)
-    return item.model_dump(exclude={"calls", "executions", "annotator", "replicate", "kind"}) | {
+    left_out = {"calls", "executions", "annotator", "replicate", "kind", "language"}
+    return item.model_dump(exclude=left_out) | {
         "met": item.met,
         "tries": before + 1 if item.status == "failed" else 1,
     }

@@ -161,7 +161,7 @@ CREATE TABLE annotations (
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    met          VARCHAR NOT NULL,       -- what the label depends on: agents met, 'box' if one ran
+    met          VARCHAR NOT NULL,       -- what the label depends on: agents met, 'box' if one ran, language
     tries        INTEGER NOT NULL,       -- how often the pair was judged under this recipe
     CHECK ((status = 'labelled') = (label IS NOT NULL))
 );

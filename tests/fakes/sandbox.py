@@ -65,9 +65,12 @@ class FakeBox:
         timeout_s: float | None = None,
         isolated: Isolation = False,
     ) -> ExecutionResult:
-        """Return the scripted result; mutants, which have less time, get ``on_mutant``."""
+        """Return the scripted result; mutants, which have less time, get ``on_mutant``.
+
+        Those that end their process where a line is reached end it: each line is.
+        """
         if code is not None and timeout_s is not None:
-            return self._on_mutant
+            return FAILED if "._exit(" in code else self._on_mutant
         return self._behaviour(program, self.installed)
 
     async def shell(self, line: str) -> ShellResult:

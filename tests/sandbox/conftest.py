@@ -17,7 +17,8 @@ CODE = '''def double(number):
     """Return twice the number."""
     return number + number
 '''
-LIMITS = SandboxSettings(slots=2, ready=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
+# Runners share the slots: two boxes at once for each of three, or they would wait for each other.
+LIMITS = SandboxSettings(slots=6, ready=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,12 @@ DUMMY = "DummySelf"
 _DUMMY_CLASS = f"""
 from types import SimpleNamespace
 class {DUMMY}(SimpleNamespace):
-    __eq__, __hash__ = object.__eq__, object.__hash__"""
+    __eq__, __hash__ = object.__eq__, object.__hash__
+    def __call__(self, *_, **__):
+        def unknown(*_):
+            raise NameError("nobody knows what a call of DummySelf gives")
+        names = "bool str repr iter len int float index contains getitem getattr eq ne lt le gt ge"
+        return type("{DUMMY}", (), {{f"__{{name}}__": unknown for name in names.split()}})()"""
 RECEIVERS = {"self", "cls"}
 _GIVEN = {"__file__", "__class__"}  # to modules and to methods
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # of modules with a member of that name
@@ -65,7 +70,8 @@ def scaffolded(code: str, given: Collection[str] = ()) -> str:
     """Return the code with known imports and stubs that it lacks.
 
     For a method without its class, the module gets a class ``DummySelf`` that takes attributes
-    by name: ``f(DummySelf(y=2), 3)`` or ``DummySelf(y=2).f(3)``.
+    by name: ``f(DummySelf(y=2), 3)`` or ``DummySelf(y=2).f(3)``. An attribute that is one itself
+    takes any call, as a callback does; who uses what it gives lacks something.
 
     Code that is no Python 3 is returned as it is.
 

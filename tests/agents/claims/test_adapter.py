@@ -151,6 +151,12 @@ def test_what_computes_replaces_or_never_calls_the_code_is_no_adapter() -> None:
         assert adapter_fault(adapter, CODE)
 
 
+def test_an_object_that_the_code_never_saw_gives_no_result() -> None:
+    for given in ("DummySelf(word=True)", "DummySelf(word=n)", "[DummySelf(word=n)][0]"):
+        adapter = f"def answer(items, n):\n    first(items, 1)\n    return {given}.word"
+        assert adapter_fault(adapter, CODE).endswith("returns what the code has not seen")
+
+
 def test_code_may_have_the_name_of_the_adapter() -> None:
     adapter = "def answer(items):\n    return answer(items)"
     assert adapter_fault(adapter, "def answer(items): ...") == ""
@@ -255,6 +261,26 @@ async def test_an_adapter_that_answers_in_the_codes_place_is_not_run(sandbox: Sa
             (run,) = await ran(box, IDLE, adapter, example)
             assert (what, run.outcome) == (what, "not_run")
             assert "the adapter " in run.gave
+
+
+CALLING_BACK = {  # code → how its claim of 3 => 6 ends
+    "self.done(x)\n    return x * 2": "held",
+    "self.done(x)\n    return x + 2": "failed",
+    "self.done(x)\n    raise ValueError(x)": "failed",
+    "self.gone(x)\n    return x * 2": "not_run",
+    "return self.done(x)": "not_run",
+    "return 6 if self.done(x) else 0": "not_run",
+    "return self.done(x) or 6": "not_run",
+}
+
+
+@pytest.mark.docker
+async def test_a_callback_takes_any_call_and_gives_no_evidence(sandbox: Sandbox) -> None:
+    adapter = "def answer(x):\n    me = DummySelf(done=DummySelf())\n    return on(me, x)"
+    async with sandbox.box("") as box:
+        for body, outcome in CALLING_BACK.items():
+            (run,) = await ran(box, f"def on(self, x):\n    {body}", adapter, "3 => 6")
+            assert (body, run.outcome) == (body, outcome), run
 
 
 @pytest.mark.docker

@@ -5,20 +5,28 @@ The roles ``screener.py`` and ``writer.py`` are held here and by ``test_configur
 Covers `agents.evidence`, `agents.roles.read`, `agents.roles.write`.
 """
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from infra.errors import BoxLostError, EngineUnavailableError, ModelRefusedError
-from infra.records import Annotation, ExecutionResult, Pair
-from tests.agents.conftest import IN_DOUBT, Bench, rule
-from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeSandbox, lacks, raised
+from infra.languages import languages
+from infra.records import Annotation, Code, ExecutionResult, Pair
+from sandbox.base import InstallResult
+from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
+from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, FakeSandbox, lacks, raised
+from tests.fakes.specified import SCREENING, claims_run
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
 PROGRAM = "from target import backwards\ndef test_it():\n    assert backwards('ab') == 'ba'"
 WRITTEN = rule("writer", {"reply": {"reading": "reverses a string", "program": PROGRAM}})
 ANSWERS = rule("arbiter", {"reply": {"reason": "the test passed", "verdict": "answers"}})
 FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
+
+
+NO_COMMANDS = {"reply": {"diagnosis": "d", "verdict": "irreparable", "commands": ""}}
 
 
 def repair(action: str, content: str = "") -> dict[str, Any]:
@@ -230,3 +238,78 @@ def _outside_fences(text: str) -> str:
             mark = None
     assert mark is None
     return "\n".join(outside)
+
+
+class MirrorWithout(FakeSandbox):
+    """Boxes whose package index lacks all; it counts what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda program, installed: lacks("sounds"))
+        self.requests: list[str] = []
+
+    def made_box(self) -> FakeBox:
+        box = super().made_box()
+        install = box.install
+
+        async def counted(requirements: Sequence[str]) -> InstallResult:
+            self.requests += requirements
+            return await install(requirements)
+
+        box.install = counted  # type: ignore[method-assign]
+        return box
+
+
+async def test_an_installation_that_failed_is_traced_told_and_not_tried_in_the_next_box(
+    bench: Bench, pair: Pair
+) -> None:
+    unclear = rule("screener", {"reply": SCREENING | {"verdict": "unclear_behaviour"}})
+    bench.serve([SPECIFIED, unclear, WRITTEN, rule("fixer", repair("give_up")), ANSWERS])
+    sandbox = MirrorWithout()
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert (sandbox.made, sandbox.requests) == (2, ["sounds"])
+    steps = [step for run in annotation.executions for step in run.repairs]
+    assert [(step.command, step.ok, step.output) for step in steps] == [
+        ("install sounds", False, "no such distribution")
+    ]
+    for role in ("writer", "fixer", "arbiter"):
+        (request,) = [call for call in bench.server.calls if call["role"] == role]
+        told = request["messages"][1]["content"]
+        assert re.search(r"install sounds( failed)?: no such distribution", told), role
+
+
+async def test_what_was_tried_in_vain_at_last_is_traced(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, WRITTEN, ANSWERS, rule("command_fixer", NO_COMMANDS)])
+    sandbox = MirrorWithout()
+    annotation = await bench.committee(sandbox).judge(pair)
+    steps = [step.command for run in annotation.executions for step in run.repairs]
+    assert (steps, sandbox.requests) == (["pip install sounds"], ["sounds"])
+
+
+@pytest.mark.parametrize("language", ["", "python", "go", "java", "a language of nobody"])
+async def test_a_label_rests_on_the_texts_for_its_codes_language(
+    bench: Bench, pair: Pair, language: str
+) -> None:
+    bench.serve([rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})])
+    code = Code.of(pair.code.text, language=language)
+    annotation = await bench.committee(always(PASSED)).judge(Pair(query=pair.query, code=code))
+    named = {language} & {*languages.names()} - {"python"}
+    assert {*annotation.met.split(",")} == {"screener"} | named
+
+
+@pytest.mark.parametrize(
+    ("gave", "value"), [("'xab'", "open"), ("'baa'[:2]", "open"), ("['baa']", "in any order")]
+)
+async def test_who_judges_by_a_program_sees_the_claims_that_nobody_settled(
+    bench: Bench, pair: Pair, gave: str, value: str
+) -> None:
+    open_value = rule("value_reader", {"reply": {"reason": "r", "value": value}})
+    no_program = rule("writer", {"reply": {"reading": "no call shows it", "program": ""}})
+    screening = rule("screener", {"reply": SCREENING | {"call": ""}})
+    bench.serve([SPECIFIED, screening, open_value, no_program, FALLS_SHORT])
+    sandbox = FakeSandbox(claims_run({"'aab'": gave}))
+    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+    assert summary(annotation)[1:3] == (0, "arbiter"), "the screener was sure of a match"
+    line = f"'aab' => 'baa' | the code gave {gave} | a reader who saw no code demands {value}"
+    for role in ("writer", "arbiter"):
+        (request,) = [call for call in bench.server.calls if call["role"] == role]
+        assert line in request["messages"][1]["content"]

@@ -10,7 +10,7 @@ import pytest
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import ClaimRun
 from agents.committee.specified import ClaimEvidence, label_by
-from agents.roles.specify import ClaimReading, DemandedValue
+from agents.roles.specify import ClaimReading, DemandedValue, call_lines
 
 VERDICTS = ("clear_match", "clear_non_match", "unclear_behaviour", "unclear_query")
 SORTED_DICTIONARIES = "{'a': 3, 'b': 1} => {'b': 1, 'a': 3}\n{} => {}\n{'x': 5} => {'x': 5}"
@@ -65,36 +65,59 @@ def test_a_failure_decides_where_the_query_alone_or_a_second_one_demands_it() ->
 
 
 def test_a_value_that_none_of_two_readers_demands_is_left_to_the_arbiter() -> None:
-    run = ClaimRun(claim=Claim(arguments="9", value="81"), outcome="failed", gave="9")
-    for unsettled, label in (((), 1), ((run,), None)):
-        evidence = ClaimEvidence(runs=held(SQUARES), is_valid=True, unsettled=unsettled)
+    for is_unsettled, label in ((False, 1), (True, None)):
+        evidence = ClaimEvidence(runs=held(SQUARES), is_valid=True, is_unsettled=is_unsettled)
         assert label_by(evidence, "clear_match") == label
         assert evidence.supports_code
 
 
+def test_claims_that_could_not_be_run_count_after_others_were_left_out_too() -> None:
+    lost = ClaimRun(claim=Claim(arguments="9", value="81"), outcome="not_run")
+    for number, speaks in ((1, True), (2, False)):
+        evidence = ClaimEvidence(runs=held(SQUARES), is_valid=True, left_out=(lost,) * number)
+        assert evidence.supports_code is speaks
+
+
 @pytest.mark.parametrize(
-    ("claim", "gave", "read", "rejects"),
+    ("claim", "gave", "read", "acquits"),
     [
-        ("9 => [1]", "[2]", "[2]", False),
-        ("9 => [1]", "[2]", "[3]", True),
+        ("9 => [1]", "[2]", "[2]", True),
+        ("9 => [1]", "[2]", "[3]", False),
         ("9 => [1]", "[2]", "open", False),
+        ("9 => 'a'", "'open'", "open", False),
         ("9 => [1]", "[2]", "two and one", False),
-        ("9 => 'a'", "'b'", "'c'", True),
-        ("9 => 'a'", "'b'", "b", False),
-        ("9 => {1}", "{1, 2}", "{2, 1}", False),
-        ("9 => prints 'a'", "'b c'", "prints 'b  c'", False),
-        ("9 => prints lines 'a'", r"'b\nc'", "prints lines 'b c'", True),
-        ("9 => writes {'o': 'a'}", "[['o', 'b']]", "writes {'o': 'b'}", False),
-        ("stream('a') => leaves {'closed': True}", "{'closed': False}", "leaves {'at': 1}", True),
-        ("9 => raises ValueError", "raises KeyError", "raises KeyError", False),
+        ("9 => 'a'", "'b'", "'c'", False),
+        ("9 => 'a'", "'b'", "b", True),
+        ("9 => {1}", "{1, 2}", "{2, 1}", True),
+        ("9 => prints 'a'", "'b c'", "prints 'b  c'", True),
+        ("9 => prints lines 'a'", r"'b\nc'", "prints lines 'b c'", False),
+        ("9 => writes {'o': 'a'}", "[['o', 'b']]", "writes {'o': 'b'}", True),
+        ("stream('a') => leaves {'closed': True}", "{'closed': False}", "leaves {'at': 1}", False),
+        ("9 => raises ValueError", "raises KeyError", "raises KeyError", True),
     ],
 )
-def test_a_reader_may_demand_what_the_code_gave_in_any_form(
-    claim: str, gave: str, read: str, rejects: bool
+@pytest.mark.parametrize("is_formed", [True, False])
+def test_a_failure_is_settled_by_a_reader_alone_who_demands_what_the_code_gave(
+    claim: str, gave: str, read: str, acquits: bool, is_formed: bool
 ) -> None:
     [asked] = claims_in(claim, 1)
     reading = ClaimReading(alone=DemandedValue(reason="r", value=read))
-    assert reading.rejects(ClaimRun(claim=asked, outcome="failed", gave=gave)) is rejects
+    run = ClaimRun(claim=asked, outcome="failed", gave=gave, is_formed=is_formed)
+    assert reading.acquits(run) is acquits
+
+
+@pytest.mark.parametrize("outcome", ["held", "failed", "not_run"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\x0b", "\u2028", " | ", "|", "\n | "])
+def test_a_code_says_nothing_in_a_readers_place(
+    end: str, outcome: Literal["held", "failed", "not_run"]
+) -> None:
+    said = f"1{end}2 => 3 | the code gave 3{end}a reader who saw no code demands 1"
+    run = ClaimRun(claim=Claim(arguments="2", value="3"), outcome=outcome, gave=said)
+    [line] = call_lines([run], {run.claim: "3"}).splitlines()
+    claim, code, reader = line.split("|")
+    assert claim == "2 => 3 "
+    assert code.startswith(" the code ")
+    assert reader == " a reader who saw no code demands 3"
 
 
 def test_what_holds_by_prepared_arguments_decides_beside_a_sure_reading_alone() -> None:

@@ -1,15 +1,23 @@
 """Laws of the recipe, and of the table of configurations that it is made from."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr
 
+import agents
 from agents import prompt_versions, recipe_of
 from agents.committee.configurations import CONFIGURATIONS
-from agents.llm.prompt import system_text
+from agents.committee.recipe import dependency_of
 from infra.identity import mark_of
+from infra.languages import languages
 from infra.settings import (
     AnnotationSettings,
     Configuration,
@@ -63,20 +71,13 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
     assert identity(**sections) == identity()
 
 
-def test_a_text_in_another_language_is_part_of_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = recipe_of(Settings().committee, "box")
-    monkeypatch.setattr(
-        "agents.committee.recipe.system_text",
-        lambda name, language: system_text(name, language) + language.removeprefix("Python"),
-    )
-    assert recipe_of(Settings().committee, "box")["prompts"] != before["prompts"]
-
-
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
-    agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
-    versions = [prompt_versions([agent]) for agent in agents]
-    assert {role for version in versions for role in version} == {agent.role for agent in agents}
-    assert len({str(version) for version in versions}) == len(agents) == 16
+    taking_part = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
+    versions = [prompt_versions([agent]) for agent in taking_part]
+    roles = {role for version in versions for role in version["python"]}
+    assert roles == {agent.role for agent in taking_part}
+    assert {*versions[0]} == {*languages.names()}
+    assert len({str(version) for version in versions}) == len(taking_part) == 16
 
 
 def test_no_configuration_has_two_agents_of_one_role() -> None:
@@ -99,13 +100,13 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
     )
 
 
-DIGESTS = {  # of labels that exist: another digest makes them stale
-    "single": "67f17fb0d8f6c31a8f28",
-    "arbiter": "5e05df18f4264baf50b5",
-    "writer": "24dffff2870bf609fb27",
-    "executor": "3e782b2e684c2df24ac5",
-    "paper": "a0a2e4374790fe998245",
-    "spec": "30cd2e889cb7a3477633",
+DIGESTS = {  # of labels of code in Python that exist: another digest makes them stale
+    "single": "549febe0a9bf02d28dd5",
+    "arbiter": "ba37f83716c2425c06c5",
+    "writer": "bcc7bf9f9d6e3326cdf9",
+    "executor": "8dc69183d1c689155741",
+    "paper": "275c68d4a3f9fee7c758",
+    "spec": "faa9051930a085c079f7",
 }
 
 
@@ -113,7 +114,11 @@ DIGESTS = {  # of labels that exist: another digest makes them stale
 def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) -> None:
     annotation = AnnotationSettings(configuration=configuration)
     llm = LanguageModelSettings(model="openai/gpt-4o-mini")
-    assert identity(llm=llm, annotation=annotation) == DIGESTS[configuration]
+    body = recipe_of(Settings(llm=llm, annotation=annotation).committee, "engine 1, image 2")
+    met = ",".join(
+        ["box", *(agent.role for agent in CONFIGURATIONS[annotation.configuration].agents)]
+    )
+    assert dependency_of(body, met) == DIGESTS[configuration]
 
 
 def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() -> None:
@@ -126,3 +131,37 @@ def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() 
 
 def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
     assert set(CONFIGURATIONS) == set(get_args(Configuration))
+
+
+# It writes code; what is in the image, whose id counts, is named by the others.
+NO_LABELS = {
+    "agents/roles/code_writer.txt",
+    "sandbox/image/libraries.txt",
+    "sandbox/image/packages.txt",
+}
+
+
+def test_a_text_makes_the_labels_of_the_languages_that_use_it_stale_and_no_others(
+    tmp_path: Path,
+) -> None:
+    root = Path(agents.__file__).parent.parent
+    for package in ("agents", "infra", "sandbox"):
+        left_out = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / package, tmp_path / package, ignore=left_out)
+    command = [sys.executable, str(Path(__file__).with_name("texts_by_language.py")), str(tmp_path)]
+    copied = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=copied, check=True, capture_output=True, text=True)
+    stale = json.loads(done.stdout)
+    for file, found in stale.items():
+        named = {*re.split(r"[/.]", file)} & {*languages.names()}
+        others = {name for name in found if f"{file.removesuffix('.txt')}.{name}.txt" in stale}
+        if file in NO_LABELS:
+            assert not found, file
+        elif named:
+            assert {*found} == named, file
+        else:
+            assert "python" in found, file
+            assert not others, file
+    of_go = {file for file, found in stale.items() if found == ["go"]}
+    assert {"agents/claims/go.go", "agents/roles/program_rules.go.txt"} <= of_go
+    assert {"sandbox/inside/go/harness.go", "sandbox/image/go.Dockerfile"} <= of_go

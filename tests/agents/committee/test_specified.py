@@ -3,6 +3,7 @@
 Covers `agents.committee.specified`, `agents.claims.program`, `agents.roles.specify`.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -28,6 +29,9 @@ SPECIFICATION = {
     "examples": EXAMPLES,
     "clarity": "clear",
 }
+LOST = RIGHT.replace("n = n %", "if n == 4: return items[:-1]\n    n = n %")
+DOUBLED = RIGHT.replace("n = n %", "if n == 4: return items + items\n    n = n %")
+REFUSES = rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})
 ANSWERS = rule("claims_arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
 
 pytestmark = pytest.mark.docker
@@ -97,9 +101,18 @@ async def test_a_claim_that_the_second_reader_refutes_is_left_out(bench: Bench) 
 
 
 @pytest.mark.parametrize("value", ["open", "two and one", ""])
-async def test_a_value_that_is_left_open_counts_against_nobody(bench: Bench, value: str) -> None:
-    annotation = await judged(bench, WRONG, specified(), screened("clear_match"), valued(value))
-    assert told(annotation)[:2] == ("claims_hold", 1)
+@pytest.mark.parametrize("code", [WRONG, LOST, DOUBLED], ids=["kept", "lost", "doubled"])
+async def test_an_arbiter_sees_a_failure_that_the_reader_leaves_open(
+    bench: Bench, value: str, code: str
+) -> None:
+    annotation = await judged(
+        bench, code, specified(), screened("clear_match"), valued(value), REFUSES
+    )
+    assert told(annotation)[:3] == ("claims_disputed", 0, "arbiter")
+    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
+    [line] = re.findall(r"\[1, 2, 3\], 4 => .*", request["messages"][1]["content"])
+    assert "the code gave [1, 2" in line
+    assert not value or f"a reader who saw no code demands {value}" in line
 
 
 @pytest.mark.parametrize(
@@ -273,6 +286,32 @@ async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it_and_to_the_write
     assert beside in asked[3][1]
     assert "TypeError" in asked[3][1]
     assert told(annotation)[3] == "valid_oracle", "by what stands beside the code"
+
+
+async def test_the_writer_learns_why_an_adapter_failed_that_nobody_could_mend(bench: Bench) -> None:
+    faulty = "def answer(items, n):\n    return sorted(rotate(items, n))"
+    unclear = {"reason": "r", "verdict": "unclear_behaviour", "call": ""}
+    adapters = [{"reply": unclear | {"adapter": adapter}} for adapter in (faulty, "")]
+    program = rule("writer", {"reply": {"reading": "r", "program": ""}})
+    arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
+    bench.serve([specified(), rule("screener", *adapters), program, arbiter])
+    committee = bench.committee(bench.sandbox, configuration="spec")
+    await committee.judge(Pair(query=QUERY, code=Code.of(RIGHT)))
+    (request,) = [call for call in bench.server.calls if call["role"] == "writer"]
+    assert "line 2 computes: sorted" in request["messages"][1]["content"]
+
+
+async def test_where_there_is_no_example_no_message_speaks_of_one(bench: Bench) -> None:
+    script = [specified(examples=""), screened("unclear_behaviour", ""), ANSWERS]
+    program = rule("writer", {"reply": {"reading": "r", "program": ""}})
+    arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
+    bench.serve([*script, program, arbiter])
+    await bench.committee(bench.sandbox, configuration="spec").judge(
+        Pair(query=QUERY, code=Code.of(RIGHT))
+    )
+    asked = [call["messages"][1]["content"] for call in bench.server.calls]
+    assert len(asked) == 4
+    assert not any("xample" in text for text in asked)
 
 
 async def test_code_that_takes_another_number_of_arguments_is_read_and_nobody_else_is_asked(

@@ -43,7 +43,7 @@ def body(model: str = "m", configuration: str = "writer", number: int = 1, **pro
     recipe = recipe_of(settings.committee, "", number)
     own = recipe["prompts"]
     assert isinstance(own, dict)
-    return recipe | {"prompts": own | prompts}
+    return recipe | {"prompts": own | {"python": own["python"] | prompts}}
 
 
 def identity(recipe: Body) -> RecipeId:

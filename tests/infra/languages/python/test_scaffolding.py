@@ -116,6 +116,26 @@ def test_a_dummy_makes_nothing_up() -> None:
         eval("DummySelf(z=1).f(3)", names)
 
 
+@pytest.mark.parametrize("line", ["self.done(x)", "self.log.info('%s', x)", "self.done(x, by=1)"])
+def test_a_dummy_takes_the_calls_of_another(line: str) -> None:
+    names = loaded(f"def f(self, x):\n    {line}\n    return x")
+    assert eval("DummySelf(done=DummySelf(), log=DummySelf(info=DummySelf())).f(3)", names) == 3
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "1 if given else 2", "str(given)", "f'{given}'", "[*given]", "given.x", "given['x']",
+        "given == 3", "3 != given", "given < 3", "given + 3", "'a' + given", "','.join([given])",
+        "{given: 1}", "len(given)", "float(given)", "range(given)", "3 in given",
+    ],
+)  # fmt: skip
+def test_what_the_call_of_a_dummy_gives_is_known_to_nobody(use: str) -> None:
+    names = loaded(f"def f(self, x):\n    given = self.done(x)\n    return {use}")
+    with pytest.raises((NameError, TypeError), match=r"\bDummySelf\b"):  # it lacks something
+        eval("DummySelf(done=DummySelf()).f(3)", names)
+
+
 def test_a_method_finds_itself_on_a_dummy() -> None:
     names = loaded("def f(self, x):\n    return x and self.f(x - 1) + self.step")
     assert eval("DummySelf(step=2).f(3)", names) == 6

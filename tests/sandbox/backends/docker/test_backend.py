@@ -98,14 +98,19 @@ async def test_a_box_that_is_cancelled_is_removed(own: DockerSandbox, delay: flo
     assert await alive(made) == []
 
 
-async def test_boxes_beyond_the_slots_wait_their_turn(own: DockerSandbox) -> None:
+async def test_boxes_beyond_the_slots_wait_their_turn() -> None:
+    sandbox = DockerSandbox(LIMITS.model_copy(update={"slots": 2}))
+
     async def one() -> str:
-        async with own.box(CODE) as box:
+        async with sandbox.box(CODE) as box:
             result = await box.run("pass")
-            assert len(await boxes(own)) <= LIMITS.machine_slots + LIMITS.ready
+            assert len(await boxes(sandbox)) <= 2 + LIMITS.ready
             return result.outcome
 
-    assert await asyncio.gather(*(one() for _ in range(5))) == ["passed"] * 5
+    try:
+        assert await asyncio.gather(*(one() for _ in range(5))) == ["passed"] * 5
+    finally:
+        await sandbox.close()
 
 
 async def test_a_released_box_leaves_its_place_and_goes_on_where_it_was() -> None:

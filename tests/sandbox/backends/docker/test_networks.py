@@ -70,8 +70,8 @@ else:
 
 @pytest.fixture
 async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox with two slots and no box started in advance; needs an engine too."""
-    limits = {**LIMITS.model_dump(), "slots": 2, "ready": 0}
+    """Return a sandbox with no box started in advance; needs an engine too."""
+    limits = {**LIMITS.model_dump(), "ready": 0}
     made = DockerSandbox(SandboxSettings.model_validate(limits))
     yield made
     await made.close()
