@@ -9,7 +9,7 @@ import resource
 import selectors
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sandbox.inside.child import PACKAGES, REPORT
 from sandbox.inside.seccomp import restrict_system_calls
@@ -17,6 +17,7 @@ from sandbox.inside.streams import Stream
 
 MOST_WAITING = 12  # times the limit that pass at most while a program waits for a core
 STARVED = "starved"  # the end of a process that had no core for most of that time: no evidence
+_SAMPLE_S = 0.5  # until the waiting of threads is seen again
 _FILES = 256
 _ENVIRONMENT = {
     "HOME": "/tmp",  # noqa: S108 - the only writable place in a box
@@ -56,7 +57,7 @@ class Process:
 
     Args:
         timeout_s: Seconds until it is stopped, without those in which it and what it started waited
-            for a core, but for those of cores that they used: a limit is met by what a program
+            for a core, but no less than cores worked for them: a limit is met by what a program
             does, not by what else the machine does. At most ``MOST_WAITING`` times as many pass.
         cut: Bytes of output at which it is stopped.
         streams: What it writes to.
@@ -69,6 +70,8 @@ class Process:
         self._start = time.monotonic()
         self._kills_before = oom_kills()
         self._cores_before = _used_cores()
+        self._seen = 0.0
+        self._waits: dict[str, float] = {}  # also of threads that have ended since they were seen
         self._child = 0
         self._status = 0
         self.peak_kb = 0
@@ -116,9 +119,11 @@ class Process:
     def _left(self) -> float:
         """Return the seconds that are left."""
         gone = self.seconds
-        if gone <= self._timeout_s:
-            return self._timeout_s - gone
-        return self._timeout_s - max(gone - _waited(), _used_cores() - self._cores_before)
+        if gone > min(self._seen + _SAMPLE_S, self._timeout_s):
+            self._seen = gone
+            self._waits.update(_waits())
+        worked = min(gone, _used_cores() - self._cores_before)
+        return self._timeout_s - max(gone - sum(self._waits.values()), worked)
 
     def _read(self) -> str:
         with selectors.DefaultSelector() as selector:
@@ -130,7 +135,7 @@ class Process:
                 while (left := self._left()) > 0:
                     if self.seconds > MOST_WAITING * self._timeout_s:
                         return STARVED
-                    for key, _ in selector.select(left):
+                    for key, _ in selector.select(min(left, _SAMPLE_S)):
                         if key.fd == watcher:
                             return ""
                         if not key.data.read():
@@ -225,18 +230,16 @@ def enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str
         file.write("1000")
 
 
-def _waited() -> float:
-    """Return for how many seconds the threads of a box could have run and had no core.
+def _waits() -> Iterator[tuple[str, float]]:
+    """Yield each thread of the box, and for how many seconds it could have run and had no core.
 
-    By the kernel's count, of all that are still there; 0 where it keeps none.
+    By the kernel's count; nothing where it keeps none. This process is left out.
     """
-    waited = 0
     for process in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError, IndexError):
             for thread in os.listdir(f"/proc/{process}/task") if process != "1" else ():
                 with open(f"/proc/{process}/task/{thread}/schedstat") as file:
-                    waited += int(file.read().split()[1])
-    return waited / 1e9
+                    yield thread, int(file.read().split()[1]) / 1e9
 
 
 def _used_cores() -> float:

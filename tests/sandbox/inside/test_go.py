@@ -220,6 +220,46 @@ async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
             assert (call, result.outcome, result.error_type) == (call, "raised", NOT_SEPARABLE)
 
 
+FILE = """
+func executable() uint64 {
+	found, _ := os.Stat("/proc/self/exe")
+	return found.Sys().(*syscall.Stat_t).Ino
+}
+"""
+PRINTS = (
+    FILE.replace("executable", "own")
+    + """
+func TestIt(t *testing.T) {
+	if executable() == own() {
+		t.Fatal()
+	}
+	fmt.Println(executable(), own())
+}
+"""
+)
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_an_executable_is_made_once_for_what_it_is_made_of(sandbox: Sandbox) -> None:
+    async with sandbox.box(FILE, language="go") as box:
+        versions = (None, None, FILE.replace("Ino", "Ino + 0"), FILE + "const more = 1")
+        runs = [(await box.run(PRINTS, code=code)).stdout.split() for code in versions]
+    (first, again, of_body, of_types) = runs
+    assert first == again
+    assert of_body[0] != first[0]
+    assert of_body[1] == first[1]  # the program is the same, and calls the code as before
+    assert of_types[1] != first[1]
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_compiling_is_no_time_of_a_run(sandbox: Sandbox) -> None:
+    async with sandbox.box(FILE, language="go") as box:
+        result = await box.run(PRINTS, timeout_s=0.2)  # two are compiled and linked
+    assert result.outcome == "passed", result.message
+
+
 class Engine:
     """An engine without images of languages, and with a way to Debian's archive or none."""
 
