@@ -50,7 +50,9 @@ class Builds:
             key = (part, job[part], stubs)
             made = self._kept.pop(key, None)
             if made is None:
-                build = _Build(job, {part: job[part], "stubs": stubs, "token": token})
+                build = _Build(
+                    job, {"part": part, "text": job[part], "stubs": stubs, "token": token}
+                )
                 if report := build.report():
                     return (), report
                 made = (build.executable, build.stubs)

@@ -47,7 +47,8 @@ def become_harness(job: Job, parts: Mapping[str, object], executable: int | None
 
     Args:
         job: The job as it came from the host.
-        parts: What the process works on: ``program`` and ``token``, or ``code``.
+        parts: What the process works on: ``program`` and ``token``, or ``code``; of what is to be
+            compiled, as of `Builds`.
         executable: The file of what the harness has made of it.
     """
     common = {"clock": job["clock"], "on_copies": job["isolated"] == "on_copies", "cases": CASES}

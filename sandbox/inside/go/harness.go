@@ -66,11 +66,8 @@ func main() {
 		os.Exit(1)
 	}
 	os.Setenv("GOMAXPROCS", "2")
-	name, text := "target.go", wire.Told.Code
-	if text == "" {
-		name, text = "program.go", wire.Told.Program
-	}
-	made, err := read(name, text)
+	name := map[string]string{"code": "target.go", "program": "program.go"}[wire.Told.Part]
+	made, err := read(name, wire.Told.Text)
 	if err == nil && name == "target.go" {
 		err = build("wire.Serve()", made, &source{name: "own.go", text: registered(made)})
 		if err == nil {

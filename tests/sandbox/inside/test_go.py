@@ -220,6 +220,85 @@ async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
             assert (call, result.outcome, result.error_type) == (call, "raised", NOT_SEPARABLE)
 
 
+BUS = """
+type Bus struct{ handlers map[string][]func(int) int }
+type Handler func(int) int
+var kept func()
+func NewBus() *Bus { return &Bus{handlers: map[string][]func(int) int{}} }
+func (b *Bus) On(name string, f func(int) int) { b.handlers[name] = append(b.handlers[name], f) }
+func (b *Bus) Emit(name string, n int) (sum int) {
+	for _, f := range b.handlers[name] {
+		sum += f(n)
+	}
+	return sum
+}
+func same(f func(int) int) func(int) int { return f }
+func named(h Handler) int                { return h(2) }
+func keep(f func())                      { kept = f }
+func now()                               { kept() }
+func each(items []int, f func(int)) {
+	var all sync.WaitGroup
+	for _, item := range items {
+		all.Add(1)
+		go func(item int) {
+			defer all.Done()
+			f(item)
+		}(item)
+	}
+	all.Wait()
+}
+"""
+CALLS_BACK = """
+func TestBus(t *testing.T) {
+	bus, seen := NewBus(), 0
+	bus.On("a", func(n int) int { seen += n; return n })
+	for i := 0; i < 100; i++ {
+		bus.Emit("a", 1)
+	}
+	bus.On("a", func(n int) int { return 10 })
+	if bus.Emit("a", 2) != 12 || seen != 102 {
+		t.Error(seen)
+	}
+}
+func TestSame(t *testing.T) {
+	next := func(n int) int { return n + 1 }
+	if same(same(next))(1) != 2 || named(next) != 3 || named(Handler(same(next))) != 3 {
+		t.Error()
+	}
+}
+func TestKept(t *testing.T) {
+	count := 0
+	keep(func() { count++ })
+	now()
+	now()
+	if count != 2 {
+		t.Error(count)
+	}
+}
+func TestEach(t *testing.T) {
+	sum, lock := 0, sync.Mutex{}
+	each([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(n int) {
+		lock.Lock()
+		defer lock.Unlock()
+		sum += n
+	})
+	if sum != 36 {
+		t.Error(sum)
+	}
+}
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_functions_that_the_code_keeps_stay_what_they_are(sandbox: Sandbox) -> None:
+    async with sandbox.box(BUS, language="go") as box:
+        result = await box.run(CALLS_BACK)
+    ends = {case.name: (case.outcome, case.message) for case in result.tests}
+    names = ("TestBus", "TestSame", "TestKept", "TestEach")
+    assert ends == dict.fromkeys(names, ("passed", "")), result.message
+
+
 FILE = """
 func executable() uint64 {
 	found, _ := os.Stat("/proc/self/exe")

@@ -34,12 +34,12 @@ const (
 
 // Job is what the harness hands to a process on its stdin.
 type Job struct {
-	Code, Program, Stubs, Token string
-	Clock                       float64
-	OnCopies                    bool `json:"on_copies"`
-	Cases                       int
-	GivenUp                     int `json:"given_up"`
-	Alone                       int
+	Part, Text, Stubs, Token string
+	Clock                    float64
+	OnCopies                 bool `json:"on_copies"`
+	Cases                    int
+	GivenUp                  int `json:"given_up"`
+	Alone                    int
 }
 
 // Frame is a call or the answer to one.
@@ -65,6 +65,7 @@ var (
 
 	byName    = map[string]reflect.Value{}
 	functions []reflect.Value // that the other process can call
+	theirs    sync.Map        // functions here that stand for one there → its number
 	types     = map[string]reflect.Type{}
 	variables = map[string]reflect.Value{} // names of errors → where they are
 	lock      sync.Mutex
@@ -462,7 +463,10 @@ func (all *graph) encode(value reflect.Value, deep int) any {
 		if name := runtime.FuncForPC(value.Pointer()).Name(); strings.HasPrefix(name, "cosqa/testing.") {
 			panic(notPlain("a function of package testing"))
 		}
-		functions = append(functions, value)
+		if number, isTheirs := theirs.Load(closure(value)); isTheirs {
+			return []any{number}
+		}
+		functions = append(functions, reflect.ValueOf(value.Interface()))
 		return len(functions) - 1
 	default:
 		panic(notPlain("a " + kind.String()))
@@ -560,8 +564,14 @@ func decode(part any, value reflect.Value) {
 	case reflect.Interface:
 		decodeDynamic(part.([]any), value)
 	case reflect.Func:
+		if own, is := part.([]any); is { // by number, so that it is what it was
+			number, _ := own[0].(json.Number).Int64()
+			value.Set(functions[number].Convert(value.Type()))
+			return
+		}
 		number, _ := part.(json.Number).Int64()
 		value.Set(remote(value.Type(), int(number)))
+		theirs.Store(closure(value), number)
 	case reflect.Struct:
 		if value.Type() == types["time.Time"] {
 			moment, _ := time.Parse(time.RFC3339Nano, part.(string))
@@ -632,6 +642,11 @@ func decodeDynamic(parts []any, value reflect.Value) {
 	made := reflect.New(kind).Elem()
 	decode(parts[1], made)
 	value.Set(made)
+}
+
+// closure returns what a variable with a function points to, which no other function has.
+func closure(value reflect.Value) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(value.UnsafeAddr()))
 }
 
 // remote returns a function that the other process has.
