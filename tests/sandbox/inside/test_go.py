@@ -1,6 +1,6 @@
 """Values go between a Go program and its code as they are.
 
-Covers the harness of Go; ``sandbox/contract/go.toml`` has the attacks.
+Covers the harness of Go and `sandbox.inside.builds`; ``sandbox/contract/go.toml`` has the attacks.
 """
 
 import io
