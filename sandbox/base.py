@@ -77,7 +77,7 @@ class Box(Protocol):
                 the random numbers of ``random`` and NumPy.
             clock: Time of day at which the program begins, in seconds since the epoch.
             code: Another version of the code under test for this one run, such as a mutant.
-            timeout_s: A shorter wall-clock limit than the settings', for this one run.
+            timeout_s: A shorter limit than the settings', for this one run.
             isolated: Run the code under test in a process of its own, which sees the arguments of
                 calls and nothing of the program. Where that cannot be done, the result is
                 ``raised`` with ``NOT_SEPARABLE`` as the type of the error. With ``on_copies`` the

@@ -30,7 +30,9 @@ class SandboxSettings(Section):
     memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
     processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
-    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
+    timeout_s: float = Field(
+        10.0, gt=0, description="Seconds of one program, less those in which it waits for a core."
+    )
     command_timeout_s: float = Field(
         30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
     )

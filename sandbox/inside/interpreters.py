@@ -7,6 +7,7 @@ import marshal
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from types import CodeType
 
 from sandbox.inside.child import CASES, PACKAGES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Job = dict[str, Any]
     Codes = list[tuple[str, CodeType]]
 
+CHANNEL = 4  # a program's socket to the code, and after it the executable where there is one
 _SERVICE_FILES = (1, 2, 3)
 
 
@@ -37,21 +39,26 @@ def become_interpreter(job: Job, codes: Codes) -> None:
     os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
 
 
-def become_harness(job: Job, **parts: str) -> None:
-    """Become the harness of another language, with a job as its stdin.
+def become_harness(job: Job, parts: Mapping[str, object], executable: int | None = None) -> None:
+    """Become the harness of another language, or what it has made, with a job as its stdin.
 
-    Its executable cannot be read, so that the kernel hides the process from others of its user: one
+    The executable cannot be read, so that the kernel hides the process from others of its user: one
     such process has the program and the report, another the code.
 
     Args:
         job: The job as it came from the host.
-        parts: What the process works on: ``program`` and ``token``, or ``code``.
+        parts: What the process works on: ``program`` and ``token``, or ``code``; of what is to be
+            compiled, as of `Builds`.
+        executable: The file of what the harness has made of it.
     """
     common = {"clock": job["clock"], "on_copies": job["isolated"] == "on_copies", "cases": CASES}
     _give(json.dumps({**common, "given_up": GIVEN_UP, "alone": ALONE, **parts}).encode())
     restrict_system_calls()
     command = job["harness"]
-    os.execvpe(command[0], command, os.environ)  # noqa: S606 - the image's
+    if executable is None:
+        os.execvpe(command[0], command, os.environ)  # noqa: S606 - the image's
+    os.set_inheritable(executable, False)
+    os.execve(f"/proc/self/fd/{executable}", ["box"], os.environ)  # noqa: S606 - of this box
 
 
 def _give(data: bytes) -> None:
@@ -64,7 +71,7 @@ def _give(data: bytes) -> None:
     os.close(file)
 
 
-def start_service(job: Job, codes: Codes) -> int:
+def start_service(job: Job, codes: Codes, *executables: int) -> int:
     """Start the process of the code under test; return the program's end of the socket to it.
 
     It is a new interpreter, which gets the code and nothing of the program. It loads the code when
@@ -73,6 +80,7 @@ def start_service(job: Job, codes: Codes) -> int:
     Args:
         job: The job of the program.
         codes: The modules that the process needs.
+        executables: The file of what a harness has made of the code, where it is compiled.
     """
     ends = socket.socketpair()
     here, there = (end.detach() for end in ends)
@@ -82,9 +90,10 @@ def start_service(job: Job, codes: Codes) -> int:
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         environment = dict(job["environment"])
-        enter([null, null, there], _SERVICE_FILES, environment)
+        files = (*_SERVICE_FILES, CHANNEL)[: len(_SERVICE_FILES) + len(executables)]
+        enter([null, null, there, *executables], files, environment)
         if job.get("harness"):
-            become_harness(job, code=job["code"])
+            become_harness(job, {"code": job["code"]}, CHANNEL if executables else None)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         made = instrumented({"code": job["code"], "program": ""})
         own = {key: job[key] for key in ("hash_seed", "clock", "memory")}

@@ -276,6 +276,7 @@
     constructor(file, handle, refuse) {
       Object.assign(this, { file, handle, refuse, frames: [], parts: [], size: 0, isWaking: false });
       const socket = new Socket({ fd: file, readable: true, writable: false });
+      this.pipe = socket._handle;
       socket.on("data", (data) => (this.take(data), this.wake())).on("close", () => exit(ALONE));
     }
 
@@ -293,7 +294,12 @@
 
     // Return the next frame; nothing else happens in this process until it is there.
     receive() {
-      for (let waits = 0; !this.frames.length; ) if (!this.pull()) pause((waits += 1));
+      while (!this.frames.length) {
+        if (this.pull()) continue;
+        this.pipe.setBlocking(true);
+        this.pull();
+        this.pipe.setBlocking(false);
+      }
       return this.frames.shift();
     }
 
@@ -308,7 +314,7 @@
       try {
         return work();
       } catch (error) {
-        return error.code === "EAGAIN" ? 0 : exit(ALONE);
+        return ["EAGAIN", "EINTR"].includes(error.code) ? 0 : exit(ALONE);
       }
     }
 

@@ -9,13 +9,15 @@ import resource
 import selectors
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sandbox.inside.child import PACKAGES, REPORT
 from sandbox.inside.seccomp import restrict_system_calls
 from sandbox.inside.streams import Stream
 
-MOST_WAITING = 4  # times the limit that pass at most while a program waits for a core
+MOST_WAITING = 12  # times the limit that pass at most while a program waits for a core
+STARVED = "starved"  # the end of a process that had no core for most of that time: no evidence
+_SAMPLE_S = 0.5  # until the waiting of threads is seen again
 _FILES = 256
 _ENVIRONMENT = {
     "HOME": "/tmp",  # noqa: S108 - the only writable place in a box
@@ -33,6 +35,10 @@ _OFFLINE = {
     "PIP_NO_INPUT": "1",
     "PIP_RETRIES": "0",
 }
+_CORE_COUNTERS = (  # and the place of the number there, and how many of it are a second
+    ("/sys/fs/cgroup/cpu.stat", 1, 1e6),
+    ("/sys/fs/cgroup/cpuacct/cpuacct.usage", 0, 1e9),
+)
 _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
@@ -50,9 +56,9 @@ class Process:
     """A child process, from its fork to its end.
 
     Args:
-        timeout_s: Seconds until it is stopped, without those in which it waited for a core: a limit
-            is met by what a program does, not by what else the machine does. At most
-            ``MOST_WAITING`` times as many pass.
+        timeout_s: Seconds until it is stopped, without those in which it and what it started waited
+            for a core, but no less than cores worked for them: a limit is met by what a program
+            does, not by what else the machine does. At most ``MOST_WAITING`` times as many pass.
         cut: Bytes of output at which it is stopped.
         streams: What it writes to.
     """
@@ -63,26 +69,28 @@ class Process:
         self.streams = streams
         self._start = time.monotonic()
         self._kills_before = oom_kills()
+        self._cores_before = _used_cores()
+        self._seen = 0.0
+        self._waits: dict[str, float] = {}  # also of threads that have ended since they were seen
         self._child = 0
         self._status = 0
         self.peak_kb = 0
 
     def fork(
-        self, files: tuple[int, ...], environment: Mapping[str, str], channel: int | None = None
+        self, files: tuple[int, ...], environment: Mapping[str, str], more: tuple[int, ...] = ()
     ) -> bool:
         """Fork; return True in the child, whose files and environment are its own.
 
         Args:
             files: The child's file descriptors, one for each stream.
             environment: Further variables.
-            channel: A file that becomes the child's next descriptor, and is closed here.
+            more: Files that become the child's next descriptors.
         """
         ends = [stream.write_end for stream in self.streams]
-        if channel is not None:
-            ends, files = [*ends, channel], (*files, max(files) + 1)
         self._child = os.fork()
         if not self._child:
-            enter(ends, files, environment)
+            following = range(max(files) + 1, max(files) + 1 + len(more))
+            enter([*ends, *more], (*files, *following), environment)
             return True
         for end in ends:
             os.close(end)
@@ -91,7 +99,8 @@ class Process:
     def watch(self) -> str:
         """Read until the child is gone and end all it started; return the limit that it met, or "".
 
-        That is ``timeout``, ``output_limit`` or ``memory``.
+        That is ``timeout``, ``output_limit`` or ``memory``; ``STARVED`` where it met none, and had
+        no core for most of the time.
         """
         cut = self._read()
         self._end()
@@ -110,10 +119,11 @@ class Process:
     def _left(self) -> float:
         """Return the seconds that are left."""
         gone = self.seconds
-        if gone <= self._timeout_s:
-            return self._timeout_s - gone
-        waited = min(_waited(self._child), (MOST_WAITING - 1) * self._timeout_s)
-        return self._timeout_s + waited - gone
+        if gone > min(self._seen + _SAMPLE_S, self._timeout_s):
+            self._seen = gone
+            self._waits.update(_waits())
+        worked = min(gone, _used_cores() - self._cores_before)
+        return self._timeout_s - max(gone - sum(self._waits.values()), worked)
 
     def _read(self) -> str:
         with selectors.DefaultSelector() as selector:
@@ -123,7 +133,9 @@ class Process:
             selector.register(watcher, selectors.EVENT_READ)
             try:
                 while (left := self._left()) > 0:
-                    for key, _ in selector.select(left):
+                    if self.seconds > MOST_WAITING * self._timeout_s:
+                        return STARVED
+                    for key, _ in selector.select(min(left, _SAMPLE_S)):
                         if key.fd == watcher:
                             return ""
                         if not key.data.read():
@@ -218,16 +230,24 @@ def enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str
         file.write("1000")
 
 
-def _waited(process: int) -> float:
-    """Return for how many seconds a process could have run and had no core, by the kernel's count.
+def _waits() -> Iterator[tuple[str, float]]:
+    """Yield each thread of the box, and for how many seconds it could have run and had no core.
 
-    0 where it keeps none.
+    By the kernel's count; nothing where it keeps none. This process is left out.
     """
-    try:
-        with open(f"/proc/{process}/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            for thread in os.listdir(f"/proc/{process}/task") if process != "1" else ():
+                with open(f"/proc/{process}/task/{thread}/schedstat") as file:
+                    yield thread, int(file.read().split()[1]) / 1e9
+
+
+def _used_cores() -> float:
+    """Return for how many seconds cores have worked for this container; 0 where nobody counts."""
+    for file, place, a_second in _CORE_COUNTERS:
+        with contextlib.suppress(OSError), open(file) as opened:
+            return int(opened.read().split()[place]) / a_second
+    return 0.0
 
 
 def oom_kills() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sandbox.inside.child import FAILED
 from sandbox.inside.failures import CASE_FIELDS, FIELDS
 
+REPORT_BYTES = 393_216  # more than a hundred tests that fail
 _COUNTS = ("tests_run", "asserts_executed", "target_calls")
 _FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 

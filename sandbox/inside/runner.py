@@ -3,7 +3,8 @@
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
 JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
 report in the terms of ``ExecutionResult``, ``clean`` in it says whether the box can take another.
-``harness`` is the command line of another language's harness, empty for Python.
+``harness`` is the command line of another language's harness, empty for Python; ``compiled`` says
+that it makes executables of code and program before they run.
 ``commands`` are run first, each time, for the files that they make. A job with a ``command`` in
 place of a program is answered with what that printed.
 
@@ -24,19 +25,24 @@ import traceback  # noqa: F401 - for the forks, which need it where a program fa
 from collections.abc import Callable
 from types import CodeType
 
+from sandbox.inside.builds import Builds
 from sandbox.inside.child import REPORT, prepare
 from sandbox.inside.instrumentation import instrumented
-from sandbox.inside.interpreters import become_harness, become_interpreter, start_service
+from sandbox.inside.interpreters import (
+    CHANNEL,
+    become_harness,
+    become_interpreter,
+    start_service,
+)
 from sandbox.inside.processes import Process, run_command
 from sandbox.inside.proxy import ALONE, GIVEN_UP, NOT_SEPARABLE
-from sandbox.inside.reports import read_report
+from sandbox.inside.reports import REPORT_BYTES, read_report
 from sandbox.inside.seccomp import hide_process
 from sandbox.inside.sockets import are_gone, sockets_in_use
 from sandbox.inside.streams import Stream, socket_pair
 
 _CHUNK = 65_536
 _REASON = 500
-_REPORT_BYTES = 393_216  # more than a hundred tests that fail
 _WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
@@ -49,13 +55,18 @@ if TYPE_CHECKING:
 
 
 class JobRun(Process):
-    """One job in one child, from its start to its report."""
+    """One job in one child, from its start to its report.
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    Args:
+        job: The job.
+        token: What the report of a harness begins with.
+        executables: Code and program where they are compiled, else nothing.
+    """
+
+    def __init__(self, job: Job, token: str, executables: tuple[int, ...] = ()) -> None:
+        self._job, self._token, self._executables = job, token, executables
         self._out, self._err = Stream(job["keep"]), Stream(job["keep"])
-        self._report = Stream(2 * _REPORT_BYTES, socket_pair)
-        self._token = os.urandom(16).hex() if job.get("harness") else ""
+        self._report = Stream(2 * REPORT_BYTES, socket_pair)
         super().__init__(job["timeout"], job["cut"], (self._out, self._err, self._report))
 
     def start(self, own_seed: int, codes: tuple[Codes, Codes]) -> Job | None:
@@ -70,12 +81,17 @@ class JobRun(Process):
         job = {key: self._job.get(key) for key in keys}
         for_child, for_service = codes
         is_isolated = job["isolated"] or self._job.get("harness")
-        channel = start_service(self._job, for_service) if is_isolated else None
-        environment = self._job["environment"]
-        if not self.fork((1, 2, REPORT), environment, channel):
+        executables = self._executables
+        more = (start_service(self._job, for_service, *executables[:1]),) if is_isolated else ()
+        is_child = self.fork((1, 2, REPORT), self._job["environment"], (*more, *executables[1:]))
+        if not is_child:
+            for channel in more:
+                os.close(channel)
             return None
         if self._job.get("harness"):
-            become_harness(self._job, program=self._job["program"], token=self._token)
+            executable = CHANNEL + 1 if executables else None
+            parts = {"program": self._job["program"], "token": self._token}
+            become_harness(self._job, parts, executable)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
         if job["hash_seed"] != own_seed:
@@ -96,7 +112,7 @@ class JobRun(Process):
     def exceeds_output(self) -> bool:
         """Return whether the program has printed or reported too much."""
         printed = self._out.size + self._err.size
-        return printed > self._job["cut"] or self._report.size > _REPORT_BYTES
+        return printed > self._job["cut"] or self._report.size > REPORT_BYTES
 
     def _outcome(self, limit: str) -> Report:
         if limit == "memory":
@@ -180,15 +196,18 @@ def serve(codes: tuple[Codes, Codes]) -> Callable[[], None]:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own_seed = int(os.environ["PYTHONHASHSEED"])
     sockets = sockets_in_use()
+    builds = Builds()
     gc.freeze()
     _answer({"ready": True})
     while True:
-        job = _serve_next(own_seed, codes, sockets)
+        job = _serve_next(own_seed, codes, sockets, builds)
         if job is not None:
             return prepare(job)
 
 
-def _serve_next(own_seed: int, codes: tuple[Codes, Codes], sockets: int) -> Job | None:
+def _serve_next(
+    own_seed: int, codes: tuple[Codes, Codes], sockets: int, builds: Builds
+) -> Job | None:
     """Serve one job; in a fork, return the one to run.
 
     No variable lives on with a request or a report: the next program runs in a fork of this one.
@@ -199,11 +218,14 @@ def _serve_next(own_seed: int, codes: tuple[Codes, Codes], sockets: int) -> Job 
     if "command" in request:
         report = run_command(request["command"], request)
     else:
-        run = JobRun(request)
-        job = run.start(own_seed, codes)
-        if job is not None:
-            return job
-        report = run.report()
+        token = os.urandom(16).hex() if request.get("harness") else ""
+        executables, report = builds.make(request, token) if request.get("compiled") else ((), {})
+        if not report:
+            run = JobRun(request, token, executables)
+            job = run.start(own_seed, codes)
+            if job is not None:
+                return job
+            report = run.report()
     report["clean"] = _clean_up() and are_gone(sockets)
     _answer(report)
     return None

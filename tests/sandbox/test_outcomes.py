@@ -5,6 +5,8 @@ Covers `sandbox.base`, `sandbox.inside.child`, `sandbox.inside.clock`, `sandbox.
 
 import pytest
 
+from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
 from tests.sandbox.conftest import LIMITS
 
@@ -59,6 +61,46 @@ async def test_none_of_these_tricks_makes_a_program_pass(
     box: Box, program: str, outcome: str
 ) -> None:
     assert (await box.run(program)).outcome == outcome
+
+
+WORKS_A_SECOND = """
+import os, time
+def work():
+    while time.process_time() < 1.0:
+        pass
+def test_in_this_process():
+    work()
+    assert True
+def test_in_another():
+    if not os.fork():
+        work()
+        os._exit(0)
+    os.wait()
+    assert True
+"""
+MANY_THAT_WORK = """
+import os
+for _ in range(8):
+    if not os.fork():
+        break
+while True:
+    pass
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("program", "outcome"), [(WORKS_A_SECOND, "passed"), (MANY_THAT_WORK, "timeout")]
+)
+async def test_a_time_limit_counts_what_a_program_does_and_not_what_it_waits_for_a_core(
+    program: str, outcome: str
+) -> None:
+    sandbox = make_sandbox(SandboxSettings(cpus=0.25, timeout_s=4, ready=0))
+    try:
+        async with sandbox.box("") as box:
+            assert (await box.run(program)).outcome == outcome
+    finally:
+        await sandbox.close()
 
 
 async def test_an_import_error_names_the_missing_module(box: Box) -> None:

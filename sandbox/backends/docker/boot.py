@@ -12,7 +12,8 @@ _VALUES = ("library_values", "values", "frames")
 _CHILD = (*_TESTS, *_VALUES, "proxy", "child")
 _SERVICE = (*_TESTS, *_VALUES, "service")
 _RUNNER = (
-    "instrumentation", "streams", "sockets", "reports", "processes", "interpreters", "runner",
+    "instrumentation", "streams", "sockets", "reports", "processes", "interpreters", "builds",
+    "runner",
 )  # fmt: skip
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled, and so

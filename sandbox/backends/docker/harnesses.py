@@ -37,6 +37,7 @@ _COMMANDS: dict[str, Callable[[int, int], list[str]]] = {
     "go": lambda *_: ["/opt/go/harness"],  # which the image has: compiled, and nobody can read it
     "javascript": _node,
 }
+COMPILED = ("go",)  # those whose harness makes executables
 
 
 def references() -> list[str]:

@@ -9,9 +9,10 @@ from pydantic_core import PydanticSerializationError
 from infra.errors import BoxLostError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
-from sandbox.backends.docker.harnesses import harness_of
+from sandbox.backends.docker.harnesses import COMPILED, harness_of
 from sandbox.base import Isolation, ShellResult
-from sandbox.inside.processes import MOST_WAITING
+from sandbox.inside.builds import BUILD_TIMEOUT_S
+from sandbox.inside.processes import MOST_WAITING, STARVED
 
 Job = dict[str, object]
 Answer = TypeVar("Answer", bound=Record)
@@ -73,6 +74,7 @@ class Jobs:
             "timeout": min(timeout_s or limit, limit),
             "isolated": isolated,
             "harness": harness_of(self._language, hash_seed, self._settings.memory_mb),
+            "compiled": self._language in COMPILED,
         }
 
     def command(self, text: str) -> Job:
@@ -92,7 +94,8 @@ class Jobs:
         """Return the most seconds that a job may take."""
         commands = 1 + len(self._commands)
         limits = self._settings
-        return MOST_WAITING * (limits.timeout_s + commands * limits.command_timeout_s)
+        builds = 2 * BUILD_TIMEOUT_S * (self._language in COMPILED)
+        return MOST_WAITING * (limits.timeout_s + builds + commands * limits.command_timeout_s)
 
     def _job(self) -> Job:
         limits = self._settings
@@ -129,6 +132,11 @@ def read_result(answer: Mapping[str, object]) -> ExecutionResult:
 
 
 def _valid(kind: type[Answer], fields: Mapping[str, object]) -> Answer:
+    if STARVED in (fields.get("outcome"), fields.get("stopped_by")):
+        raise BoxLostError(
+            "the machine was too busy to judge a program, which had no core for most of "
+            f"{MOST_WAITING} times its limit; let fewer boxes run at once (sandbox.slots)"
+        )
     try:
         answer = kind.model_validate(fields)
         answer.model_dump_json()  # which no half of a surrogate pair survives, nor does any store

@@ -1,7 +1,6 @@
-// The harness of Go: two processes, one for a test program, one for the code under test. Each
-// compiles its part and becomes it. The program's has the report as file 3 and the socket to the
-// other as file 4; the code's has the socket as file 3, and starts the code when it is asked to:
-// when nothing of the program can be read any more.
+// The harness of Go: it makes an executable of the code under test, or of a test program, and writes
+// it to file 4; to file 3 go a report where it cannot, and what a program needs of the code. The two
+// run later, each in a process of its own.
 //
 // The program is compiled into a package with stand-ins for the code's functions, and with its types
 // and constants, so that it may use what is not exported.
@@ -16,6 +15,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -24,8 +24,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"syscall"
-	"unsafe"
 
 	"cosqa/wire"
 )
@@ -68,105 +66,38 @@ func main() {
 		os.Exit(1)
 	}
 	os.Setenv("GOMAXPROCS", "2")
-	var err error
-	if wire.Told.Token == "" {
-		err = serve()
-	} else {
-		err = run()
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
-}
-
-// serve gives the stand-ins for the code, compiles it, says so, and becomes it once it is asked for.
-func serve() error {
-	socket := os.NewFile(3, "socket")
-	files, _ := os.MkdirTemp("", "")
-	code, err := read("target.go", wire.Told.Code)
-	var linked *os.File
-	if err == nil {
-		wire.Send(socket, wire.Frame{Text: stubs(code)})
-		own := &source{name: "own.go", text: registered(code)}
-		linked, err = built(files, "wire.Serve()", code, own)
-	}
-	os.RemoveAll(files)
-	if err != nil {
-		wire.Send(socket, wire.Frame{Fault: err.Error()})
-		return err
-	}
-	wire.Send(socket, wire.Frame{})
-	if _, err := wire.Receive(socket); err != nil {
-		return err
-	}
-	return become(linked, map[string]any{"clock": wire.Told.Clock, "alone": wire.Told.Alone})
-}
-
-// run compiles the program and becomes it, or reports what it cannot be run for.
-func run() error {
-	socket := os.NewFile(4, "socket")
-	files, _ := os.MkdirTemp("", "")
-	program, err := read("program.go", wire.Told.Program)
-	hello := received(socket)
-	var linked *os.File
-	if hello.Fault == "" {
+	name := map[string]string{"code": "target.go", "program": "program.go"}[wire.Told.Part]
+	made, err := read(name, wire.Told.Text)
+	if err == nil && name == "target.go" {
+		err = build("wire.Serve()", made, &source{name: "own.go", text: registered(made)})
 		if err == nil {
-			counted(program)
-			stub := &source{name: "stub.go", text: hello.Text}
-			own := &source{name: "own.go", text: tests(program)}
-			linked, err = built(files, "testing.Main()", program, stub, own)
+			os.NewFile(3, "stubs").WriteString(stubs(made))
 		}
-		hello = received(socket)
+	} else if err == nil {
+		counted(made)
+		stub := &source{name: "stub.go", text: wire.Told.Stubs}
+		err = build("testing.Main()", made, stub, &source{name: "own.go", text: tests(made)})
 	}
-	report := wire.Report{}
-	if hello.Fault != "" {
-		missing := ""
-		if found := lacking.FindStringSubmatch(hello.Fault); found != nil {
+	if err != nil {
+		refuse(name, err.Error())
+	}
+}
+
+// refuse reports what code or program cannot be run for, and ends this process.
+func refuse(name, fault string) {
+	report, outcome, missing := wire.Report{}, "raised", ""
+	if name == "target.go" {
+		if found := lacking.FindStringSubmatch(fault); found != nil {
 			missing = strings.Trim(found[1]+found[2], `"`)
 		}
-		outcome := "raised"
-		if strings.Contains(hello.Fault, "could not import") {
+		if strings.Contains(fault, "could not import") {
 			outcome = "import_error"
 		}
-		report.Failed("", outcome, "CompileError", hello.Fault, missing, "target.go:0 is not compiled")
-		report.Write()
+	} else if strings.HasPrefix(fault, "stub.go") && !strings.Contains(fault, "program.go") {
+		wire.GiveUp("the code cannot be called from another process: " + fault)
 	}
-	if err != nil {
-		if told := err.Error(); strings.HasPrefix(told, "stub.go") && !strings.Contains(told, "program.go") {
-			wire.GiveUp("the code cannot be called from another process: " + err.Error())
-		}
-		report.Failed("", "raised", "CompileError", err.Error(), "", "program.go:0 is not compiled")
-		report.Write()
-	}
-	told := wire.Told
-	return become(linked, map[string]any{
-		"token": told.Token, "clock": told.Clock, "on_copies": told.OnCopies, "cases": told.Cases,
-		"given_up": told.GivenUp, "alone": told.Alone, "folder": files,
-	})
-}
-
-func received(socket *os.File) wire.Frame {
-	frame, err := wire.Receive(socket)
-	if err != nil {
-		os.Exit(wire.Told.Alone)
-	}
-	return frame
-}
-
-// become replaces this process by an executable, which nobody can read, with a job as its stdin.
-func become(linked *os.File, job map[string]any) error {
-	told, _ := json.Marshal(job)
-	file := memory("job")
-	file.Write(told)
-	file.Seek(0, 0)
-	syscall.Dup3(int(file.Fd()), 0, 0)
-	return syscall.Exec(fmt.Sprintf("/proc/self/fd/%d", linked.Fd()), []string{"box"}, os.Environ())
-}
-
-func memory(name string) *os.File {
-	text, _ := syscall.BytePtrFromString(name)
-	number := map[string]uintptr{"amd64": 319, "arm64": 279}[runtime.GOARCH]
-	file, _, _ := syscall.Syscall(number, uintptr(unsafe.Pointer(text)), 1, 0)
-	return os.NewFile(file, name)
+	report.Failed("", outcome, "CompileError", fault, missing, name+":0 is not compiled")
+	report.Write()
 }
 
 // read parses a file, and gives it the package and the imports that it lacks.
@@ -550,9 +481,11 @@ func stubs(code *source) string {
 	return imports + "\nvar _ = wire.Now\n" + text + known(code)
 }
 
-// built compiles and links a program of a package "target"; its first file is repaired where it
+// build compiles and links a program of a package "target"; its first file is repaired where it
 // has imports or variables that are not used, as versions with a mistake have.
-func built(folder, start string, first *source, others ...*source) (*os.File, error) {
+func build(start string, first *source, others ...*source) error {
+	folder, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(folder)
 	names := []string{first.name}
 	for _, one := range others {
 		names = append(names, one.name)
@@ -571,23 +504,23 @@ func built(folder, start string, first *source, others ...*source) (*os.File, er
 			break
 		}
 		if repairs == mostRepairs || !first.repaired(told) {
-			return nil, fmt.Errorf("%.1000s", told)
+			return fmt.Errorf("%.1000s", told)
 		}
 	}
 	text := []byte("package main; import _ \"target\"; import \"cosqa/wire\"; import \"testing\"\n" +
 		"var _, _ = wire.Now, testing.Short\nfunc main() { " + start + " }\n")
 	os.WriteFile(folder+"/main.go", text, 0o600)
 	if told = tool(folder, "compile", "-p", "main", "-o", "main.a", "main.go"); told != "" {
-		return nil, fmt.Errorf("main.go: %s", told)
+		return fmt.Errorf("main.go: %s", told)
 	}
 	if told = tool(folder, "link", "-s", "-w", "-o", "linked", "main.a"); told != "" {
-		return nil, fmt.Errorf("%s: it cannot be linked: %.500s", first.name, told)
+		return fmt.Errorf("%s: it cannot be linked: %.500s", first.name, told)
 	}
-	data, _ := os.ReadFile(folder + "/linked")
-	os.Remove(folder + "/linked")
-	linked := memory("linked")
-	linked.Write(data)
-	return linked, linked.Chmod(0o111)
+	linked, err := os.Open(folder + "/linked")
+	if err == nil {
+		_, err = io.Copy(os.NewFile(4, "linked"), linked)
+	}
+	return err
 }
 
 // tool runs a part of Go's tool chain; "" where it has no faults to tell.

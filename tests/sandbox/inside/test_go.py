@@ -1,6 +1,6 @@
 """Values go between a Go program and its code as they are.
 
-Covers the harness of Go; ``sandbox/contract/go.toml`` has the attacks.
+Covers the harness of Go and `sandbox.inside.builds`; ``sandbox/contract/go.toml`` has the attacks.
 """
 
 import io
@@ -218,6 +218,125 @@ async def test_what_judges_goes_to_no_code(sandbox: Sandbox) -> None:
             program = f"func TestIt(t *testing.T) {{\n\tt.Fail()\n\t{call}\n}}"
             result = await box.run(program)
             assert (call, result.outcome, result.error_type) == (call, "raised", NOT_SEPARABLE)
+
+
+BUS = """
+type Bus struct{ handlers map[string][]func(int) int }
+type Handler func(int) int
+var kept func()
+func NewBus() *Bus { return &Bus{handlers: map[string][]func(int) int{}} }
+func (b *Bus) On(name string, f func(int) int) { b.handlers[name] = append(b.handlers[name], f) }
+func (b *Bus) Emit(name string, n int) (sum int) {
+	for _, f := range b.handlers[name] {
+		sum += f(n)
+	}
+	return sum
+}
+func same(f func(int) int) func(int) int { return f }
+func named(h Handler) int                { return h(2) }
+func keep(f func())                      { kept = f }
+func now()                               { kept() }
+func each(items []int, f func(int)) {
+	var all sync.WaitGroup
+	for _, item := range items {
+		all.Add(1)
+		go func(item int) {
+			defer all.Done()
+			f(item)
+		}(item)
+	}
+	all.Wait()
+}
+"""
+CALLS_BACK = """
+func TestBus(t *testing.T) {
+	bus, seen := NewBus(), 0
+	bus.On("a", func(n int) int { seen += n; return n })
+	for i := 0; i < 100; i++ {
+		bus.Emit("a", 1)
+	}
+	bus.On("a", func(n int) int { return 10 })
+	if bus.Emit("a", 2) != 12 || seen != 102 {
+		t.Error(seen)
+	}
+}
+func TestSame(t *testing.T) {
+	next := func(n int) int { return n + 1 }
+	if same(same(next))(1) != 2 || named(next) != 3 || named(Handler(same(next))) != 3 {
+		t.Error()
+	}
+}
+func TestKept(t *testing.T) {
+	count := 0
+	keep(func() { count++ })
+	now()
+	now()
+	if count != 2 {
+		t.Error(count)
+	}
+}
+func TestEach(t *testing.T) {
+	sum, lock := 0, sync.Mutex{}
+	each([]int{1, 2, 3, 4, 5, 6, 7, 8}, func(n int) {
+		lock.Lock()
+		defer lock.Unlock()
+		sum += n
+	})
+	if sum != 36 {
+		t.Error(sum)
+	}
+}
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_functions_that_the_code_keeps_stay_what_they_are(sandbox: Sandbox) -> None:
+    async with sandbox.box(BUS, language="go") as box:
+        result = await box.run(CALLS_BACK)
+    ends = {case.name: (case.outcome, case.message) for case in result.tests}
+    names = ("TestBus", "TestSame", "TestKept", "TestEach")
+    assert ends == dict.fromkeys(names, ("passed", "")), result.message
+
+
+FILE = """
+func executable() uint64 {
+	found, _ := os.Stat("/proc/self/exe")
+	return found.Sys().(*syscall.Stat_t).Ino
+}
+"""
+PRINTS = (
+    FILE.replace("executable", "own")
+    + """
+func TestIt(t *testing.T) {
+	if executable() == own() {
+		t.Fatal()
+	}
+	fmt.Println(executable(), own())
+}
+"""
+)
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_an_executable_is_made_once_for_what_it_is_made_of(sandbox: Sandbox) -> None:
+    async with sandbox.box(FILE, language="go") as box:
+        versions = (None, None, FILE.replace("Ino", "Ino + 0"), FILE + "const more = 1")
+        runs = [(await box.run(PRINTS, code=code)).stdout.split() for code in versions]
+    (first, again, of_body, of_types) = runs
+    assert first == again
+    assert of_body[0] != first[0]
+    assert of_body[1] == first[1]  # the program is the same, and calls the code as before
+    assert of_types[1] != first[1]
+
+
+@pytest.mark.docker
+@pytest.mark.nightly
+async def test_compiling_is_no_time_of_a_run(sandbox: Sandbox) -> None:
+    async with sandbox.box(FILE, language="go") as box:
+        result = await box.run(PRINTS, timeout_s=0.2)  # two are compiled and linked
+    assert result.outcome == "passed", result.message
 
 
 class Engine:

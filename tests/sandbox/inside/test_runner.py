@@ -56,6 +56,13 @@ def test_forged_words_are_no_report(words: bytes) -> None:
     assert read_report(whole(b"1 2 3 =\n" + words + b"\0")) is None
 
 
+@pytest.mark.parametrize("ending", [{"outcome": "starved"}, {"stopped_by": "starved"}])
+def test_what_had_no_core_is_no_result(ending: dict[str, object]) -> None:
+    read = read_result if "outcome" in ending else read_shell_result
+    with pytest.raises(BoxLostError, match=r"too busy .* \(sandbox.slots\)"):
+        read(ending)
+
+
 LONG = whole(b"2 2 2 =++\ntest_a\0test_b\0")
 SHORT = whole(b"0 0 0 =\n" + FAILED)
 

@@ -97,8 +97,15 @@ func (t *T) TempDir() string {
 	return folder
 }
 
-// A test that is skipped has checked nothing more; what it failed before stands.
-func (t *T) SkipNow()                        { t.isOver = true; runtime.Goexit() }
+// A test that is skipped has checked nothing more; what it failed before stands. The code skips none.
+func (t *T) SkipNow() {
+	if wire.IsAnswering() {
+		wire.GiveUp("a function that the code called has skipped a test")
+	}
+	t.isOver = true
+	runtime.Goexit()
+}
+
 func (t *T) Skip(all ...any)                 { t.Log(all...); t.SkipNow() }
 func (t *T) Skipf(format string, all ...any) { t.Logf(format, all...); t.SkipNow() }
 

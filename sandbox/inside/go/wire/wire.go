@@ -34,13 +34,12 @@ const (
 
 // Job is what the harness hands to a process on its stdin.
 type Job struct {
-	Code, Program, Token string
-	Clock                float64
-	OnCopies             bool `json:"on_copies"`
-	Cases                int
-	GivenUp              int `json:"given_up"`
-	Alone                int
-	Folder               string
+	Part, Text, Stubs, Token string
+	Clock                    float64
+	OnCopies                 bool `json:"on_copies"`
+	Cases                    int
+	GivenUp                  int `json:"given_up"`
+	Alone                    int
 }
 
 // Frame is a call or the answer to one.
@@ -54,8 +53,6 @@ type Frame struct {
 	Panic    []any
 	Stack    string
 	Unplain  string
-	Text     string
-	Fault    string
 }
 
 type notPlain string
@@ -68,6 +65,7 @@ var (
 
 	byName    = map[string]reflect.Value{}
 	functions []reflect.Value // that the other process can call
+	theirs    sync.Map        // functions here that stand for one there → its number
 	types     = map[string]reflect.Type{}
 	variables = map[string]reflect.Value{} // names of errors → where they are
 	lock      sync.Mutex
@@ -84,6 +82,7 @@ func init() {
 	if json.NewDecoder(os.Stdin).Decode(&Told) != nil {
 		os.Exit(1)
 	}
+	runtime.GOMAXPROCS(2)
 	null, _ := os.Open("/dev/null")
 	syscall.Dup3(int(null.Fd()), 0, 0)
 	offset = time.Until(time.Unix(0, int64(Told.Clock*1e9)))
@@ -111,7 +110,6 @@ func init() {
 		Variable(name, one)
 	}
 	if Told.Token != "" {
-		os.RemoveAll(Told.Folder) // before any code runs
 		socket = os.NewFile(4, "socket")
 		return
 	}
@@ -119,6 +117,7 @@ func init() {
 	printed, _ = os.CreateTemp("", "")
 	os.Remove(printed.Name())
 	syscall.Dup3(int(printed.Fd()), 1, 0)
+	next() // the code starts when it is asked to: nothing of the program can be read any more
 }
 
 func register(kind reflect.Type) { types[kind.String()] = kind }
@@ -181,6 +180,9 @@ func Call(name string, arguments, results []any) {
 	call(Frame{Call: name}, elements(arguments), elements(results))
 }
 
+// IsAnswering says whether the code waits for a function of the program.
+func IsAnswering() bool { return atomic.LoadInt64(&depth) > 0 }
+
 // Load lets the other process start the code.
 func Load() { call(Frame{}, nil, nil) }
 
@@ -204,9 +206,7 @@ func call(frame Frame, arguments, results []reflect.Value) {
 	Send(socket, frame)
 	answer := next()
 	for !answer.IsAnswer {
-		atomic.AddInt64(&depth, 1)
-		Send(socket, done(answer))
-		atomic.AddInt64(&depth, -1)
+		reply(answer)
 		answer = next()
 	}
 	os.Stdout.Write(answer.Printed)
@@ -230,6 +230,13 @@ func call(frame Frame, arguments, results []reflect.Value) {
 		panic(thrown)
 	}
 	decoded(answer.Results, results)
+}
+
+// reply answers a call of the code, which may end the goroutine.
+func reply(request Frame) {
+	atomic.AddInt64(&depth, 1)
+	defer atomic.AddInt64(&depth, -1)
+	Send(socket, done(request))
 }
 
 func failed(reason string) {
@@ -453,7 +460,13 @@ func (all *graph) encode(value reflect.Value, deep int) any {
 	case reflect.Interface:
 		return all.dynamic(value, deep)
 	case reflect.Func:
-		functions = append(functions, value)
+		if name := runtime.FuncForPC(value.Pointer()).Name(); strings.HasPrefix(name, "cosqa/testing.") {
+			panic(notPlain("a function of package testing"))
+		}
+		if number, isTheirs := theirs.Load(closure(value)); isTheirs {
+			return []any{number}
+		}
+		functions = append(functions, reflect.ValueOf(value.Interface()))
 		return len(functions) - 1
 	default:
 		panic(notPlain("a " + kind.String()))
@@ -551,8 +564,14 @@ func decode(part any, value reflect.Value) {
 	case reflect.Interface:
 		decodeDynamic(part.([]any), value)
 	case reflect.Func:
+		if own, is := part.([]any); is { // by number, so that it is what it was
+			number, _ := own[0].(json.Number).Int64()
+			value.Set(functions[number].Convert(value.Type()))
+			return
+		}
 		number, _ := part.(json.Number).Int64()
 		value.Set(remote(value.Type(), int(number)))
+		theirs.Store(closure(value), number)
 	case reflect.Struct:
 		if value.Type() == types["time.Time"] {
 			moment, _ := time.Parse(time.RFC3339Nano, part.(string))
@@ -623,6 +642,11 @@ func decodeDynamic(parts []any, value reflect.Value) {
 	made := reflect.New(kind).Elem()
 	decode(parts[1], made)
 	value.Set(made)
+}
+
+// closure returns what a variable with a function points to, which no other function has.
+func closure(value reflect.Value) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(value.UnsafeAddr()))
 }
 
 // remote returns a function that the other process has.
