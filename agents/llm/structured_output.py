@@ -18,7 +18,6 @@ from agents.llm.reply import valid_unicode
 
 Mode = Literal["json_schema", "json_object", "text"]
 
-_SIMPLER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
 _NOT_SENT = ("title", "default")  # of a field's schema
 # What complaints name → the part of a request, and its forms in the order in which they are tried.
 _LADDERS = (
@@ -161,9 +160,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         # Weak models break lines inside strings.
         value = json.loads(text[start:end], strict=False, object_pairs_hook=_distinct)
-    except RepeatedKeyError:
-        raise
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, RecursionError):
         value = None
     is_alone = _BEFORE.fullmatch(text, 0, start) and _AFTER.fullmatch(text, end)
     if not (isinstance(value, dict) and is_alone):
@@ -173,14 +170,10 @@ def _object(text: str) -> dict[str, Any]:
     return value | texts
 
 
-class RepeatedKeyError(ValueError):
-    """An object has a key twice: its values may contradict each other."""
-
-
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of pairs."""
+    """Return an object of pairs, none of whose keys is there twice: values may contradict."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         [(repeated, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise RepeatedKeyError(f"the reply has the field {repeated!r} twice in one object")
+        raise ValueError(f"the reply has the field {repeated!r} twice in one object")
     return fields

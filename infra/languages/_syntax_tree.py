@@ -7,11 +7,10 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 import importlib
 import re
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import count
+from itertools import count, zip_longest
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
@@ -61,8 +60,7 @@ class _Open:
         documentation: What documents it.
         inner: The comment in its header that does so, None where it stands before.
         has_return: Whether a ``return`` of its own has a value.
-        texts: Its here documents, some of which may stand behind its end.
-        missing: How many of them are yet to come.
+        texts: The beginnings of its here documents, each with its text, None for none.
     """
 
     end: int
@@ -73,8 +71,7 @@ class _Open:
     documentation: str = ""
     inner: Node | None = None
     has_return: bool = False
-    texts: list[Node] = field(default_factory=list)
-    missing: int = 0
+    texts: list[tuple[Node, Node | None]] = field(default_factory=list)
 
 
 class SyntaxTreeLanguage(Language):
@@ -87,7 +84,6 @@ class SyntaxTreeLanguage(Language):
         anonymous: Kinds of nodes of functions without a name, whose returns are their own.
         returns: Kinds of nodes that return a value if they hold one.
         comments: Kinds of comments.
-        directives: What in comments is for tools, see `infra.languages._comments`.
         documenting: How comments begin that document whatever follows them, blank lines or not;
             where there are none, others document that end right before it.
         generated: A line of a comment before all code that says that a program wrote the file.
@@ -105,7 +101,6 @@ class SyntaxTreeLanguage(Language):
     anonymous: ClassVar[frozenset[str]] = frozenset()
     returns: ClassVar[frozenset[str]] = frozenset({"return_statement"})
     comments: ClassVar[frozenset[str]] = frozenset({"comment"})
-    directives: ClassVar[re.Pattern[str]] = directives()
     documenting: ClassVar[tuple[str, ...]] = ()
     generated: ClassVar[re.Pattern[str]] = GENERATED
     leading: ClassVar[frozenset[str]] = frozenset()
@@ -118,6 +113,7 @@ class SyntaxTreeLanguage(Language):
     def __init__(self) -> None:
         module, function = self.grammar
         self._grammar = Grammar(getattr(importlib.import_module(module), function)())
+        self.directives = directives("common", self.name)
 
     def definition_of(self, node: Node) -> Definition | None:
         """Return the function that a node defines, None where it defines none or has no body."""
@@ -184,13 +180,13 @@ class SyntaxTreeLanguage(Language):
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         walks = self._walks(text)
         alone = next(walks)
-        found = list(alone.functions())
+        found = alone.functions()
         is_file = not (alone.before and alone.has_error)
         is_found = not all(function.has_error for function in found)
         if is_file and is_found:
             return found
         for walk in walks:
-            inside = [] if walk.has_error else list(walk.functions())
+            inside = [] if walk.has_error else walk.functions()
             if inside or not (walk.before or walk.has_error):
                 return inside
         if is_found:
@@ -352,8 +348,10 @@ class _Walk:
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
         self._scopes: list[_Open] = []
         self._functions: list[_Open] = []
-        self._texts: deque[tuple[Node, _Open | None]] = deque()  # here documents that are to come
-        self._done: deque[_Open] = deque()  # functions that may wait for such
+        self._done: list[_Open] = []
+        # Here documents, whose texts stand behind the lines of their beginnings, and their owners.
+        self._beginnings: list[tuple[Node, _Open | None]] = []
+        self._texts: list[Node] = []
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -364,8 +362,8 @@ class _Walk:
         """Whether a part could not be parsed."""
         return self.tree.root_node.has_error
 
-    def functions(self) -> Iterator[Function]:
-        """Yield the functions in their order.
+    def functions(self) -> list[Function]:
+        """Return the functions in their order.
 
         Raises:
             SyntaxError: The tree is too deep.
@@ -373,13 +371,16 @@ class _Walk:
         cursor = self.tree.walk()
         goes_on = True
         while goes_on and (node := cursor.node):
-            yield from self._closed(node.start_byte)
+            self._leave(node.start_byte)
             self._enter(node)
             goes_on = _next(cursor)
             if cursor.depth > _DEEPEST:
                 raise SyntaxError("nested too deeply")
-        yield from self._closed(self.tree.root_node.end_byte)
-        yield from map(self._function, self._done)
+        self._leave(self.tree.root_node.end_byte)
+        for (beginning, owner), text in zip_longest(self._beginnings, self._texts):
+            if owner and beginning:
+                owner.texts.append((beginning, text))
+        return [self._function(done) for done in self._done]
 
     def _enter(self, node: Node) -> None:
         kind, language = node.type, self._language
@@ -398,25 +399,17 @@ class _Walk:
             self._enter_literal(node)
 
     def _enter_literal(self, node: Node) -> None:
-        """Note the lines that begin inside a literal, and here documents, which come behind."""
-        kind = node.type
-        if kind == "heredoc_beginning":
-            owner = self._functions[0] if self._functions else None
-            self._texts.append((node, owner))
-            if owner:
-                owner.missing += 1
-        elif kind == "heredoc_body" and self._texts:
-            self._enter_text(node, *self._texts.popleft())
-        elif kind != "heredoc_content":
+        """Note the lines that begin inside a literal, and the parts of here documents."""
+        if node.type == "heredoc_beginning":
+            self._beginnings.append((node, self._functions[0] if self._functions else None))
+        elif node.type == "heredoc_body" and len(self._texts) < len(self._beginnings):
+            self._texts.append(node)
+        elif node.type != "heredoc_content":
             self._fixed.update(_rows_behind(node))
 
-    def _enter_text(self, node: Node, beginning: Node, owner: _Open | None) -> None:
-        """Take the text of a here document; ``<<~`` means nothing by a margin of all its lines."""
-        if owner is None or owner.node is None:
-            return
-        owner.missing -= 1
-        owner.texts.append(node)
-        margin, rows = self._margin(owner.node), _rows_behind(node)
+    def _fix(self, beginning: Node, text: Node, margin: str) -> None:
+        """Note a here document's lines; ``<<~`` means nothing by a margin of all of them."""
+        rows = _rows_behind(text)
         is_moved = text_of(beginning).startswith("<<~") and all(
             line.startswith(margin) or not line.strip()
             for line in self._lines[rows.start - 1 : rows.stop - 1]
@@ -441,16 +434,14 @@ class _Walk:
         ):
             self._functions.append(_Open(node.end_byte))
 
-    def _closed(self, place: int) -> Iterator[Function]:
-        """Yield the functions that end before a place with their texts; leave all that end."""
+    def _leave(self, place: int) -> None:
+        """Leave all that ends before a place."""
         while self._functions and self._functions[-1].end <= place:
             done = self._functions.pop()
             if done.definition:
                 self._done.append(done)
         while self._scopes and self._scopes[-1].end <= place:
             self._scopes.pop()
-        while self._done and not self._done[0].missing:
-            yield self._function(self._done.popleft())
 
     def _opened(self, node: Node, definition: Definition) -> _Open:
         scopes = [scope.name for scope in self._scopes]
@@ -471,9 +462,12 @@ class _Walk:
         assert done.node  # noqa: S101 - what has a definition has a node
         assert done.definition  # noqa: S101
         language, defined = self._language, done.definition.node
-        lines = self._text(done.node, done.texts)
-        text = self._moved(lines, done.node)
-        bare = self._moved(_without(lines, done.inner), done.node) if done.inner else text
+        texts = [(beginning, text) for beginning, text in done.texts if text]
+        for beginning, text in texts:
+            self._fix(beginning, text, self._margin(done.node))
+        lines = self._text(done.node, [text for _, text in texts])
+        moved = self._moved(lines, done.node)
+        bare = self._moved(_without(lines, done.inner), done.node) if done.inner else moved
         return Function(
             name=done.name,
             first_line=done.node.start_point.row + 1,
@@ -482,9 +476,9 @@ class _Walk:
             returns_value=language.returns_value(defined, has_return=done.has_return),
             documentation=done.documentation,
             in_class=done.in_class,
-            text=text,
+            text=moved,
             text_without_documentation=bare,
-            has_error=done.node.has_error or done.missing > 0,
+            has_error=done.node.has_error or len(texts) < len(done.texts),
         )
 
     def _text(self, node: Node, texts: Sequence[Node]) -> dict[int, str]:

@@ -11,7 +11,6 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import Mutant, languages
-from infra.languages._comments import directives
 from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
@@ -67,11 +66,6 @@ class Go(SyntaxTreeLanguage):
     functions = frozenset({"function_declaration", "method_declaration"})
     anonymous = frozenset({"func_literal"})
     generated = re.compile(r"// Code generated .* DO NOT EDIT\.$")
-    directives = directives(
-        r"(?<=//)(?:line|extern|export) ", r"(?<=//)[a-z0-9]+:[a-z0-9]",  # those of go/ast
-        r"(?<=//)(?:end)?region\b", r"endregion\b", r"region(?:\s+[^a-z\s]|\s*$)",
-        r"\+build\b", r"\+[a-z][\w-]*(?:[:=]\S*)*\s*$", r"(?:lint|revive|exhaustive)\s*:\s*\w",
-    )  # fmt: skip
 
     def definition_of(self, node: Node) -> Definition | None:
         """Return a function with a body; the owner of a method is its receiver's type."""

@@ -11,7 +11,6 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import Function, Mutant, languages
-from infra.languages._comments import REGION, directives
 from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
@@ -73,16 +72,6 @@ class JavaScript(SyntaxTreeLanguage):
     anonymous = _FUNCTIONS
     documenting = ("/**",)
     leading = frozenset({"hash_bang_line"})
-    directives = directives(
-        REGION, r"eslint(?:-(?:disable|enable|env|ignore)|\s+[\w@/-]+\s*:)",
-        r"(?:js|ts|es|style)(?:hint|lint|cs)\b[-:]?\s*[a-z-]*(?:disable|enable|ignore|[:+-])",
-        r"globals?\s+[\w$]+(?:\s*:\s*\w+)?\s*(?:,|\*/|$)", r"exported\s+[\w$]+\s*(?:,|\*/|$)",
-        r"(?:istanbul|c8|v8|nyc)\s+ignore\b", r"node:coverage\b",
-        r"(?:biome|oxlint|deno-lint|deno-fmt|dprint|rome|standard|sonar|xo)-(?:ignore|disable|enable)",
-        r"[@#]__\w+__", r"@ts-[a-z-]+", r"@(?:no)?flow\b", r"\$Flow\w+", r"flow(?:lint)?[-: ]\w+-",
-        r"@(?:jsx\w*|jest-environment|vite-ignore|preserve|cc_on)\b", r"webpack[A-Z]\w*\s*:",
-        r"[#@]\s*source(?:Mapping)?URL=", r"<reference\s",
-    )  # fmt: skip
     special = frozenset({"toString", "toLocaleString", "valueOf", "constructor"})
     wrappers = (("class _ {", "\n}"), ("({", "\n})"), ("(", "\n)"))
 

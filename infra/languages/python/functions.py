@@ -6,15 +6,11 @@ import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
 from infra.languages import Function
-from infra.languages._comments import only_directives, without_directives
+from infra.languages._comments import directives, without_directives
 from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
 
-_DIRECTIVES = only_directives(
-    r"noqa\b", r"type:\s*ignore\b", r"pragma:\s*no\b", r"nosec\b", r"fmt:\s*(?:on|off|skip)\b",
-    r"pylint:\s*(?:disable|enable|skip)[\w-]*", r"isort:\s*(?:on|off|skip|split)\b",
-    r"(?:mypy|pyright|ruff|flake8|pyre|yapf)[-:]\s*(?:ignore|noqa|disable|enable|fixme)\b",
-)  # fmt: skip
+_DIRECTIVES = directives("python")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
