@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import count, zip_longest
+from itertools import count, takewhile, zip_longest
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
@@ -49,13 +49,12 @@ class Definition(NamedTuple):
 
 @dataclass(eq=False)
 class _Open:
-    """A class or function that the walk is in; without a definition, one inside of a function.
+    """Stack frame of the walk: a function, which has no definition inside of another.
 
     Attributes:
-        end: Where it ends, but for here documents.
-        name: Its name, of a function qualified; "" for none.
-        node: All of a function.
+        node: All of it, but for texts of its here documents.
         definition: What defines it.
+        name: Its qualified name.
         in_class: Whether it is a method.
         documentation: What documents it.
         inner: The comment in its header that does so, None where it stands before.
@@ -63,10 +62,9 @@ class _Open:
         texts: The beginnings of its here documents, each with its text, None for none.
     """
 
-    end: int
-    name: str = ""
-    node: Node | None = None
+    node: Node
     definition: Definition | None = None
+    name: str = ""
     in_class: bool = False
     documentation: str = ""
     inner: Node | None = None
@@ -142,18 +140,12 @@ class SyntaxTreeLanguage(Language):
 
     def is_generated(self, text: str) -> bool:
         """Return whether a comment before all code says that a program wrote the file."""
-        if not self._has_generated_line(text):
+        if "generated" not in text.casefold():
             return False
-        for node in self.root_of(text).children:
-            if node.type in self.comments:
-                if self._has_generated_line(text_of(node)):
-                    return True
-            elif node.type not in self.leading:
-                break
-        return False
-
-    def _has_generated_line(self, text: str) -> bool:
-        return "generated" in text.casefold() and any(map(self.generated.match, text.splitlines()))
+        kinds = self.comments | self.leading
+        head = takewhile(lambda node: node.type in kinds, self.root_of(text).children)
+        comments = (text_of(node) for node in head if node.type in self.comments)
+        return any(self.generated.match(line) for text in comments for line in text.splitlines())
 
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions."""
@@ -346,7 +338,7 @@ class _Walk:
         self.tree = language.parsed(content)
         self._comments: list[Node] = []  # behind the beginning of the last function
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
-        self._scopes: list[_Open] = []
+        self._scopes: list[tuple[int, str]] = []  # their ends and their names
         self._functions: list[_Open] = []
         self._done: list[_Open] = []
         # Here documents, whose texts stand behind the lines of their beginnings, and their owners.
@@ -378,7 +370,7 @@ class _Walk:
                 raise SyntaxError("nested too deeply")
         self._leave(self.tree.root_node.end_byte)
         for (beginning, owner), text in zip_longest(self._beginnings, self._texts):
-            if owner and beginning:
+            if owner:
                 owner.texts.append((beginning, text))
         return [self._function(done) for done in self._done]
 
@@ -389,7 +381,7 @@ class _Walk:
         elif kind in language.scopes:
             name = node.child_by_field_name("name")
             is_named = name is not None and node.start_byte >= self.before
-            self._scopes.append(_Open(node.end_byte, text_of(name) if name and is_named else ""))
+            self._scopes.append((node.end_byte, text_of(name) if name and is_named else ""))
         elif kind in language.functions or kind in language.anonymous:
             self._enter_function(node)
         elif kind in language.returns:
@@ -422,45 +414,40 @@ class _Walk:
         return line[: len(line) - len(line.lstrip())]
 
     def _enter_function(self, node: Node) -> None:
-        language, outer = self._language, self._functions[-1] if self._functions else None
-        if outer is None and node.type in language.functions:
-            definition = language.definition_of(node)
-            if definition:
+        if not self._functions:
+            defines = node.type in self._language.functions
+            if defines and (definition := self._language.definition_of(node)):
                 self._functions.append(self._opened(node, definition))
-        elif (
-            outer
-            and node.child_by_field_name("body")
-            and not (outer.definition and outer.definition.node.id == node.id)
-        ):
-            self._functions.append(_Open(node.end_byte))
+            return
+        outer = self._functions[-1].definition
+        if node.child_by_field_name("body") and not (outer and outer.node.id == node.id):
+            self._functions.append(_Open(node))
 
     def _leave(self, place: int) -> None:
         """Leave all that ends before a place."""
-        while self._functions and self._functions[-1].end <= place:
+        while self._functions and self._functions[-1].node.end_byte <= place:
             done = self._functions.pop()
             if done.definition:
                 self._done.append(done)
-        while self._scopes and self._scopes[-1].end <= place:
+        while self._scopes and self._scopes[-1][0] <= place:
             self._scopes.pop()
 
     def _opened(self, node: Node, definition: Definition) -> _Open:
-        scopes = [scope.name for scope in self._scopes]
+        scopes = [name for _, name in self._scopes]
         inner = self._language.documentation_inside(node)
         said = self._prose(inner) if inner else None
         before = self._documentation(node)
         return _Open(
-            node.end_byte,
-            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
             node,
             definition,
+            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
             in_class=bool(scopes or definition.owner),
             documentation=said or before,
             inner=inner if said else None,
         )
 
     def _function(self, done: _Open) -> Function:
-        assert done.node  # noqa: S101 - what has a definition has a node
-        assert done.definition  # noqa: S101
+        assert done.definition  # noqa: S101 - else it is none of `_done`
         language, defined = self._language, done.definition.node
         texts = [(beginning, text) for beginning, text in done.texts if text]
         for beginning, text in texts:

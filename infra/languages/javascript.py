@@ -24,7 +24,6 @@ _CALLED = re.compile(
 )
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
 _EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
-_EXPORTS = ("exports", "module.exports")
 _KINDS = Kinds(
     operations=frozenset(
         {"binary_expression", "augmented_assignment_expression", "update_expression"}
@@ -91,7 +90,7 @@ class JavaScript(SyntaxTreeLanguage):
             name, value = map(node.child_by_field_name, self.assigned[node.type])
             value = _function_in(value)
         else:
-            name, value = node.child_by_field_name("name"), node
+            name = node.child_by_field_name("name")
             value = node if node.child_by_field_name("body") else None
         if name is None or value is None or name.type.endswith("_pattern"):
             return None
@@ -145,7 +144,8 @@ class JavaScript(SyntaxTreeLanguage):
         return _called(
             function
             for function in functions
-            if function.name.rpartition(".")[0] in ("", *_EXPORTS) or not function.in_class
+            if function.name.rpartition(".")[0] in ("", "exports", "module.exports")
+            or not function.in_class
         )
 
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
