@@ -6,7 +6,6 @@ from collections.abc import AsyncIterable
 from typing import Any, NamedTuple
 
 TOO_LONG = "an answer of more than 16 MB, which no reply has"
-NO_COMPLETION = "an answer that is no chat completion"
 
 _LONGEST_REPLY = 16 * 2**20  # bytes
 _ERROR = 400

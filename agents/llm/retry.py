@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -119,21 +120,19 @@ class Retries:
 
         What cannot be read was paid for: it is requested once more.
         """
-        retry = unreadable = 0
+        most = {"transient": self._most, "unreadable": 1}
+        failed = Counter[Kind]()
         while True:
             try:
                 return await request(*given)
             except RequestError as error:
-                unreadable += error.kind == "unreadable"
-                is_passing = error.kind == "transient" or (
-                    error.kind == "unreadable" and unreadable < 2
-                )
-                if not is_passing or retry >= self._most:
+                retry, kind = failed.total(), error.kind
+                if retry >= self._most or failed[kind] >= most.get(kind, 0):
                     raise
                 wait_s = backoff_s(retry, error.retry_after, self._longest_s)
                 _log.info("%s: %s, retry in %.1f s", self._model, error.status, wait_s)
             await asyncio.sleep(wait_s)
-            retry += 1
+            failed[kind] += 1
 
     def raise_for(self, error: RequestError) -> NoReturn:
         """Raise an error of the tree for a request that got no reply after all retries."""

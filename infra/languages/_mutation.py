@@ -93,7 +93,9 @@ def _changes(root: Node, kinds: Kinds) -> Iterator[_Change]:
     while nodes:
         node = nodes.pop()
         yield from _of_node(node, kinds)
-        if not _is_silent(node, kinds):
+        is_call = node.type == "call_expression"
+        is_silent = is_call and _source(node).startswith(kinds.silent_calls)
+        if node.type not in kinds.silent and not is_silent:  # what is raised, printed or logged
             nodes += reversed(node.children)
 
 
@@ -126,9 +128,3 @@ def _of_statement(node: Node, kinds: Kinds) -> Iterator[_Change]:
 
 def _source(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
-
-
-def _is_silent(node: Node, kinds: Kinds) -> bool:
-    """Return whether nothing in a node is changed: what is raised, printed or logged."""
-    is_call = node.type == "call_expression"
-    return node.type in kinds.silent or (is_call and _source(node).startswith(kinds.silent_calls))

@@ -89,9 +89,11 @@ def stage(
         is_valid: Returns whether the store has the data that a cached result refers to.
         retries: When it is tried again.
     """
-    return lambda function: cast(
-        "Task[P, R]", Stage(function, name, run_name, key, is_valid, retries)
-    )
+
+    def made(function: Callable[P, R]) -> "Task[P, R]":
+        return cast("Task[P, R]", Stage(function, name, run_name, key, is_valid, retries))
+
+    return made
 
 
 @dataclass(eq=False)

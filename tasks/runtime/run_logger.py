@@ -50,10 +50,14 @@ def send_logs() -> None:
     from prefect.context import SettingsContext  # noqa: PLC0415 - see `get_run_logger`
     from prefect.logging.handlers import APILogWorker  # noqa: PLC0415
 
+    APILogWorker.instance().drain()
+    known = SettingsContext.get()
+    if known is None:
+        return
+    outside = SettingsContext(profile=known.profile, settings=known.settings)
+
     def start() -> None:
-        with SettingsContext(profile=known.profile, settings=known.settings):
+        with outside:
             APILogWorker.instance()
 
-    APILogWorker.instance().drain()
-    if known := SettingsContext.get():
-        Context().run(start)
+    Context().run(start)
