@@ -198,7 +198,7 @@ class LanguageModel:
             try:
                 return await self._request(request, key, form)
             except RequestError as error:
-                simpler = form.without(error.message) if error.may_be_of_its_form else None
+                simpler = form.simpler(error.message) if error.may_be_of_its_form else None
                 if simpler is None:
                     raise
                 if self._form == form:  # else a concurrent request has done so

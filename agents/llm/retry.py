@@ -64,7 +64,7 @@ class RequestError(Exception):
 
     @property
     def kind(self) -> Kind:
-        """Whether to retry, once or more often, to give up the prompt, or to stop the run."""
+        """Its class: to be tried again, once or more often, of the prompt, or of all requests."""
         if self.of_prompt:
             return self.of_prompt
         if self.status == 413:
@@ -78,12 +78,12 @@ class RequestError(Exception):
 
     @property
     def may_be_of_its_form(self) -> bool:
-        """Whether another form of the request may be taken; some servers fail where they refuse."""
+        """True if another form may be taken; some servers fail where they refuse."""
         return self.kind == "rejected" or self.status in _OF_UNKNOWN_PARTS
 
     @property
     def may_be_of_the_prompt(self) -> bool:
-        """Whether a rejection may concern the prompt alone, not key, model or account."""
+        """True if a rejection may concern the prompt alone, not key, model or account."""
         is_of_the_account = self.status in _OF_THE_ACCOUNT or _NO_QUOTA in self.message
         return self.kind == "rejected" and not is_of_the_account
 

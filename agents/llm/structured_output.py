@@ -73,7 +73,7 @@ class RequestForm:
     limit: str = "max_tokens"
     system: bool = True
 
-    def without(self, complaint: str) -> "RequestForm | None":
+    def simpler(self, complaint: str) -> "RequestForm | None":
         """Return the form that avoids what the provider complains of first, None without one."""
         named: list[tuple[int, RequestForm]] = []
         for part, names, forms in _LADDERS:
@@ -159,7 +159,7 @@ def _object(text: str) -> dict[str, Any]:
     start, end = max(text.find("{"), 0), text.rfind("}") + 1
     try:
         # Weak models break lines inside strings.
-        value = json.loads(text[start:end], strict=False, object_pairs_hook=_distinct)
+        value = json.loads(text[start:end], strict=False, object_pairs_hook=_object_of)
     except (json.JSONDecodeError, RecursionError):
         value = None
     is_alone = _BEFORE.fullmatch(text, 0, start) and _AFTER.fullmatch(text, end)
@@ -170,7 +170,7 @@ def _object(text: str) -> dict[str, Any]:
     return value | texts
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of pairs, none of whose keys is there twice: values may contradict."""
     fields = dict(pairs)
     if len(fields) < len(pairs):

@@ -1,4 +1,4 @@
-"""What comments say to readers, apart from what they say to tools and of rights.
+"""Prose of comments, apart from directives of tools and notices of rights.
 
 A directive is a line for a linter, a compiler, an editor or another tool. ``_comments.toml`` has a
 table of them for each language, beside that of all, and one of notices at the heads of files.
@@ -32,7 +32,7 @@ def directives(*tables: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^[\s/*#!]*|(?<=\s)(?://|#)[ \t]*)(?:{patterns}).*")
 
 
-def without_directives(text: str, directive: re.Pattern[str]) -> str:
+def strip_directives(text: str, directive: re.Pattern[str]) -> str:
     """Return a text without its directives; a line of one alone goes."""
     lines = ((line, directive.sub("", line)) for line in text.split("\n"))
     return "\n".join(rest for line, rest in lines if rest.strip() or not line.strip())
@@ -49,7 +49,7 @@ def prose_of(comment: str, directive: re.Pattern[str]) -> str | None:
     is_block = comment.startswith("/*") and not comment.startswith("/**")
     if comment == "/**/" or (is_block and directive.match(comment)):
         return None
-    text = without_directives(comment, directive).strip()
+    text = strip_directives(comment, directive).strip()
     return _MARGIN.sub("", _BLOCK.sub("", text)).strip() or None
 
 

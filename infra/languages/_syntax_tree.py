@@ -16,8 +16,9 @@ from typing import ClassVar, NamedTuple
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
-from infra.languages import Function, Language, plain_lines
+from infra.languages import Function, Language, Mutant, plain_lines
 from infra.languages._comments import GENERATED, directives, is_notice, prose_of
+from infra.languages._mutation import Kinds, mutants_of
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
@@ -48,7 +49,7 @@ class Definition(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Open:
+class _Frame:
     """Stack frame of the walk: a function, which has no definition inside of another.
 
     Attributes:
@@ -91,6 +92,7 @@ class SyntaxTreeLanguage(Language):
         wrappers: What may stand before and behind a function that was cut out of its file.
         roles: What identifiers name.
         calling: Kinds of nodes that call → the field with what they call.
+        mutated: Kinds of nodes that mutants change, None where there are no mutants.
     """
 
     grammar: ClassVar[tuple[str, str]]
@@ -107,6 +109,7 @@ class SyntaxTreeLanguage(Language):
     wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
     roles: ClassVar[Roles] = Roles()
     calling: ClassVar[Mapping[str, str]] = {}
+    mutated: ClassVar[Kinds | None] = None
 
     def __init__(self) -> None:
         module, function = self.grammar
@@ -199,16 +202,16 @@ class SyntaxTreeLanguage(Language):
         for head, tail in page if is_page else (*code, *page):
             yield _Walk(self, f"{head}{text}{tail}".encode(errors="replace"), len(head))
 
-    def _whole(self, text: str) -> "_Walk":
+    def _best_walk(self, text: str) -> "_Walk":
         """Return the first walk over a tree without an error, else that over the text alone."""
         walks = self._walks(text)
         alone = next(walks)
         return next((walk for walk in (alone, *walks) if not walk.has_error), alone)
 
     def _read(self, code: str) -> "_Walk | None":
-        """Return the walk of `_whole`, None where the parser gives up."""
+        """Return the walk of `_best_walk`, None where the parser gives up."""
         try:
-            return self._whole(code)
+            return self._best_walk(code)
         except SyntaxError:
             return None
 
@@ -223,7 +226,7 @@ class SyntaxTreeLanguage(Language):
         lines = (line.removeprefix(margin).rstrip(_BLANKS) for line in text.split("\n"))
         bare = "\n".join(lines).strip("\n")
         try:
-            has_error = bare != text and self._whole(text).has_error
+            has_error = bare != text and self._best_walk(text).has_error
         except SyntaxError:
             return text
         is_same = bare == text or (not has_error and self.tokens(bare) == self.tokens(text))
@@ -251,7 +254,7 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        walk = self._whole(code)
+        walk = self._best_walk(code)
         content = walk.content[: walk.before + len(code.encode(errors="replace"))]
         root = walk.tree.root_node
         return simplified(root, content, walk.before, self.roles, self.comments, _LITERALS)
@@ -299,6 +302,13 @@ class SyntaxTreeLanguage(Language):
                 found.append((node.end_byte, -node.start_byte, name[1]))
         return [name for *_, name in sorted(found)]
 
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return at most ``limit`` mutants, each with one small mistake."""
+        walk = self._read(code) if self.mutated else None
+        if self.mutated is None or walk is None or walk.has_error:
+            return ()
+        return mutants_of(walk.tree.root_node, code, self.mutated, limit, walk.before)
+
     def _leaves(self, walk: "_Walk", code: str) -> Iterator[tuple[Node, str]]:
         """Yield the tokens of a code with their text."""
         for node, kind in _nodes(walk, code):
@@ -339,10 +349,10 @@ class _Walk:
         self._comments: list[Node] = []  # behind the beginning of the last function
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
         self._scopes: list[tuple[int, str]] = []  # their ends and their names
-        self._functions: list[_Open] = []
-        self._done: list[_Open] = []
+        self._functions: list[_Frame] = []
+        self._done: list[_Frame] = []
         # Here documents, whose texts stand behind the lines of their beginnings, and their owners.
-        self._beginnings: list[tuple[Node, _Open | None]] = []
+        self._beginnings: list[tuple[Node, _Frame | None]] = []
         self._texts: list[Node] = []
 
     @cached_property
@@ -351,7 +361,7 @@ class _Walk:
 
     @property
     def has_error(self) -> bool:
-        """Whether a part could not be parsed."""
+        """True if a part could not be parsed."""
         return self.tree.root_node.has_error
 
     def functions(self) -> list[Function]:
@@ -417,11 +427,11 @@ class _Walk:
         if not self._functions:
             defines = node.type in self._language.functions
             if defines and (definition := self._language.definition_of(node)):
-                self._functions.append(self._opened(node, definition))
+                self._functions.append(self._frame_of(node, definition))
             return
         outer = self._functions[-1].definition
         if node.child_by_field_name("body") and not (outer and outer.node.id == node.id):
-            self._functions.append(_Open(node))
+            self._functions.append(_Frame(node))
 
     def _leave(self, place: int) -> None:
         """Leave all that ends before a place."""
@@ -432,12 +442,12 @@ class _Walk:
         while self._scopes and self._scopes[-1][0] <= place:
             self._scopes.pop()
 
-    def _opened(self, node: Node, definition: Definition) -> _Open:
+    def _frame_of(self, node: Node, definition: Definition) -> _Frame:
         scopes = [name for _, name in self._scopes]
         inner = self._language.documentation_inside(node)
         said = self._prose(inner) if inner else None
         before = self._documentation(node)
-        return _Open(
+        return _Frame(
             node,
             definition,
             ".".join(filter(None, (*scopes, definition.owner, definition.name))),
@@ -446,15 +456,15 @@ class _Walk:
             inner=inner if said else None,
         )
 
-    def _function(self, done: _Open) -> Function:
+    def _function(self, done: _Frame) -> Function:
         assert done.definition  # noqa: S101 - else it is none of `_done`
         language, defined = self._language, done.definition.node
         texts = [(beginning, text) for beginning, text in done.texts if text]
         for beginning, text in texts:
             self._fix(beginning, text, self._margin(done.node))
         lines = self._text(done.node, [text for _, text in texts])
-        moved = self._moved(lines, done.node)
-        bare = self._moved(_without(lines, done.inner), done.node) if done.inner else moved
+        dedented = self._dedent(lines, done.node)
+        bare = self._dedent(_drop_comment(lines, done.inner), done.node) if done.inner else dedented
         return Function(
             name=done.name,
             first_line=done.node.start_point.row + 1,
@@ -463,7 +473,7 @@ class _Walk:
             returns_value=language.returns_value(defined, has_return=done.has_return),
             documentation=done.documentation,
             in_class=done.in_class,
-            text=moved,
+            text=dedented,
             text_without_documentation=bare,
             has_error=done.node.has_error or len(texts) < len(done.texts),
         )
@@ -480,7 +490,7 @@ class _Walk:
             found[row + 1] = " " * start + cut(found[row + 1], start, None)
         return found
 
-    def _moved(self, lines: Mapping[int, str], node: Node) -> str:
+    def _dedent(self, lines: Mapping[int, str], node: Node) -> str:
         """Return lines at the left margin, but for those that begin inside a literal."""
         margin, first = self._margin(node), node.start_point.row + 1
         return "\n".join(
@@ -500,7 +510,7 @@ class _Walk:
         """
         near: list[str] = []
         is_near, row = True, node.start_point.row
-        for comment in self._before(node):
+        for comment in self._comments_before(node):
             text, said = text_of(comment), self._prose(comment)
             is_documenting = text.startswith(self._language.documenting)
             if said and is_documenting and not is_notice(said):
@@ -515,7 +525,7 @@ class _Walk:
         found = "\n".join(reversed(near)).strip()
         return "" if is_notice(found) else found
 
-    def _before(self, node: Node) -> Iterator[Node]:
+    def _comments_before(self, node: Node) -> Iterator[Node]:
         """Yield the comments between a function's line and the code before, the last one first."""
         comments, self._comments = self._comments, []
         place = node.start_byte
@@ -553,7 +563,7 @@ def _rows_behind(node: Node) -> range:
     return range(node.start_point.row + 2, node.end_point.row + 2)
 
 
-def _without(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
+def _drop_comment(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
     """Return lines by their numbers without a comment, and without lines that it leaves empty."""
     first, last = comment.start_point.row + 1, comment.end_point.row + 1
     rest = cut(lines[first], None, comment.start_point.column).rstrip()

@@ -5,13 +5,13 @@ lacks (`sandbox/inside/go`).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import Mutant, languages
-from infra.languages._mutation import Kinds, mutants_of
+from infra.languages import languages
+from infra.languages._mutation import Kinds
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = {"function_declaration", "method_declaration", "func_literal"}
@@ -38,7 +38,7 @@ def _zeros(statement: Node) -> str:
     return f"return {', '.join(f'*new({kind})' for kind in types)}"
 
 
-_KINDS = Kinds(
+_MUTATED = Kinds(
     operations=frozenset(
         {"binary_expression", "assignment_statement", "inc_statement", "dec_statement"}
     ),
@@ -63,6 +63,7 @@ class Go(SyntaxTreeLanguage):
     suffixes = (".go",)
     grammar = ("tree_sitter_go", "language")
     calling: ClassVar = {"call_expression": "function"}
+    mutated = _MUTATED
     functions = frozenset({"function_declaration", "method_declaration"})
     anonymous = frozenset({"func_literal"})
     generated = re.compile(r"// Code generated .* DO NOT EDIT\.$")
@@ -87,10 +88,3 @@ class Go(SyntaxTreeLanguage):
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
         """Return whether the header names a result."""
         return function.child_by_field_name("result") is not None
-
-    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
-        """Return at most ``limit`` mutants, each with one small mistake."""
-        try:
-            return mutants_of(self.root_of(code), code, _KINDS, limit)
-        except SyntaxError:
-            return ()

@@ -5,13 +5,13 @@ out of their class, on an object that has them alone.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import Function, Mutant, languages
-from infra.languages._mutation import Kinds, mutants_of
+from infra.languages import Function, languages
+from infra.languages._mutation import Kinds
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
@@ -24,7 +24,7 @@ _CALLED = re.compile(
 )
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
 _EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
-_KINDS = Kinds(
+_MUTATED = Kinds(
     operations=frozenset(
         {"binary_expression", "augmented_assignment_expression", "update_expression"}
     ),
@@ -54,6 +54,7 @@ class JavaScript(SyntaxTreeLanguage):
     suffixes = (".js", ".mjs", ".cjs", ".jsx")
     grammar = ("tree_sitter_javascript", "language")
     calling: ClassVar = {"call_expression": "function", "new_expression": "constructor"}
+    mutated = _MUTATED
     assigned: ClassVar = {  # kind → the fields with name and function
         "variable_declarator": ("name", "value"),
         "assignment_expression": ("left", "right"),
@@ -147,17 +148,6 @@ class JavaScript(SyntaxTreeLanguage):
             if function.name.rpartition(".")[0] in ("", "exports", "module.exports")
             or not function.in_class
         )
-
-    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
-        """Return at most ``limit`` mutants, each with one small mistake."""
-        for before, behind in (("", ""), ("(class {", "\n})"), ("({", "\n})")):
-            try:
-                root = self.root_of(f"{before}{code}{behind}")
-            except SyntaxError:
-                break
-            if not root.has_error:
-                return mutants_of(root, code, _KINDS, limit, len(before))
-        return ()
 
 
 def _function_in(value: Node | None) -> Node | None:

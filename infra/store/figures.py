@@ -76,7 +76,7 @@ class Mean(Record):
 
 
 class PairMeans(Record):
-    """What judging a pair took.
+    """Mean tokens, price and time of judging a pair.
 
     Attributes:
         pairs: Number of the pairs.

@@ -33,7 +33,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript"}
 
 
 class Browsed(Protocol):
-    """What is browsed."""
+    """A store or a folder to be browsed."""
 
     def current(self) -> Snapshot:
         """Return the newest snapshot, at once."""

@@ -90,10 +90,10 @@ def stage(
         retries: When it is tried again.
     """
 
-    def made(function: Callable[P, R]) -> "Task[P, R]":
+    def decorator(function: Callable[P, R]) -> "Task[P, R]":
         return cast("Task[P, R]", Stage(function, name, run_name, key, is_valid, retries))
 
-    return made
+    return decorator
 
 
 @dataclass(eq=False)
@@ -108,7 +108,7 @@ class Stage(Generic[P, R]):
     run_name: str
     key: Callable[[Parameters], str] | None
     is_valid: Callable[[Parameters], bool]
-    retried: Retries
+    retry_policy: Retries
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.function)
@@ -120,22 +120,22 @@ class Stage(Generic[P, R]):
         from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy  # noqa: PLC0415
 
         # Functions of their own: Prefect copies their objects, and makes of a method "never retry".
-        key, is_valid, retried = self.key, self.is_valid, self.retried
-        confirmed = CacheKeyFnPolicy(
-            cache_key_fn=lambda context, given: key and confirmed_key(context, given, key, is_valid)
+        key, is_valid, retry_policy = self.key, self.is_valid, self.retry_policy
+        policy = CacheKeyFnPolicy(
+            cache_key_fn=lambda context, given: key and cache_key(context, given, key, is_valid)
         )
         return Task(
             self.function,
             name=self.name,
             task_run_name=self.run_name,
             tags=[self.name],
-            cache_policy=confirmed if key else NO_CACHE,
+            cache_policy=policy if key else NO_CACHE,
             persist_result=bool(key),
             result_serializer="json",
-            retries=len(retried.delays_s),
-            retry_delay_seconds=list(retried.delays_s),
+            retries=len(retry_policy.delays_s),
+            retry_delay_seconds=list(retry_policy.delays_s),
             retry_jitter_factor=0.5,
-            retry_condition_fn=lambda _task, _run, state: retried.is_passing(state),
+            retry_condition_fn=lambda _task, _run, state: retry_policy.is_passing(state),
         )
 
     def __call__(self, *args: P.args, **options: P.kwargs) -> R:
@@ -162,7 +162,7 @@ def is_done(done: "Task[..., Any]", **inputs: object) -> bool:
     return asked.is_valid(given)
 
 
-def confirmed_key(
+def cache_key(
     context: "TaskRunContext",
     inputs: Mapping[str, Any],
     key_of: Callable[[Parameters], str],
