@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
+from flows.runtime import flow_state
 from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
@@ -55,8 +56,6 @@ def run_flow(name: str, settings: Settings) -> None:
     """Run the flow of a command, if it has anything to do."""
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
-    from flows.runtime.prefect_server import flow_state  # noqa: PLC0415 - takes a second
-
     ended = flow_state(name, settings=settings)
     result = ended.result()
     if ended.message:
@@ -137,8 +136,6 @@ def generate(settings: Settings) -> None:
     """Run the flow that writes answers, and print what came of it."""
     if not needs_server(settings.llm, settings.encoder):
         check_agents(verifying_committee(settings.committee, settings.generation.configuration))
-    from flows.runtime.prefect_server import flow_state  # noqa: PLC0415 - takes a second
-
     found = flow_state("generate", settings=settings).result()
     if found.verified or found.refused or found.failed:
         say(
