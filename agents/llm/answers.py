@@ -6,7 +6,6 @@ from collections.abc import AsyncIterable
 from typing import Any, NamedTuple
 
 TOO_LONG = "an answer of more than 16 MB, which no reply has"
-NO_COMPLETION = "an answer that is no chat completion"
 
 _LONGEST_REPLY = 16 * 2**20  # bytes
 _ERROR = 400
@@ -76,7 +75,7 @@ def completion_of(content: bytes) -> dict[str, Any]:
         ValueError: It is no completion, or an error in its place.
     """
     try:
-        answer: dict[str, Any] = _parsed(content)
+        answer: dict[str, Any] = _json_of(content)
         message = answer["choices"][0]["message"]
         text = message["content"] = _text_of(message.get("content") or message.get("refusal"))
     except _ODD as error:
@@ -92,7 +91,7 @@ def status_of(content: bytes) -> int:
     Some servers send errors with the status of a success.
     """
     try:
-        answer = _parsed(content)
+        answer = _json_of(content)
         answer = answer[0] if isinstance(answer, list) else answer
         if not answer.get("error") or answer.get("choices"):
             return 200
@@ -102,7 +101,7 @@ def status_of(content: bytes) -> int:
     return code if _ERROR <= code < 600 else _ERROR
 
 
-def _parsed(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+def _json_of(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the JSON of an answer; of a stream of chunks what they are together."""
     text = content.decode(errors="replace").removeprefix("\ufeff")
     try:
@@ -110,12 +109,12 @@ def _parsed(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     except ValueError:
         lines = [line.removeprefix("data:").strip() for line in re.split(r"[\r\n]+", text)]
         chunks = [json.loads(line) for line in lines if line.startswith("{")]
-        return _joined(chunks, is_ended="[DONE]" in lines)
+        return _completion_of_chunks(chunks, is_ended="[DONE]" in lines)
 
 
-def _joined(chunks: list[dict[str, Any]], *, is_ended: bool) -> dict[str, Any]:
+def _completion_of_chunks(chunks: list[dict[str, Any]], *, is_ended: bool) -> dict[str, Any]:
     """Return the completion that chunks are; where it breaks off, one without a choice."""
-    joined = {name: value for chunk in chunks for name, value in chunk.items() if value is not None}
+    fields = {name: value for chunk in chunks for name, value in chunk.items() if value is not None}
     firsts = [chunk["choices"][0] for chunk in chunks if chunk.get("choices")]
     parts = [one.get("delta") or one.get("message") or {} for one in firsts]
     ends = [one["finish_reason"] for one in firsts if one.get("finish_reason")]
@@ -126,7 +125,7 @@ def _joined(chunks: list[dict[str, Any]], *, is_ended: bool) -> dict[str, Any]:
         "message": {"role": "assistant", "content": text},
     }
     is_whole = firsts and (ends or is_ended)
-    return {**joined, "object": "chat.completion", "choices": [choice] if is_whole else []}
+    return {**fields, "object": "chat.completion", "choices": [choice] if is_whole else []}
 
 
 def _text_of(content: Any) -> str:  # noqa: ANN401 - whatever JSON holds

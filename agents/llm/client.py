@@ -19,6 +19,7 @@ from infra.settings import LanguageModelSettings
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
 _NEARLY = 0.9  # of the limit, which servers count otherwise
+_STATUSES = {"transient": "unavailable", "unreadable": "unreadable"}  # of calls that failed
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 
 OnCall = Callable[[LanguageModelCall], None]
@@ -93,8 +94,7 @@ class LanguageModel:
             try:
                 reply = read(call.reply, reply_type, f"{prompt.system}\n{prompt.user}")
             except ValueError as error:
-                problem = str(error)[:_LONGEST_PROBLEM]
-                problem = call.error or problem
+                problem = call.error or str(error)[:_LONGEST_PROBLEM]
                 on_call(call.model_copy(update={"status": "unreadable", "error": problem}))
                 if call.error:  # once more it would be cut again
                     raise ReplyCutError(f"{self._model} as {role}: {problem}") from None
@@ -146,8 +146,7 @@ class LanguageModel:
             await self._forget(self._context.keys)
             raise
         except RequestError as error:
-            statuses = {"transient": "unavailable", "unreadable": "unreadable"}
-            status = statuses.get(error.kind, "refused")
+            status = _STATUSES.get(error.kind, "refused")
             on_call(call.model_copy(update={"status": status, "error": error.message}))
             self._retries.raise_for(error)
         received = raw.model_dump(exclude={"text", "is_cut", "is_void"})
@@ -199,7 +198,7 @@ class LanguageModel:
             try:
                 return await self._request(request, key, form)
             except RequestError as error:
-                simpler = form.without(error.message) if error.may_be_of_its_form else None
+                simpler = form.simpler(error.message) if error.may_be_of_its_form else None
                 if simpler is None:
                     raise
                 if self._form == form:  # else a concurrent request has done so

@@ -72,9 +72,12 @@ class ContextCheck:
     async def _probe(self, tokens: int, words: int) -> None:
         """Note whether the server reads a prompt of so many words."""
         self._known = words
+        [system, user] = HARMLESS.messages
+        text = f"{' '.join(islice(cycle(_WORDS), words))}\n{user['content']}"
+        messages = (system, {**user, "content": text})
         try:
             few = await self._count(HARMLESS)
-            read = await self._count(prompt_of(words))
+            read = await self._count(HARMLESS.model_copy(update={"messages": messages}))
         except RequestError as error:
             _log.warning(
                 "several prompts for %s have %s tokens by its count; whether it reads more is "
@@ -90,12 +93,3 @@ class ContextCheck:
             f"{self._variables}MAX_CODE_CHARACTERS. Then run the same command again",
             tokens,
         )
-
-
-def prompt_of(words: int) -> Request:
-    """Return a harmless request of so many words and some more."""
-    [system, user] = HARMLESS.messages
-    text = " ".join(islice(cycle(_WORDS), words))
-    return HARMLESS.model_copy(
-        update={"messages": (system, {**user, "content": f"{text}\n{user['content']}"})}
-    )

@@ -17,7 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from agents.llm.answers import NO_COMPLETION, TOO_LONG, bounded, read_completion, status_of
+from agents.llm.answers import TOO_LONG, bounded, read_completion, status_of
 from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, plausible_count
 from agents.llm.retry import PromptFault, request_error
@@ -52,13 +52,15 @@ _CONNECT_S = 30.0  # a request that is not sent by then costs nothing
 _ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
 _REASONING = re.compile(r"gpt-5(?!-chat)")  # of OpenAI: they name the limit otherwise
 _WITHOUT_SYSTEM = re.compile(r"(openai/)?o\d")  # OpenAI's that know no system text
-# What providers say of prompts that are too long, or that their filters take.
-_TOO_LONG = re.compile(
-    r"context.(length|window|limit|size)|maximum (context|input) length|string too long"
-    r"|tokens exceed|maximum number of tokens|exceeds? .{0,40}context|prompt is too long",
-    re.IGNORECASE,
-)
-_FILTERED = re.compile(r"content_(policy|filter)", re.IGNORECASE)
+# What providers say of prompts that their filters take, or that are too long.
+_OF_PROMPTS: Mapping[PromptFault, re.Pattern[str]] = {
+    "filtered": re.compile(r"content_(policy|filter)", re.IGNORECASE),
+    "too_long": re.compile(
+        r"context.(length|window|limit|size)|maximum (context|input) length|string too long"
+        r"|tokens exceed|maximum number of tokens|exceeds? .{0,40}context|prompt is too long",
+        re.IGNORECASE,
+    ),
+}
 
 
 class ChatCompletions:
@@ -125,18 +127,14 @@ class ChatCompletions:
             except ValueError:
                 status = status_of(content)
         message = content.decode(errors="replace")
-        of_prompt: PromptFault | None = None
-        if status == _ERROR and _FILTERED.search(message):
-            of_prompt = "filtered"
-        elif status == _ERROR and _TOO_LONG.search(message):
-            of_prompt = "too_long"
+        faults = (fault for fault, said in _OF_PROMPTS.items() if said.search(message))
         raise request_error(
             status,
-            message if status >= _ERROR else f"{NO_COMPLETION}: {message}",
+            message if status >= _ERROR else f"an answer that is no chat completion: {message}",
             self._key,
             retry_after=retry_after,
             may_be_billed=status < _ERROR or TOO_LONG in message,
-            of_prompt=of_prompt,
+            of_prompt=next(faults, None) if status == _ERROR else None,
         )
 
     def open(self) -> "aiohttp.ClientSession":

@@ -70,7 +70,7 @@ class RawReply(Record):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the tokens of both are known."""
+        """True if the tokens of both are known."""
         return self.prompt_tokens is not None and self.completion_tokens is not None
 
 

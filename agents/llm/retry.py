@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ class RequestError(Exception):
 
     @property
     def kind(self) -> Kind:
-        """Whether to retry, once or more often, to give up the prompt, or to stop the run."""
+        """Its class: to be tried again, once or more often, of the prompt, or of all requests."""
         if self.of_prompt:
             return self.of_prompt
         if self.status == 413:
@@ -77,12 +78,12 @@ class RequestError(Exception):
 
     @property
     def may_be_of_its_form(self) -> bool:
-        """Whether another form of the request may be taken; some servers fail where they refuse."""
+        """True if another form may be taken; some servers fail where they refuse."""
         return self.kind == "rejected" or self.status in _OF_UNKNOWN_PARTS
 
     @property
     def may_be_of_the_prompt(self) -> bool:
-        """Whether a rejection may concern the prompt alone, not key, model or account."""
+        """True if a rejection may concern the prompt alone, not key, model or account."""
         is_of_the_account = self.status in _OF_THE_ACCOUNT or _NO_QUOTA in self.message
         return self.kind == "rejected" and not is_of_the_account
 
@@ -119,21 +120,19 @@ class Retries:
 
         What cannot be read was paid for: it is requested once more.
         """
-        retry = unreadable = 0
+        most = {"transient": self._most, "unreadable": 1}
+        failed = Counter[Kind]()
         while True:
             try:
                 return await request(*given)
             except RequestError as error:
-                unreadable += error.kind == "unreadable"
-                is_passing = error.kind == "transient" or (
-                    error.kind == "unreadable" and unreadable < 2
-                )
-                if not is_passing or retry >= self._most:
+                retry, kind = failed.total(), error.kind
+                if retry >= self._most or failed[kind] >= most.get(kind, 0):
                     raise
                 wait_s = backoff_s(retry, error.retry_after, self._longest_s)
                 _log.info("%s: %s, retry in %.1f s", self._model, error.status, wait_s)
             await asyncio.sleep(wait_s)
-            retry += 1
+            failed[kind] += 1
 
     def raise_for(self, error: RequestError) -> NoReturn:
         """Raise an error of the tree for a request that got no reply after all retries."""

@@ -18,7 +18,6 @@ from agents.llm.reply import valid_unicode
 
 Mode = Literal["json_schema", "json_object", "text"]
 
-_SIMPLER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
 _NOT_SENT = ("title", "default")  # of a field's schema
 # What complaints name → the part of a request, and its forms in the order in which they are tried.
 _LADDERS = (
@@ -74,7 +73,7 @@ class RequestForm:
     limit: str = "max_tokens"
     system: bool = True
 
-    def without(self, complaint: str) -> "RequestForm | None":
+    def simpler(self, complaint: str) -> "RequestForm | None":
         """Return the form that avoids what the provider complains of first, None without one."""
         named: list[tuple[int, RequestForm]] = []
         for part, names, forms in _LADDERS:
@@ -160,10 +159,8 @@ def _object(text: str) -> dict[str, Any]:
     start, end = max(text.find("{"), 0), text.rfind("}") + 1
     try:
         # Weak models break lines inside strings.
-        value = json.loads(text[start:end], strict=False, object_pairs_hook=_distinct)
-    except RepeatedKeyError:
-        raise
-    except (ValueError, RecursionError):
+        value = json.loads(text[start:end], strict=False, object_pairs_hook=_object_of)
+    except (json.JSONDecodeError, RecursionError):
         value = None
     is_alone = _BEFORE.fullmatch(text, 0, start) and _AFTER.fullmatch(text, end)
     if not (isinstance(value, dict) and is_alone):
@@ -173,14 +170,10 @@ def _object(text: str) -> dict[str, Any]:
     return value | texts
 
 
-class RepeatedKeyError(ValueError):
-    """An object has a key twice: its values may contradict each other."""
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of pairs."""
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of pairs, none of whose keys is there twice: values may contradict."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         [(repeated, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise RepeatedKeyError(f"the reply has the field {repeated!r} twice in one object")
+        raise ValueError(f"the reply has the field {repeated!r} twice in one object")
     return fields

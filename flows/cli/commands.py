@@ -16,6 +16,7 @@ import typer
 from flows import options as o
 from flows.cli.output import STARTING, command, errors, flow_command, say
 from flows.options import settings_of
+from flows.runtime import flow_state
 from infra.draws import Draw
 from infra.errors import SourceError
 from infra.outputs import require_writable, write_outputs
@@ -29,8 +30,6 @@ challenge_app = typer.Typer(
 def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
     """Run the flow of a name, and return its result."""
     errors.print(STARTING)
-    from flows.runtime.prefect_server import flow_state
-
     return flow_state(flow, **arguments).result()
 
 

@@ -150,7 +150,9 @@ def print_table(
         width: The width to keep to, that of the terminal when not given.
     """
     width = width or terminal_width()
-    header, *rows = [[_on_one_line(cell) for cell in row] for row in (header, *rows)]
+    header, *rows = [
+        [" ".join(visible(cell, _LONGEST_CELL).split()) for cell in row] for row in (header, *rows)
+    ]
     names, *figures = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
     ends = [0, *accumulate(_GAP + figure for figure in figures)]
     shown = sum(end <= width - min(names, width // _LABEL_SHARE) for end in ends)
@@ -178,10 +180,6 @@ def _shortened(name: str, width: int) -> str:
     first = set_cell_size(name, width - 1 - tail)
     last = set_cell_size(name[::-1], tail)[::-1]
     return f"{first}…{last}"
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(visible(text, _LONGEST_CELL).split())
 
 
 class _WithoutErrors(logging.Filter):

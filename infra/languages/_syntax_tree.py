@@ -7,18 +7,18 @@ text, but they take minutes on trees of 100,000 levels, such as damaged files gi
 import importlib
 import re
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import count
+from itertools import count, takewhile, zip_longest
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
-from infra.languages import Function, Language, plain_lines
+from infra.languages import Function, Language, Mutant, plain_lines
 from infra.languages._comments import GENERATED, directives, is_notice, prose_of
+from infra.languages._mutation import Kinds, mutants_of, stopping_at
 from infra.languages._simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
@@ -49,32 +49,28 @@ class Definition(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Open:
-    """A class or function that the walk is in; without a definition, one inside of a function.
+class _Frame:
+    """Stack frame of the walk: a function, which has no definition inside of another.
 
     Attributes:
-        end: Where it ends, but for here documents.
-        name: Its name, of a function qualified; "" for none.
-        node: All of a function.
+        node: All of it, but for texts of its here documents.
         definition: What defines it.
+        name: Its qualified name.
         in_class: Whether it is a method.
         documentation: What documents it.
         inner: The comment in its header that does so, None where it stands before.
         has_return: Whether a ``return`` of its own has a value.
-        texts: Its here documents, some of which may stand behind its end.
-        missing: How many of them are yet to come.
+        texts: The beginnings of its here documents, each with its text, None for none.
     """
 
-    end: int
-    name: str = ""
-    node: Node | None = None
+    node: Node
     definition: Definition | None = None
+    name: str = ""
     in_class: bool = False
     documentation: str = ""
     inner: Node | None = None
     has_return: bool = False
-    texts: list[Node] = field(default_factory=list)
-    missing: int = 0
+    texts: list[tuple[Node, Node | None]] = field(default_factory=list)
 
 
 class SyntaxTreeLanguage(Language):
@@ -87,7 +83,6 @@ class SyntaxTreeLanguage(Language):
         anonymous: Kinds of nodes of functions without a name, whose returns are their own.
         returns: Kinds of nodes that return a value if they hold one.
         comments: Kinds of comments.
-        directives: What in comments is for tools, see `infra.languages._comments`.
         documenting: How comments begin that document whatever follows them, blank lines or not;
             where there are none, others document that end right before it.
         generated: A line of a comment before all code that says that a program wrote the file.
@@ -97,6 +92,8 @@ class SyntaxTreeLanguage(Language):
         wrappers: What may stand before and behind a function that was cut out of its file.
         roles: What identifiers name.
         calling: Kinds of nodes that call → the field with what they call.
+        mutated: Kinds of nodes that mutants change, None where there are no mutants.
+        stop: A statement that ends the process, "" where no code is run.
     """
 
     grammar: ClassVar[tuple[str, str]]
@@ -105,7 +102,6 @@ class SyntaxTreeLanguage(Language):
     anonymous: ClassVar[frozenset[str]] = frozenset()
     returns: ClassVar[frozenset[str]] = frozenset({"return_statement"})
     comments: ClassVar[frozenset[str]] = frozenset({"comment"})
-    directives: ClassVar[re.Pattern[str]] = directives()
     documenting: ClassVar[tuple[str, ...]] = ()
     generated: ClassVar[re.Pattern[str]] = GENERATED
     leading: ClassVar[frozenset[str]] = frozenset()
@@ -114,10 +110,13 @@ class SyntaxTreeLanguage(Language):
     wrappers: ClassVar[tuple[tuple[str, str], ...]] = ()
     roles: ClassVar[Roles] = Roles()
     calling: ClassVar[Mapping[str, str]] = {}
+    mutated: ClassVar[Kinds | None] = None
+    stop: ClassVar[str] = ""
 
     def __init__(self) -> None:
         module, function = self.grammar
         self._grammar = Grammar(getattr(importlib.import_module(module), function)())
+        self.directives = directives("common", self.name)
 
     def definition_of(self, node: Node) -> Definition | None:
         """Return the function that a node defines, None where it defines none or has no body."""
@@ -146,18 +145,12 @@ class SyntaxTreeLanguage(Language):
 
     def is_generated(self, text: str) -> bool:
         """Return whether a comment before all code says that a program wrote the file."""
-        if not self._has_generated_line(text):
+        if "generated" not in text.casefold():
             return False
-        for node in self.root_of(text).children:
-            if node.type in self.comments:
-                if self._has_generated_line(text_of(node)):
-                    return True
-            elif node.type not in self.leading:
-                break
-        return False
-
-    def _has_generated_line(self, text: str) -> bool:
-        return "generated" in text.casefold() and any(map(self.generated.match, text.splitlines()))
+        kinds = self.comments | self.leading
+        head = takewhile(lambda node: node.type in kinds, self.root_of(text).children)
+        comments = (text_of(node) for node in head if node.type in self.comments)
+        return any(self.generated.match(line) for text in comments for line in text.splitlines())
 
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions."""
@@ -184,13 +177,13 @@ class SyntaxTreeLanguage(Language):
         text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         walks = self._walks(text)
         alone = next(walks)
-        found = list(alone.functions())
+        found = alone.functions()
         is_file = not (alone.before and alone.has_error)
         is_found = not all(function.has_error for function in found)
         if is_file and is_found:
             return found
         for walk in walks:
-            inside = [] if walk.has_error else list(walk.functions())
+            inside = [] if walk.has_error else walk.functions()
             if inside or not (walk.before or walk.has_error):
                 return inside
         if is_found:
@@ -211,16 +204,16 @@ class SyntaxTreeLanguage(Language):
         for head, tail in page if is_page else (*code, *page):
             yield _Walk(self, f"{head}{text}{tail}".encode(errors="replace"), len(head))
 
-    def _whole(self, text: str) -> "_Walk":
+    def _best_walk(self, text: str) -> "_Walk":
         """Return the first walk over a tree without an error, else that over the text alone."""
         walks = self._walks(text)
         alone = next(walks)
         return next((walk for walk in (alone, *walks) if not walk.has_error), alone)
 
     def _read(self, code: str) -> "_Walk | None":
-        """Return the walk of `_whole`, None where the parser gives up."""
+        """Return the walk of `_best_walk`, None where the parser gives up."""
         try:
-            return self._whole(code)
+            return self._best_walk(code)
         except SyntaxError:
             return None
 
@@ -235,7 +228,7 @@ class SyntaxTreeLanguage(Language):
         lines = (line.removeprefix(margin).rstrip(_BLANKS) for line in text.split("\n"))
         bare = "\n".join(lines).strip("\n")
         try:
-            has_error = bare != text and self._whole(text).has_error
+            has_error = bare != text and self._best_walk(text).has_error
         except SyntaxError:
             return text
         is_same = bare == text or (not has_error and self.tokens(bare) == self.tokens(text))
@@ -263,7 +256,7 @@ class SyntaxTreeLanguage(Language):
         Raises:
             SyntaxError: The parser gives up.
         """
-        walk = self._whole(code)
+        walk = self._best_walk(code)
         content = walk.content[: walk.before + len(code.encode(errors="replace"))]
         root = walk.tree.root_node
         return simplified(root, content, walk.before, self.roles, self.comments, _LITERALS)
@@ -311,6 +304,20 @@ class SyntaxTreeLanguage(Language):
                 found.append((node.end_byte, -node.start_byte, name[1]))
         return [name for *_, name in sorted(found)]
 
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return at most ``limit`` mutants, each with one small mistake."""
+        walk = self._read(code) if self.mutated else None
+        if self.mutated is None or walk is None or walk.has_error:
+            return ()
+        return mutants_of(walk.tree.root_node, code, self.mutated, limit, walk.before)
+
+    def stopping_at(self, code: str, line: int) -> str:
+        """Return code that ends its process where a line is reached, "" where none can."""
+        walk = self._read(code) if self.stop else None
+        if walk is None or walk.has_error:
+            return ""
+        return stopping_at(walk.tree.root_node, code, line, self.stop, walk.before)
+
     def _leaves(self, walk: "_Walk", code: str) -> Iterator[tuple[Node, str]]:
         """Yield the tokens of a code with their text."""
         for node, kind in _nodes(walk, code):
@@ -350,10 +357,12 @@ class _Walk:
         self.tree = language.parsed(content)
         self._comments: list[Node] = []  # behind the beginning of the last function
         self._fixed: set[int] = set()  # numbers of lines that begin inside a literal
-        self._scopes: list[_Open] = []
-        self._functions: list[_Open] = []
-        self._texts: deque[tuple[Node, _Open | None]] = deque()  # here documents that are to come
-        self._done: deque[_Open] = deque()  # functions that may wait for such
+        self._scopes: list[tuple[int, str]] = []  # their ends and their names
+        self._functions: list[_Frame] = []
+        self._done: list[_Frame] = []
+        # Here documents, whose texts stand behind the lines of their beginnings, and their owners.
+        self._beginnings: list[tuple[Node, _Frame | None]] = []
+        self._texts: list[Node] = []
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -361,11 +370,11 @@ class _Walk:
 
     @property
     def has_error(self) -> bool:
-        """Whether a part could not be parsed."""
+        """True if a part could not be parsed."""
         return self.tree.root_node.has_error
 
-    def functions(self) -> Iterator[Function]:
-        """Yield the functions in their order.
+    def functions(self) -> list[Function]:
+        """Return the functions in their order.
 
         Raises:
             SyntaxError: The tree is too deep.
@@ -373,13 +382,16 @@ class _Walk:
         cursor = self.tree.walk()
         goes_on = True
         while goes_on and (node := cursor.node):
-            yield from self._closed(node.start_byte)
+            self._leave(node.start_byte)
             self._enter(node)
             goes_on = _next(cursor)
             if cursor.depth > _DEEPEST:
                 raise SyntaxError("nested too deeply")
-        yield from self._closed(self.tree.root_node.end_byte)
-        yield from map(self._function, self._done)
+        self._leave(self.tree.root_node.end_byte)
+        for (beginning, owner), text in zip_longest(self._beginnings, self._texts):
+            if owner:
+                owner.texts.append((beginning, text))
+        return [self._function(done) for done in self._done]
 
     def _enter(self, node: Node) -> None:
         kind, language = node.type, self._language
@@ -388,7 +400,7 @@ class _Walk:
         elif kind in language.scopes:
             name = node.child_by_field_name("name")
             is_named = name is not None and node.start_byte >= self.before
-            self._scopes.append(_Open(node.end_byte, text_of(name) if name and is_named else ""))
+            self._scopes.append((node.end_byte, text_of(name) if name and is_named else ""))
         elif kind in language.functions or kind in language.anonymous:
             self._enter_function(node)
         elif kind in language.returns:
@@ -398,25 +410,17 @@ class _Walk:
             self._enter_literal(node)
 
     def _enter_literal(self, node: Node) -> None:
-        """Note the lines that begin inside a literal, and here documents, which come behind."""
-        kind = node.type
-        if kind == "heredoc_beginning":
-            owner = self._functions[0] if self._functions else None
-            self._texts.append((node, owner))
-            if owner:
-                owner.missing += 1
-        elif kind == "heredoc_body" and self._texts:
-            self._enter_text(node, *self._texts.popleft())
-        elif kind != "heredoc_content":
+        """Note the lines that begin inside a literal, and the parts of here documents."""
+        if node.type == "heredoc_beginning":
+            self._beginnings.append((node, self._functions[0] if self._functions else None))
+        elif node.type == "heredoc_body" and len(self._texts) < len(self._beginnings):
+            self._texts.append(node)
+        elif node.type != "heredoc_content":
             self._fixed.update(_rows_behind(node))
 
-    def _enter_text(self, node: Node, beginning: Node, owner: _Open | None) -> None:
-        """Take the text of a here document; ``<<~`` means nothing by a margin of all its lines."""
-        if owner is None or owner.node is None:
-            return
-        owner.missing -= 1
-        owner.texts.append(node)
-        margin, rows = self._margin(owner.node), _rows_behind(node)
+    def _fix(self, beginning: Node, text: Node, margin: str) -> None:
+        """Note a here document's lines; ``<<~`` means nothing by a margin of all of them."""
+        rows = _rows_behind(text)
         is_moved = text_of(beginning).startswith("<<~") and all(
             line.startswith(margin) or not line.strip()
             for line in self._lines[rows.start - 1 : rows.stop - 1]
@@ -429,51 +433,47 @@ class _Walk:
         return line[: len(line) - len(line.lstrip())]
 
     def _enter_function(self, node: Node) -> None:
-        language, outer = self._language, self._functions[-1] if self._functions else None
-        if outer is None and node.type in language.functions:
-            definition = language.definition_of(node)
-            if definition:
-                self._functions.append(self._opened(node, definition))
-        elif (
-            outer
-            and node.child_by_field_name("body")
-            and not (outer.definition and outer.definition.node.id == node.id)
-        ):
-            self._functions.append(_Open(node.end_byte))
+        if not self._functions:
+            defines = node.type in self._language.functions
+            if defines and (definition := self._language.definition_of(node)):
+                self._functions.append(self._frame_of(node, definition))
+            return
+        outer = self._functions[-1].definition
+        if node.child_by_field_name("body") and not (outer and outer.node.id == node.id):
+            self._functions.append(_Frame(node))
 
-    def _closed(self, place: int) -> Iterator[Function]:
-        """Yield the functions that end before a place with their texts; leave all that end."""
-        while self._functions and self._functions[-1].end <= place:
+    def _leave(self, place: int) -> None:
+        """Leave all that ends before a place."""
+        while self._functions and self._functions[-1].node.end_byte <= place:
             done = self._functions.pop()
             if done.definition:
                 self._done.append(done)
-        while self._scopes and self._scopes[-1].end <= place:
+        while self._scopes and self._scopes[-1][0] <= place:
             self._scopes.pop()
-        while self._done and not self._done[0].missing:
-            yield self._function(self._done.popleft())
 
-    def _opened(self, node: Node, definition: Definition) -> _Open:
-        scopes = [scope.name for scope in self._scopes]
+    def _frame_of(self, node: Node, definition: Definition) -> _Frame:
+        scopes = [name for _, name in self._scopes]
         inner = self._language.documentation_inside(node)
         said = self._prose(inner) if inner else None
         before = self._documentation(node)
-        return _Open(
-            node.end_byte,
-            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
+        return _Frame(
             node,
             definition,
+            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
             in_class=bool(scopes or definition.owner),
             documentation=said or before,
             inner=inner if said else None,
         )
 
-    def _function(self, done: _Open) -> Function:
-        assert done.node  # noqa: S101 - what has a definition has a node
-        assert done.definition  # noqa: S101
+    def _function(self, done: _Frame) -> Function:
+        assert done.definition  # noqa: S101 - else it is none of `_done`
         language, defined = self._language, done.definition.node
-        lines = self._text(done.node, done.texts)
-        text = self._moved(lines, done.node)
-        bare = self._moved(_without(lines, done.inner), done.node) if done.inner else text
+        texts = [(beginning, text) for beginning, text in done.texts if text]
+        for beginning, text in texts:
+            self._fix(beginning, text, self._margin(done.node))
+        lines = self._text(done.node, [text for _, text in texts])
+        dedented = self._dedent(lines, done.node)
+        bare = self._dedent(_drop_comment(lines, done.inner), done.node) if done.inner else dedented
         return Function(
             name=done.name,
             first_line=done.node.start_point.row + 1,
@@ -482,9 +482,9 @@ class _Walk:
             returns_value=language.returns_value(defined, has_return=done.has_return),
             documentation=done.documentation,
             in_class=done.in_class,
-            text=text,
+            text=dedented,
             text_without_documentation=bare,
-            has_error=done.node.has_error or done.missing > 0,
+            has_error=done.node.has_error or len(texts) < len(done.texts),
         )
 
     def _text(self, node: Node, texts: Sequence[Node]) -> dict[int, str]:
@@ -499,7 +499,7 @@ class _Walk:
             found[row + 1] = " " * start + cut(found[row + 1], start, None)
         return found
 
-    def _moved(self, lines: Mapping[int, str], node: Node) -> str:
+    def _dedent(self, lines: Mapping[int, str], node: Node) -> str:
         """Return lines at the left margin, but for those that begin inside a literal."""
         margin, first = self._margin(node), node.start_point.row + 1
         return "\n".join(
@@ -519,7 +519,7 @@ class _Walk:
         """
         near: list[str] = []
         is_near, row = True, node.start_point.row
-        for comment in self._before(node):
+        for comment in self._comments_before(node):
             text, said = text_of(comment), self._prose(comment)
             is_documenting = text.startswith(self._language.documenting)
             if said and is_documenting and not is_notice(said):
@@ -534,7 +534,7 @@ class _Walk:
         found = "\n".join(reversed(near)).strip()
         return "" if is_notice(found) else found
 
-    def _before(self, node: Node) -> Iterator[Node]:
+    def _comments_before(self, node: Node) -> Iterator[Node]:
         """Yield the comments between a function's line and the code before, the last one first."""
         comments, self._comments = self._comments, []
         place = node.start_byte
@@ -572,7 +572,7 @@ def _rows_behind(node: Node) -> range:
     return range(node.start_point.row + 2, node.end_point.row + 2)
 
 
-def _without(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
+def _drop_comment(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
     """Return lines by their numbers without a comment, and without lines that it leaves empty."""
     first, last = comment.start_point.row + 1, comment.end_point.row + 1
     rest = cut(lines[first], None, comment.start_point.column).rstrip()

@@ -6,14 +6,13 @@ lacks (`sandbox/inside/go`).
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import Mutant, languages
-from infra.languages._comments import directives
-from infra.languages._mutation import Kinds, mutants_of, stopping_at
+from infra.languages import languages
+from infra.languages._mutation import Kinds
 from infra.languages._returned import ReturningLanguage, helper
 from infra.languages._syntax_tree import Definition, text_of
 
@@ -46,7 +45,7 @@ def _results(result: Node) -> list[tuple[str, str]]:
     ]
 
 
-_KINDS = Kinds(
+_MUTATED = Kinds(
     operations=frozenset(
         {"binary_expression", "assignment_statement", "inc_statement", "dec_statement"}
     ),
@@ -71,14 +70,11 @@ class Go(ReturningLanguage):
     suffixes = (".go",)
     grammar = ("tree_sitter_go", "language")
     calling: ClassVar = {"call_expression": "function"}
+    mutated = _MUTATED
+    stop = "os.Exit(1);"
     functions = frozenset({"function_declaration", "method_declaration"})
     anonymous = frozenset({"func_literal"})
     generated = re.compile(r"// Code generated .* DO NOT EDIT\.$")
-    directives = directives(
-        r"(?<=//)(?:line|extern|export) ", r"(?<=//)[a-z0-9]+:[a-z0-9]",  # those of go/ast
-        r"(?<=//)(?:end)?region\b", r"endregion\b", r"region(?:\s+[^a-z\s]|\s*$)",
-        r"\+build\b", r"\+[a-z][\w-]*(?:[:=]\S*)*\s*$", r"(?:lint|revive|exhaustive)\s*:\s*\w",
-    )  # fmt: skip
 
     def definition_of(self, node: Node) -> Definition | None:
         """Return a function with a body; the owner of a method is its receiver's type."""
@@ -100,20 +96,6 @@ class Go(ReturningLanguage):
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
         """Return whether the header names a result."""
         return function.child_by_field_name("result") is not None
-
-    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
-        """Return at most ``limit`` mutants, each with one small mistake."""
-        try:
-            return mutants_of(self.root_of(code), code, _KINDS, limit)
-        except SyntaxError:
-            return ()
-
-    def stopping_at(self, code: str, line: int) -> str:
-        """Return code that ends its process where a line is reached, "" where none can."""
-        try:
-            return stopping_at(self.root_of(code), code, line, "os.Exit(1);")
-        except SyntaxError:
-            return ""
 
     def returning(self, code: str, way: str, *, tells: bool) -> str:
         """Return code whose functions return otherwise; "" where none returns a container."""

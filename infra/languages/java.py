@@ -6,7 +6,6 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._comments import REGION, directives
 from infra.languages._simplified_tree import Roles
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 
@@ -32,11 +31,6 @@ class Java(SyntaxTreeLanguage):
     anonymous = frozenset({"lambda_expression"})
     comments = frozenset({"line_comment", "block_comment"})
     documenting = ("/**",)
-    directives = directives(
-        REGION, r"NOPMD\b", r"CS(?:OFF|ON)\b", r"\$NON-NLS", r"(?:tag|end)::\w",
-        r"@SuppressWarnings\b",
-        r"(?:BEGIN|END)[-_ ](?:GENERATED|INCLUDE|EXCLUDE)\b", r"(?i:spotbugs|findbugs)\s*:",
-    )  # fmt: skip
     special = frozenset(
         {"toString", "hashCode", "equals", "finalize", "notify", "notifyAll", "clone"}
     )

@@ -6,14 +6,13 @@ out of their class, on an object that has them alone.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from tree_sitter import Node
 
-from infra.languages import Function, Mutant, languages
-from infra.languages._comments import REGION, directives
-from infra.languages._mutation import Kinds, mutants_of, stopping_at
+from infra.languages import Function, languages
+from infra.languages._mutation import Kinds
 from infra.languages._returned import ReturningLanguage, helper
 from infra.languages._syntax_tree import Definition, text_of
 
@@ -27,8 +26,7 @@ _CALLED = re.compile(
 )
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
 _EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
-_EXPORTS = ("exports", "module.exports")
-_KINDS = Kinds(
+_MUTATED = Kinds(
     operations=frozenset(
         {"binary_expression", "augmented_assignment_expression", "update_expression"}
     ),
@@ -58,6 +56,8 @@ class JavaScript(ReturningLanguage):
     suffixes = (".js", ".mjs", ".cjs", ".jsx")
     grammar = ("tree_sitter_javascript", "language")
     calling: ClassVar = {"call_expression": "function", "new_expression": "constructor"}
+    mutated = _MUTATED
+    stop = "process.reallyExit(1);"
     assigned: ClassVar = {  # kind → the fields with name and function
         "variable_declarator": ("name", "value"),
         "assignment_expression": ("left", "right"),
@@ -75,16 +75,6 @@ class JavaScript(ReturningLanguage):
     anonymous = _FUNCTIONS
     documenting = ("/**",)
     leading = frozenset({"hash_bang_line"})
-    directives = directives(
-        REGION, r"eslint(?:-(?:disable|enable|env|ignore)|\s+[\w@/-]+\s*:)",
-        r"(?:js|ts|es|style)(?:hint|lint|cs)\b[-:]?\s*[a-z-]*(?:disable|enable|ignore|[:+-])",
-        r"globals?\s+[\w$]+(?:\s*:\s*\w+)?\s*(?:,|\*/|$)", r"exported\s+[\w$]+\s*(?:,|\*/|$)",
-        r"(?:istanbul|c8|v8|nyc)\s+ignore\b", r"node:coverage\b",
-        r"(?:biome|oxlint|deno-lint|deno-fmt|dprint|rome|standard|sonar|xo)-(?:ignore|disable|enable)",
-        r"[@#]__\w+__", r"@ts-[a-z-]+", r"@(?:no)?flow\b", r"\$Flow\w+", r"flow(?:lint)?[-: ]\w+-",
-        r"@(?:jsx\w*|jest-environment|vite-ignore|preserve|cc_on)\b", r"webpack[A-Z]\w*\s*:",
-        r"[#@]\s*source(?:Mapping)?URL=", r"<reference\s",
-    )  # fmt: skip
     special = frozenset({"toString", "toLocaleString", "valueOf", "constructor"})
     wrappers = (("class _ {", "\n}"), ("({", "\n})"), ("(", "\n)"))
 
@@ -104,7 +94,7 @@ class JavaScript(ReturningLanguage):
             name, value = map(node.child_by_field_name, self.assigned[node.type])
             value = _function_in(value)
         else:
-            name, value = node.child_by_field_name("name"), node
+            name = node.child_by_field_name("name")
             value = node if node.child_by_field_name("body") else None
         if name is None or value is None or name.type.endswith("_pattern"):
             return None
@@ -172,29 +162,9 @@ class JavaScript(ReturningLanguage):
         return _called(
             function
             for function in functions
-            if function.name.rpartition(".")[0] in ("", *_EXPORTS) or not function.in_class
+            if function.name.rpartition(".")[0] in ("", "exports", "module.exports")
+            or not function.in_class
         )
-
-    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
-        """Return at most ``limit`` mutants, each with one small mistake."""
-        root, before = self._parsed(code)
-        return mutants_of(root, code, _KINDS, limit, before) if root else ()
-
-    def stopping_at(self, code: str, line: int) -> str:
-        """Return code that ends its process where a line is reached, "" where none can."""
-        root, before = self._parsed(code)
-        return stopping_at(root, code, line, "process.reallyExit(1);", before) if root else ""
-
-    def _parsed(self, code: str) -> tuple[Node | None, int]:
-        """Return the tree of a code, None where it has an error, and the bytes before the code."""
-        for before, behind in (("", ""), ("(class {", "\n})"), ("({", "\n})")):
-            try:
-                root = self.root_of(f"{before}{code}{behind}")
-            except SyntaxError:
-                break
-            if not root.has_error:
-                return root, len(before)
-        return None, 0
 
 
 def _function_in(value: Node | None) -> Node | None:

@@ -6,7 +6,6 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._comments import REGION, directives
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 
 
@@ -24,12 +23,6 @@ class Php(SyntaxTreeLanguage):
     )
     anonymous = frozenset({"anonymous_function", "arrow_function"})
     documenting = ("/**",)
-    directives = directives(
-        REGION, r"@?phpcs:\w+", r"@codingStandards\w+", r"@codeCoverageIgnore\w*",
-        r"@?SuppressWarnings\b",
-        r"@?ph(?:pstan|an)-\w", r"@?psalm-\w", r"@?infection-ignore", r"php-?cs-?fixer\b.*[:@]",
-        r"translators\s*:",
-    )  # fmt: skip
     leading = frozenset({"php_tag", "text"})
     opening = "<?php "
     wrappers = (("class _ {", "\n}"),)

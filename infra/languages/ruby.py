@@ -6,7 +6,6 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._comments import REGION, directives
 from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _ENCODING = re.compile(rb"\A(?:#![^\n]*\n)?[ \t]*#[^\n]*?coding\s*[:=]\s*([\w-]+)", re.IGNORECASE)
@@ -28,14 +27,6 @@ class Ruby(SyntaxTreeLanguage):
     scopes = frozenset({"module", "class", "singleton_class"})
     anonymous = frozenset({"lambda"})
     returns = frozenset({"return"})
-    directives = directives(
-        REGION, r":reek:", r"(?:--|\+\+)\s*$",
-        r"(?:rubocop|standard|steep|erb_lint|bearer)\s*:\s*(?:disable|enable|todo|ignore)\b",
-        r"(?:frozen[_-]string[_-]literal|shareable[_-]constant[_-]value)\s*:",
-        r"warn[_-](?:indent|past_scope)\s*:", r"(?:en|file)?coding\s*[:=]",
-        r"typed:\s*(?:true|false|strict|strong|ignore)\b", r"@rbs\b",
-        r":(?:no)?(?:doc|cov|new):", r":(?:start|stop|end)doc:", r":(?:category|section|notnew):",
-    )  # fmt: skip
     special = frozenset(
         {
             "initialize", "to_text", "display", "dup", "clone",

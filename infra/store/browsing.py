@@ -16,7 +16,7 @@ import pyarrow as pa
 from infra.errors import PublishError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
-from infra.store.database import Parameters, Transaction
+from infra.store.database import Parameters, Transaction, statements_beside
 from infra.store.labels import CurrentLabels, define_macros
 from infra.store.samples import progress
 from infra.store.snapshot import Snapshot
@@ -29,114 +29,7 @@ SORTS: Mapping[str, str] = {"query": "number", "slowest": "-seconds", "dearest":
 PAGE = 50
 _TITLE = 160  # characters of a code's first line
 
-_TABLES = """
-    CREATE TABLE memory.judged (
-        collection VARCHAR, query_id VARCHAR, code_id VARCHAR, status VARCHAR, label DOUBLE,
-        recipe_id VARCHAR, disagreement VARCHAR)
-"""
-_CURRENT = """
-    INSERT INTO memory.judged
-    SELECT $labels.collection, query_id, code_id, status, relevance, votes[1].recipe_id,
-        if(disagreement IS NULL, '', 'rounds')
-    FROM current_labels($labels) ANTI JOIN memory.judged USING (query_id, code_id)
-"""
-# By recipes that no collection's labels rest on, such as those of annotators that were compared;
-# labels that came with a source; and candidates that nobody has judged.
-_OTHERS = (
-    """
-    INSERT INTO memory.judged SELECT '', query_id, code_id, status, label, recipe_id, ''
-    FROM annotations ANTI JOIN memory.judged USING (query_id, code_id)
-    QUALIFY row_number() OVER (PARTITION BY query_id, code_id
-        ORDER BY status = 'failed', annotated_at DESC, recipe_id) = 1
-    """,
-    """
-    INSERT INTO memory.judged SELECT collection, query_id, code_id,
-        if(max(relevance) IS NULL, 'undecided', 'labelled'), max(relevance), '', ''
-    FROM votes ANTI JOIN memory.judged USING (query_id, code_id) WHERE annotator = ''
-    GROUP BY collection, query_id, code_id
-    QUALIFY row_number() OVER (PARTITION BY query_id, code_id ORDER BY collection) = 1
-    """,
-    """
-    INSERT INTO memory.judged
-    SELECT any_value(searches.collection), query_id, code_id, 'unjudged', NULL, '', ''
-    FROM candidates JOIN searches USING (search_id)
-    ANTI JOIN memory.judged USING (query_id, code_id) GROUP BY query_id, code_id
-    """,
-)
-_PAIRS = """
-    CREATE TABLE memory.pairs AS
-    WITH places AS (
-        SELECT query_id, min(position) AS position FROM collection_queries GROUP BY query_id
-    ), ranks AS (
-        SELECT query_id, code_id, min(rank) AS rank, max(similarity) AS similarity
-        FROM candidates GROUP BY query_id, code_id
-    ), costs AS (
-        SELECT query_id, code_id, recipe_id, sum(cost_usd) AS cost FROM llm_calls GROUP BY ALL
-    ), several AS (
-        SELECT query_id, code_id FROM annotations WHERE label IS NOT NULL
-        GROUP BY query_id, code_id HAVING count(DISTINCT label) > 1
-    ), models AS (
-        SELECT recipe_id, coalesce(body->>'$.model.model', '') AS model FROM recipes
-    ), languages AS (
-        SELECT code_id, max(language) AS language FROM collection_codes
-        WHERE language <> '' GROUP BY code_id
-    )
-    SELECT row_number() OVER (ORDER BY position, query_id, rank, code_id) AS number,
-        query_id, code_id, j.collection, j.status, j.label, j.recipe_id AS recipe,
-        CASE WHEN j.label IS NULL THEN '' ELSE printf('%g', j.label) END AS grade,
-        rank, similarity,
-        CASE WHEN several.query_id IS NULL THEN j.disagreement
-             WHEN j.disagreement = '' THEN 'recipes' ELSE j.disagreement END AS disagreement,
-        coalesce(a.support, '') AS support, coalesce(a.path, '') AS path, a.seconds, costs.cost,
-        coalesce(model, '') AS model, coalesce(language, 'unnamed') AS language,
-        queries.text AS query, left(split_part(codes.text, chr(10), 1), $title) AS title,
-        queries.rowid AS query_row, codes.rowid AS code_row
-    FROM memory.judged AS j
-    JOIN queries USING (query_id) JOIN codes USING (code_id)
-    LEFT JOIN places USING (query_id) LEFT JOIN ranks USING (query_id, code_id)
-    LEFT JOIN annotations AS a USING (query_id, code_id, recipe_id)
-    LEFT JOIN costs USING (query_id, code_id, recipe_id)
-    LEFT JOIN several USING (query_id, code_id)
-    LEFT JOIN models USING (recipe_id) LEFT JOIN languages USING (code_id)
-    ORDER BY number
-"""
-
-
-_EXPORTED = """
-    INSERT INTO queries SELECT query_id, text FROM given_queries;
-    INSERT INTO codes SELECT code_id, text FROM given_codes;
-    INSERT INTO collection_queries BY NAME
-        SELECT '' AS collection, query_id, origin, row_number() OVER () AS position
-        FROM given_queries;
-    INSERT INTO collection_codes BY NAME
-        SELECT '' AS collection, * EXCLUDE (text), row_number() OVER () AS position
-        FROM given_codes;
-    INSERT INTO recipes BY NAME SELECT recipe_id, body::JSON AS body FROM given_recipes;
-"""
-_EVIDENCE = """
-    INSERT INTO annotations BY NAME
-        SELECT * EXCLUDE (calls, executions), '' AS met, 1 AS tries FROM part;
-    INSERT INTO llm_calls BY NAME
-        SELECT query_id, code_id, recipe_id, unnest(range(len(calls))) AS ordinal,
-            unnest(calls, max_depth := 2)
-        FROM part;
-    INSERT INTO executions BY NAME
-        SELECT * EXCLUDE (tests, repairs, beside), json_object(
-            'tests', coalesce(tests, '[]')::JSON, 'repairs', coalesce(repairs, '[]')::JSON,
-            'beside', coalesce(beside, '')) AS details
-        FROM (SELECT query_id, code_id, recipe_id, unnest(range(len(executions))) AS ordinal,
-            unnest(executions, max_depth := 2) FROM part);
-"""
-_LABELLED = """
-    INSERT INTO memory.judged
-    SELECT $name, query_id, code_id, 'labelled', relevance,
-        regexp_extract(origin, '^agents:([^,]+)', 1), ''
-    FROM given_labels
-    UNION ALL SELECT $name, query_id, code_id, 'undecided', NULL, coalesce(
-        (SELECT max(recipe_id) FROM annotations AS a
-         WHERE a.query_id = u.query_id AND a.code_id = u.code_id), ''), ''
-    FROM given_undecided AS u
-"""
+_SQL = statements_beside(__file__)
 
 
 def index_pairs(snapshot: Snapshot, labels: Sequence[CurrentLabels]) -> None:
@@ -148,11 +41,11 @@ def index_pairs(snapshot: Snapshot, labels: Sequence[CurrentLabels]) -> None:
     """
     with snapshot.transaction() as tx:
         define_macros(tx)
-        tx.execute(_TABLES)
+        tx.execute(_SQL["judged"])
         for each in labels:
-            tx.execute(_CURRENT, {"labels": each.struct})
-        for statement in _OTHERS:
-            tx.execute(statement)
+            tx.execute(_SQL["current_labels"], {"labels": each.struct})
+        for name in ("other_recipes", "labels_of_sources", "unjudged"):
+            tx.execute(_SQL[name])
         _index(tx)
 
 
@@ -181,12 +74,12 @@ def index_exported(
         with snapshot.transaction() as tx, ExitStack() as stack:
             for table, rows in given.items():
                 stack.enter_context(tx.stream(f"given_{table}", rows))
-            tx.execute(_EXPORTED + _TABLES)
+            tx.execute(_SQL["exported"] + _SQL["judged"])
             for batch in evidence:
                 with tx.stream("part", pa.Table.from_batches([batch])):
-                    tx.execute(_EVIDENCE)
-            tx.execute(_LABELLED, {"name": name})
-            tx.execute(_OTHERS[0])
+                    tx.execute(_SQL["exported_evidence"])
+            tx.execute(_SQL["exported_labels"], {"name": name})
+            tx.execute(_SQL["other_recipes"])
             _index(tx)
     except duckdb.Error as error:
         [problem, *_] = str(error).splitlines()
@@ -194,7 +87,7 @@ def index_exported(
 
 
 def _index(tx: Transaction) -> None:
-    tx.execute(_PAIRS, {"title": _TITLE})
+    tx.execute(_SQL["pairs"], {"title": _TITLE})
     tx.execute(
         "CREATE TABLE memory.shown_queries AS SELECT DISTINCT query_id FROM memory.pairs; "
         "DROP TABLE memory.judged"

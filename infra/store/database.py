@@ -11,6 +11,7 @@ block, is a `StoreError` that says what to do; a file of another schema is refus
 import fcntl
 import logging
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -276,6 +277,15 @@ def _detach(connection: duckdb.DuckDBPyConnection) -> None:
 def quoted(value: object) -> str:
     """Return a text as a literal of SQL, for statements that take no parameters."""
     return "'" + str(value).replace("'", "''") + "'"
+
+
+def statements_beside(module: str) -> dict[str, str]:
+    """Return name → statement of the file of SQL beside a module's, by its path.
+
+    Each stands behind a line with its name.
+    """
+    text = Path(module).with_suffix(".sql").read_text("utf-8")
+    return dict(re.findall(r"^-- (\w+)\n(.*?)(?=^-- \w+\n|\Z)", text, re.MULTILINE | re.DOTALL))
 
 
 @dataclass(frozen=True)

@@ -6,26 +6,11 @@ from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import drawn_queries
-from infra.store.database import Database, Transaction
+from infra.store.database import Database, Transaction, statements_beside
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import Cost, LabelFigures, PairCost, ProgramCounts, RankCounts
 
-# Of pairs that nobody has judged the tries that failed are among them. Cached replies cost nothing;
-# the cost is unknown if that of one reply is for which something was paid.
-_COST = """
-    WITH tries AS (
-        SELECT query_id, code_id, unnest(votes, recursive := true) FROM current_labels
-    )
-    SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
-        coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
-        coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
-        CASE WHEN bool_or(NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable'))
-            THEN NULL ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
-        coalesce(sum(seconds), 0) AS model_seconds,
-        (SELECT coalesce(sum(seconds), 0)
-         FROM annotations SEMI JOIN tries USING (query_id, code_id, recipe_id)) AS pair_seconds
-    FROM llm_calls SEMI JOIN tries USING (query_id, code_id, recipe_id)
-"""
+_SQL = statements_beside(__file__)
 
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
@@ -42,7 +27,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             support=_counts(tx, "annotations", "support"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            cost=tx.records(Cost, _COST)[0],
+            cost=tx.records(Cost, _SQL["cost"])[0],
         )
 
 
@@ -80,28 +65,6 @@ def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
     return dict(rows)
 
 
-_PAIR_MEANS = """
-    WITH shared AS (
-        SELECT query_id, code_id, recipe_id, prompt_tokens, seconds,
-            prompt_tokens + coalesce(completion_tokens, 0) AS tokens,
-            prompt_tokens * $sent_usd + coalesce(completion_tokens, 0) * $received_usd AS usd,
-            1 / count(*) OVER (PARTITION BY recipe_id, role, prompt_digest, attempt) AS share
-        FROM llm_calls SEMI JOIN (
-            SELECT recipe_id FROM recipes WHERE body->>'$.model.model' = $model
-            AND body->>'$.configuration' = $configuration
-        ) USING (recipe_id)
-        WHERE status <> 'refused'
-    ), called AS (
-        SELECT query_id, code_id, recipe_id, sum(share * tokens) AS tokens,
-            sum(share * usd) AS usd, sum(share * seconds) AS seconds
-        FROM shared GROUP BY query_id, code_id, recipe_id HAVING count(*) = count(prompt_tokens)
-    )
-    SELECT count(*) AS pairs, {figures} FROM (
-        SELECT tokens, usd, greatest(a.seconds, called.seconds) AS seconds
-        FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
-        WHERE status <> 'failed'
-    )
-"""
 _QUANTITIES = ("tokens", "usd", "seconds")
 
 
@@ -113,7 +76,7 @@ class Mean(Record):
 
 
 class PairMeans(Record):
-    """What judging a pair took.
+    """Mean tokens, price and time of judging a pair.
 
     Attributes:
         pairs: Number of the pairs.
@@ -149,7 +112,7 @@ def pair_means(
     sent_usd, received_usd = prices or (None, None)
     with database.transaction() as tx:
         [found] = tx.dicts(
-            _PAIR_MEANS.replace("{figures}", figures),
+            _SQL["pair_means"].replace("{figures}", figures),
             {
                 "model": model,
                 "configuration": configuration,

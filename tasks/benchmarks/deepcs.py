@@ -69,14 +69,14 @@ def read_deepcs_pairs(file: Path) -> Iterator[tuple[str, str]]:
 
 def _written(words: list[str], calls: list[str], tokens: list[str]) -> str:
     name = "_".join(words) if all(map(_IDENTIFIER.fullmatch, words)) else ""
-    called = [f"{call}_()" if iskeyword(call) else f"{call}()" for call in calls if _is_name(call)]
+    called = [
+        f"{call}_()" if iskeyword(call) else f"{call}()"
+        for call in calls
+        if _IDENTIFIER.fullmatch(call)
+    ]
     defined = f"{name}_" if iskeyword(name) else name or "_"
     comment = " ".join(" ".join(tokens).split())
     return f"def {defined}():\n    {'; '.join(called) or 'pass'}\n    # {comment}\n"
-
-
-def _is_name(text: str) -> bool:
-    return _IDENTIFIER.fullmatch(text) is not None
 
 
 def _vocabulary(folder: Path, field: str) -> dict[int, str]:

@@ -27,9 +27,8 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
     if pc.all(permitted, min_count=0).as_py():
         return benchmark
     codes = columns.codes.where(permitted)
-    kept = codes.column("code_id").combine_chunks()
-    labels = _of_codes(columns.labels, kept)
-    undecided = _of_codes(columns.undecided, kept)
+    labels = _rows_of(columns.labels, codes, "code_id")
+    undecided = _rows_of(columns.undecided, codes, "code_id")
     lost = _queries_of(columns.labels, columns.undecided) - _queries_of(labels, undecided)
     is_lost = pc.is_in(
         columns.queries.column("query_id"), value_set=pa.array(sorted(lost), pa.string())
@@ -45,11 +44,11 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
         update={
             "codes": codes,
             "labels": labels,
-            "stale": _of_codes(columns.stale, kept),
+            "stale": _rows_of(columns.stale, codes, "code_id"),
             "undecided": undecided,
             "queries": queries,
-            "specifications": _of_queries(columns.specifications, queries),
-            "evidence": benchmark.evidence.of_codes(kept),
+            "specifications": _rows_of(columns.specifications, queries, "query_id"),
+            "evidence": benchmark.evidence.of_codes(codes.column("code_id").combine_chunks()),
             "dropped": dict(+dropped),
         }
     )
@@ -70,13 +69,9 @@ def _permitted(codes: Rows[Code], sources: Sequence[SourceInfo]) -> pa.ChunkedAr
     return pc.or_(pc.or_(by_itself, by_source), written)
 
 
-def _of_codes(pairs: Rows[Row], codes: pa.Array) -> Rows[Row]:
-    return pairs.where(pc.is_in(pairs.column("code_id"), value_set=codes))
-
-
-def _of_queries(found: Rows[Row], queries: Rows[Query]) -> Rows[Row]:
-    kept = queries.column("query_id").combine_chunks()
-    return found.where(pc.is_in(found.column("query_id"), value_set=kept))
+def _rows_of(found: Rows[Row], others: Rows[Code] | Rows[Query], column: str) -> Rows[Row]:
+    kept = others.column(column).combine_chunks()
+    return found.where(pc.is_in(found.column(column), value_set=kept))
 
 
 def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:

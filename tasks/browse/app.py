@@ -24,9 +24,7 @@ _LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], 
     "sample": lambda labelling, snapshot, browser, asked: labelling.sample_page(
         snapshot, browser, asked.get("sample", "")
     ),
-    "item": lambda labelling, snapshot, browser, asked: labelling.item_page(
-        snapshot, browser, asked
-    ),
+    "item": Labelling.item_page,
     "pair": lambda labelling, snapshot, browser, asked: pair_page(
         snapshot, asked, labelling.samples_of(browser)
     ),
@@ -35,7 +33,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript"}
 
 
 class Browsed(Protocol):
-    """What is browsed."""
+    """A store or a folder to be browsed."""
 
     def current(self) -> Snapshot:
         """Return the newest snapshot, at once."""

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 from infra.errors import CosqaError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId
-from infra.records import Annotation
 from infra.store import annotations, recipes
 from infra.store.browsing import (
     FACETS,
@@ -112,12 +111,9 @@ def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:
     for recipe_id in sorted(ids[:_MOST_RECIPES], key=lambda recipe: recipe != pair.recipe):
         for one in annotations.load_annotations(snapshot, recipe_id, [pair.key]):
             model = recipes.model_of(recipes.load_bodies(snapshot).get(recipe_id, {}))
-            found.append({"one": one, "model": model, "blocks": _blocks(one)})
+            blocks = [*judgement_blocks(one, specified_part(one))]
+            found.append({"one": one, "model": model, "blocks": blocks})
     return found
-
-
-def _blocks(one: Annotation) -> list[Any]:
-    return [*judgement_blocks(one, specified_part(one))]
 
 
 def _pair(snapshot: Snapshot, asked: Parameters) -> ListedPair:

@@ -97,7 +97,11 @@ class Merged:
         def read() -> Iterator[Item]:
             yield from items
             if not self._codes:
-                raise SourceError(_nothing_kept(info, self.dropped))
+                reasons = ", ".join(f"{number:,} x {why}" for why, number in self.dropped.items())
+                raise SourceError(
+                    f"source {info.name} has no function that its filters keep ({reasons}): set "
+                    "source.filters, or give other input"
+                )
             notes.extend(notes_of(self._keep))
 
         return Streamed(info, read(), self.dropped, notes)
@@ -137,11 +141,3 @@ def _added(short: bytes, seen: set[bytes]) -> bool:
     before = len(seen)
     seen.add(short)
     return len(seen) > before
-
-
-def _nothing_kept(info: SourceInfo, dropped: Counter[str]) -> str:
-    reasons = ", ".join(f"{number:,} x {reason}" for reason, number in dropped.items())
-    return (
-        f"source {info.name} has no function that its filters keep ({reasons}): set "
-        "source.filters, or give other input"
-    )

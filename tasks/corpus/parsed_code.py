@@ -1,6 +1,6 @@
 """Functions that come as texts, without a file around them."""
 
-from infra.languages import Function, language_named
+from infra.languages import language_named
 from infra.records import Code
 from tasks.filters import CorpusFunction
 
@@ -35,7 +35,14 @@ def parse_function(text: str, origin: str, name: str = "", language: str = "") -
         return _without_syntax(text, origin, name, f"{NOT_PARSED}: {_problem(SyntaxError())}")
     if not functions:
         return _without_syntax(text, origin, name, NO_FUNCTION)
-    return _described(text, origin, name, functions[0])
+    code = Code.of(
+        text,
+        name=name or functions[0].name,
+        documentation=functions[0].documentation,
+        parameters=functions[0].parameters,
+        origin=origin,
+    )
+    return CorpusFunction(code, functions[0])
 
 
 def text_of_language(code: Code) -> CorpusFunction:
@@ -49,17 +56,6 @@ def text_of_language(code: Code) -> CorpusFunction:
     known = code.model_dump(exclude={"text", "name", "parameters", "documentation"})
     documentation = code.documentation or parsed.code.documentation
     return parsed.with_fields(**known, documentation=documentation)
-
-
-def _described(text: str, origin: str, name: str, function: Function) -> CorpusFunction:
-    code = Code.of(
-        text,
-        name=name or function.name,
-        documentation=function.documentation,
-        parameters=function.parameters,
-        origin=origin,
-    )
-    return CorpusFunction(code, function)
 
 
 def _without_syntax(text: str, origin: str, name: str, problem: str) -> CorpusFunction:

@@ -204,23 +204,16 @@ def measure_named(name: str) -> Measure:
         UnknownNameError: There is no such measure.
     """
     if name == "MRR":
-        return _reciprocal
+        return lambda ranks: 1.0 / ranks
     match = _CUT.fullmatch(name)
     if not match:
         raise UnknownNameError(
             f"{name!r} cannot be estimated: MRR, Answered@k, Recall@k and NDCG@k can"
         )
     depth = int(match[2])
-    return _gain_at(depth) if match[1] == "NDCG" else lambda ranks: (ranks <= depth).astype(float)
-
-
-def _reciprocal(ranks: npt.NDArray[np.int64]) -> Values:
-    return 1.0 / ranks
-
-
-def _gain_at(depth: int) -> Measure:
-    """Return NDCG at a depth: the ideal gain of one relevant code is 1 (Järvelin 2002)."""
-    return lambda ranks: np.where(ranks <= depth, 1 / np.log2(1.0 + ranks), 0.0)
+    if match[1] == "NDCG":  # the ideal gain of one relevant code is 1 (Järvelin 2002)
+        return lambda ranks: np.where(ranks <= depth, 1 / np.log2(1.0 + ranks), 0.0)
+    return lambda ranks: (ranks <= depth).astype(float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,7 +94,11 @@ def read_text_lines(file: Path, longest: int = 0) -> Iterator[tuple[int, str]]:
                 number += 1
                 size += len(line)
                 if size > most and file.suffix == ".gz":
-                    raise _too_large(file, number)
+                    raise SourceError(
+                        f"{printable(file)}:{number}: the compressed file is more than "
+                        f"{_MOST_TIMES} times as long uncompressed, as no file of texts is: "
+                        "decompress it yourself if it is one"
+                    )
                 if len(line) == longest:
                     raise SourceError(
                         f"{printable(file)}:{number}: a line of more than {longest:,} bytes: is "
@@ -108,13 +112,6 @@ def read_text_lines(file: Path, longest: int = 0) -> Iterator[tuple[int, str]]:
         ) from None
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror or error}") from None
-
-
-def _too_large(file: Path, number: int) -> SourceError:
-    return SourceError(
-        f"{printable(file)}:{number}: the compressed file is more than {_MOST_TIMES} times as "
-        "long uncompressed, as no file of texts is: decompress it yourself if it is one"
-    )
 
 
 def opened(file: Path) -> IO[bytes]:

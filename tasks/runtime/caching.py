@@ -3,13 +3,17 @@
 Every task of this program is made by `stage`, so that none has a cache or a retry by accident.
 """
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, update_wrapper
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 from infra.errors import (
     BoxLostError,
+    CosqaError,
     EncoderUnavailableError,
     EngineUnavailableError,
     ModelUnavailableError,
@@ -19,6 +23,7 @@ from infra.errors import (
 
 if TYPE_CHECKING:
     from prefect import State, Task
+    from prefect.context import TaskRunContext
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -85,37 +90,53 @@ def stage(
         retries: When it is tried again.
     """
 
-    def made(function: Callable[P, R]) -> "Task[P, R]":
+    def decorator(function: Callable[P, R]) -> "Task[P, R]":
         return cast("Task[P, R]", Stage(function, name, run_name, key, is_valid, retries))
 
-    return made
+    return decorator
 
 
+@dataclass(eq=False)
 class Stage(Generic[P, R]):
-    """A task of Prefect's that is made when it is first used.
+    """A task of Prefect's that is made when it is first used; see `stage`.
 
     To ask whether it `is_done` imports nothing of Prefect, which takes as long as all else.
     """
 
-    def __init__(
-        self,
-        function: Callable[P, R],
-        name: str,
-        run_name: str,
-        key: Callable[[Parameters], str] | None,
-        is_valid: Callable[[Parameters], bool],
-        retries: Retries,
-    ) -> None:
-        update_wrapper(self, function)
-        self.function, self.name, self.run_name = function, name, run_name
-        self.key, self.is_valid, self.retries_when = key, is_valid, retries
+    function: Callable[P, R]
+    name: str
+    run_name: str
+    key: Callable[[Parameters], str] | None
+    is_valid: Callable[[Parameters], bool]
+    retry_policy: Retries
+
+    def __post_init__(self) -> None:
+        update_wrapper(self, self.function)
 
     @cached_property
     def task(self) -> "Task[P, R]":
         """The task."""
-        from tasks.runtime.prefect_tasks import new_task  # noqa: PLC0415 - imports Prefect
+        from prefect import Task  # noqa: PLC0415 - takes a second
+        from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy  # noqa: PLC0415
 
-        return new_task(self)
+        # Functions of their own: Prefect copies their objects, and makes of a method "never retry".
+        key, is_valid, retry_policy = self.key, self.is_valid, self.retry_policy
+        policy = CacheKeyFnPolicy(
+            cache_key_fn=lambda context, given: key and cache_key(context, given, key, is_valid)
+        )
+        return Task(
+            self.function,
+            name=self.name,
+            task_run_name=self.run_name,
+            tags=[self.name],
+            cache_policy=policy if key else NO_CACHE,
+            persist_result=bool(key),
+            result_serializer="json",
+            retries=len(retry_policy.delays_s),
+            retry_delay_seconds=list(retry_policy.delays_s),
+            retry_jitter_factor=0.5,
+            retry_condition_fn=lambda _task, _run, state: retry_policy.is_passing(state),
+        )
 
     def __call__(self, *args: P.args, **options: P.kwargs) -> R:
         """Run the task."""
@@ -127,6 +148,11 @@ class Stage(Generic[P, R]):
         return getattr(self.task, name)
 
 
+def task_of(stage: "Task[P, R]") -> "Task[P, R]":
+    """Return the task that a stage has made, for what asks for its class or sends it elsewhere."""
+    return stage.task if isinstance(stage, Stage) else stage
+
+
 def is_done(done: "Task[..., Any]", **inputs: object) -> bool:
     """Return whether the store has what a stage with a key would give for these inputs."""
     asked = cast("Stage[..., Any]", done)
@@ -134,3 +160,51 @@ def is_done(done: "Task[..., Any]", **inputs: object) -> bool:
     given = Parameters(**inputs)
     given.key = asked.key(given)
     return asked.is_valid(given)
+
+
+def cache_key(
+    context: "TaskRunContext",
+    inputs: Mapping[str, Any],
+    key_of: Callable[[Parameters], str],
+    is_valid: Callable[[Parameters], bool],
+) -> str | None:
+    """Return the cache's key of a call, whose record is dropped if the store does not confirm it.
+
+    The stage then runs, does what is missing, and writes another record. It also runs, without a
+    record, where its inputs cannot be read: it says itself what is wrong with them.
+    """
+    from prefect.filesystems import LocalFileSystem  # noqa: PLC0415 - takes a second
+
+    try:
+        key = key_of(Parameters(**inputs))
+        if is_valid(Parameters(**inputs, key=key)):
+            return key
+    except CosqaError:
+        return None
+    storage = context.result_store.result_storage
+    if not isinstance(storage, LocalFileSystem):
+        return None  # the record cannot be dropped
+    (Path(storage.basepath or ".") / key).unlink(missing_ok=True)
+    return key
+
+
+class _NoLinks(dict[int, Any]):
+    """Results by whose identity Prefect would draw arrows: none is added."""
+
+    def __setitem__(self, *_: object) -> None:
+        """Add nothing."""
+
+
+def draw_arrows_by_steps() -> None:
+    """Let flows alone say what follows what, by ``wait_for``.
+
+    Prefect would also draw an arrow wherever a parameter is the same Python object as a part of
+    some result, so that two stages with one string between them seem to follow one another:
+    https://github.com/PrefectHQ/prefect/issues/20558.
+    """
+    if "prefect" not in sys.modules:  # and so there is no flow
+        return
+    from prefect.context import FlowRunContext  # noqa: PLC0415 - takes a second
+
+    if context := FlowRunContext.get():
+        context.run_results = _NoLinks()

@@ -3,10 +3,6 @@
 import logging
 import sys
 from contextvars import Context
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from prefect.context import SettingsContext
 
 _LIBRARIES = ("agents", "sandbox", "infra")
 
@@ -55,12 +51,13 @@ def send_logs() -> None:
     from prefect.logging.handlers import APILogWorker  # noqa: PLC0415
 
     APILogWorker.instance().drain()
-    if known := SettingsContext.get():
-        Context().run(_start_log_service, known)
+    known = SettingsContext.get()
+    if known is None:
+        return
+    outside = SettingsContext(profile=known.profile, settings=known.settings)
 
+    def start() -> None:
+        with outside:
+            APILogWorker.instance()
 
-def _start_log_service(known: "SettingsContext") -> None:
-    from prefect.logging.handlers import APILogWorker  # noqa: PLC0415 - see `get_run_logger`
-
-    with type(known)(profile=known.profile, settings=known.settings):
-        APILogWorker.instance()
+    Context().run(start)

@@ -180,7 +180,10 @@ def open_source(source: SourceSettings) -> Readable:
     """
     parts = Parts.of(source)
     if not parts.codes:
-        rest = _without_queries(source) if parts.queries else source
+        rest = source
+        if parts.queries:
+            given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
+            rest = SourceSettings.model_validate(given)
         each = [_open(item) for item in _each_distribution(rest)]
         if parts.queries is None and len(each) == 1:
             return each[0]
@@ -212,11 +215,6 @@ def _each_distribution(source: SourceSettings) -> list[SourceSettings]:
     given = source.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
     one_each = [given | {"distribution": name} for name in dict.fromkeys(named)]
     return [SourceSettings.model_validate(item) for item in one_each]
-
-
-def _without_queries(source: SourceSettings) -> SourceSettings:
-    given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
-    return SourceSettings.model_validate(given)
 
 
 def _open(source: SourceSettings, part: str = "") -> Source:

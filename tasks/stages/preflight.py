@@ -1,6 +1,5 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from infra.settings import (
 from infra.settings.section import clean_key
 from infra.store import Database, open_database
 from tasks.reports.plan import RunPlan
+from tasks.runtime.caching import draw_arrows_by_steps
 from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
@@ -72,10 +72,7 @@ def check_inputs(
     ready = _loaded(settings)
     check(ready)
     database = open_database(ready.store)
-    if "prefect" in sys.modules:  # as in a flow
-        from tasks.runtime.prefect_tasks import draw_arrows_by_steps  # noqa: PLC0415
-
-        draw_arrows_by_steps()
+    draw_arrows_by_steps()
     begin_stages()
     return ValidatedInputs(ready, database)
 

@@ -1,6 +1,6 @@
 """Laws of stages: what the cache answers, and what is tried again.
 
-Covers `tasks.runtime.caching` and `tasks.runtime.prefect_tasks`.
+Covers `tasks.runtime.caching`.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from prefect import Task, flow
-from prefect.cache_policies import NO_CACHE
+from prefect.cache_policies import NO_CACHE, CacheKeyFnPolicy
 from prefect.settings import PREFECT_TASKS_DEFAULT_PERSIST_RESULT, temporary_settings
 
 from infra.errors import (
@@ -28,7 +28,6 @@ from infra.errors import (
 )
 from tasks.runtime import caching
 from tasks.runtime.caching import Parameters, Retries, stage
-from tasks.runtime.prefect_tasks import Confirmed
 from tests.flows.recording import flows_and_tasks
 
 RUN = uuid4().hex
@@ -93,7 +92,9 @@ def test_no_task_has_a_cache_by_accident() -> None:
         tasks = [item for item in flows_and_tasks() if isinstance(item, Task)]
     assert len(tasks) > 20
     for task in tasks:
-        assert task.cache_policy == NO_CACHE or isinstance(task.cache_policy, Confirmed), task.name
+        policy = task.cache_policy
+        is_confirmed = isinstance(policy, CacheKeyFnPolicy) and policy.cache_key_fn.__module__
+        assert policy == NO_CACHE or is_confirmed == caching.__name__, task.name
         assert task.retry_condition_fn is not None, task.name
 
 

@@ -6,15 +6,11 @@ import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
 from infra.languages import Function
-from infra.languages._comments import only_directives, without_directives
+from infra.languages._comments import directives, strip_directives
 from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
 
-_DIRECTIVES = only_directives(
-    r"noqa\b", r"type:\s*ignore\b", r"pragma:\s*no\b", r"nosec\b", r"fmt:\s*(?:on|off|skip)\b",
-    r"pylint:\s*(?:disable|enable|skip)[\w-]*", r"isort:\s*(?:on|off|skip|split)\b",
-    r"(?:mypy|pyright|ruff|flake8|pyre|yapf)[-:]\s*(?:ignore|noqa|disable|enable|fixme)\b",
-)  # fmt: skip
+_DIRECTIVES = directives("python")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -54,7 +50,7 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 def _function(node: FunctionNode, prefix: str, lines: Sequence[str], *, in_class: bool) -> Function:
     first = min(part.lineno for part in (node, *node.decorator_list))
-    documentation = without_directives(ast.get_docstring(node) or "", _DIRECTIVES).strip()
+    documentation = strip_directives(ast.get_docstring(node) or "", _DIRECTIVES).strip()
     moved = _moved_lines(node, first, lines)
     return Function(
         name=f"{prefix}{node.name}",

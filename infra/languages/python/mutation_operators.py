@@ -85,10 +85,6 @@ def _compared(node: ast.AST, swaps: Mapping[type[ast.cmpop], type[ast.cmpop]]) -
                 yield ast.Compare(node.left, operators, node.comparators)
 
 
-def _boundary(node: ast.AST) -> Replacements:
-    yield from _compared(node, _BOUNDARIES)
-
-
 def _condition(node: ast.AST) -> Replacements:
     yield from _compared(node, _CONDITIONS)
     if isinstance(node, ast.BoolOp):
@@ -216,7 +212,7 @@ Operators = Mapping[Kind, Callable[[ast.AST], Replacements]]
 
 OPERATORS: Operators = {
     "operator": _operator,
-    "boundary": _boundary,
+    "boundary": lambda node: _compared(node, _BOUNDARIES),
     "condition": _condition,
     "constant": _constant,
     "call": _call,

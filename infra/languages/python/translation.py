@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,8 @@ _FIXES = (
     "repr", "zip",
 )  # fmt: skip
 _LONGEST = 100_000  # characters that are read
+# Expressions that begin with one of their parts.
+_LEFT_FIRST = (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.Subscript, ast.Tuple)
 _OLD = re.compile(r"\.(?:iter(?:items|keys|values)|has_key)\(|\bcmp\s*=")
 
 
@@ -54,24 +55,11 @@ def _is_print_statement(node: ast.AST) -> bool:
 
     Such are ``print >>file, x``, ``print (a), b``, ``print ("%s") % x``; not two calls of it.
     """
-    if not isinstance(node, ast.Expr):
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, _LEFT_FIRST):
         return False
     names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and one.id == "print"]
-    first: Any = node.value
-    while inner := _FIRST_OF.get(type(first)):
-        first = inner(first)
-    is_plain = isinstance(node.value, ast.Call) and node.value.func is first
-    return names == [first] and first is not node.value and not is_plain
-
-
-_FIRST_OF: dict[type, Callable[[Any], Any]] = {
-    ast.Attribute: lambda node: node.value,
-    ast.BinOp: lambda node: node.left,
-    ast.Call: lambda node: node.func,
-    ast.Compare: lambda node: node.left,
-    ast.Subscript: lambda node: node.value,
-    ast.Tuple: lambda node: next(iter(node.elts), None),
-}
+    begins = [(one.lineno, one.col_offset) for one in names] == [(node.lineno, node.col_offset)]
+    return begins and not (isinstance(node.value, ast.Call) and node.value.func is names[0])
 
 
 def _is_comparison(node: ast.AST) -> bool:

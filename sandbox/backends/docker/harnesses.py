@@ -38,11 +38,8 @@ _COMMANDS: dict[str, Callable[[int, int], list[str]]] = {
     "javascript": _node,
 }
 COMPILED = ("go",)  # those whose harness makes executables
-
-
-def references() -> list[str]:
-    """Return what matches the names of the images of all languages but Python."""
-    return [f"cosqa-sandbox-{language}:*" for language in _COMMANDS]
+# What matches the names of the images of all languages but Python.
+REFERENCES = [f"cosqa-sandbox-{language}:*" for language in _COMMANDS]
 
 
 def harness_of(language: str, seed: int, memory_mb: int) -> list[str]:

@@ -21,7 +21,7 @@ from docker.client import DockerClient
 from docker.errors import APIError, ImageNotFound
 
 from sandbox.backends.docker.connection import translated
-from sandbox.backends.docker.harnesses import image_of, references
+from sandbox.backends.docker.harnesses import REFERENCES, image_of
 
 IMAGE_USER = 10_001  # of containers that run nothing of a program: they install, or keep a network
 GROUP = IMAGE_USER
@@ -75,7 +75,7 @@ class UserImages:
         """Remove all that no container uses, and those of languages; return how many."""
         removed = 0
         with translated():
-            named = {"reference": [f"{_REPOSITORY}:*", *references()]}
+            named = {"reference": [f"{_REPOSITORY}:*", *REFERENCES]}
             images = self._client.images.list(filters=named)
             for tag in (tag for image in images for tag in image.tags):
                 try:

@@ -22,8 +22,7 @@ from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
 from infra.store.pending import pairs_in
 from tasks.runtime.artifacts import artifact_key
-from tasks.runtime.caching import stage
-from tasks.runtime.prefect_tasks import task_of
+from tasks.runtime.caching import stage, task_of
 from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs

@@ -180,7 +180,7 @@ def test_a_form_gives_up_what_the_provider_complains_of(
     found: RequestForm | None = RequestForm()
     for complaint in complaints:
         assert found is not None
-        found = found.without(complaint)
+        found = found.simpler(complaint)
     assert found == form
 
 
@@ -197,7 +197,7 @@ def test_a_form_gives_up_what_the_provider_complains_of(
     ],
 )
 def test_no_form_mends_other_complaints(form: RequestForm, complaint: str) -> None:
-    assert form.without(complaint) is None
+    assert form.simpler(complaint) is None
 
 
 def test_the_schema_is_closed_and_bounded_only_when_asked() -> None:

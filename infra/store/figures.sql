@@ -1,0 +1,39 @@
+-- The longer statements of `figures.py`, each behind a line with its name.
+
+-- cost
+-- Of pairs that nobody has judged the tries that failed are among them. Cached replies cost nothing;
+-- the cost is unknown if that of one reply is for which something was paid.
+WITH tries AS (
+    SELECT query_id, code_id, unnest(votes, recursive := true) FROM current_labels
+)
+SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
+    coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
+    coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
+    CASE WHEN bool_or(NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable'))
+        THEN NULL ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
+    coalesce(sum(seconds), 0) AS model_seconds,
+    (SELECT coalesce(sum(seconds), 0)
+     FROM annotations SEMI JOIN tries USING (query_id, code_id, recipe_id)) AS pair_seconds
+FROM llm_calls SEMI JOIN tries USING (query_id, code_id, recipe_id)
+
+-- pair_means
+WITH shared AS (
+    SELECT query_id, code_id, recipe_id, prompt_tokens, seconds,
+        prompt_tokens + coalesce(completion_tokens, 0) AS tokens,
+        prompt_tokens * $sent_usd + coalesce(completion_tokens, 0) * $received_usd AS usd,
+        1 / count(*) OVER (PARTITION BY recipe_id, role, prompt_digest, attempt) AS share
+    FROM llm_calls SEMI JOIN (
+        SELECT recipe_id FROM recipes WHERE body->>'$.model.model' = $model
+        AND body->>'$.configuration' = $configuration
+    ) USING (recipe_id)
+    WHERE status <> 'refused'
+), called AS (
+    SELECT query_id, code_id, recipe_id, sum(share * tokens) AS tokens,
+        sum(share * usd) AS usd, sum(share * seconds) AS seconds
+    FROM shared GROUP BY query_id, code_id, recipe_id HAVING count(*) = count(prompt_tokens)
+)
+SELECT count(*) AS pairs, {figures} FROM (
+    SELECT tokens, usd, greatest(a.seconds, called.seconds) AS seconds
+    FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
+    WHERE status <> 'failed'
+)
