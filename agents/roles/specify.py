@@ -148,8 +148,7 @@ class ClaimReading(Record):
     def rejects(self, run: ClaimRun) -> bool:
         """Return whether it demands a value that the code did not give."""
         last, claim = self.specified or self.alone, run.claim
-        kind = claim.value.removesuffix(claim.effect) if claim.effect else ""
-        is_given = is_said_as(last.value, f"{kind}{run.gave}")
+        is_given = is_said_as(last.value, f"{claim.demand.effect} {run.gave}".strip())
         return not last.is_open and is_known(last.value) and not is_given
 
     @property
