@@ -45,7 +45,7 @@ _PATTERN = re.compile(
     re.VERBOSE,
 )
 # Of what all texts of a length are, as a pattern that demands nothing says.
-_TEXTS = (("",), ("a", "0", "-", " "), ("a0", "- ", "0a"), ("a0- b1", "0a b-2", "- -a0b"))
+_TEXTS = (("",), ("a", "0", "-"), ("a0", "- ", "0a"), ("a0- b1", "0a b-2", "- -a0b"))
 # They lead to the code under test, or to what runs it.
 _OF_PLACES = {
     "target", "sys", "os", "modules", "builtins", "importlib", "inspect", "gc", "eval", "exec",
