@@ -29,7 +29,7 @@ RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18", "Go
 IN_RECIPES = ("Python", "JavaScript")
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
-    "program_rules",
+    "program_rules", "notation",
 )  # fmt: skip
 
 
