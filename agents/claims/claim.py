@@ -168,7 +168,7 @@ def _is_met(given: Demand, demanded: Demand) -> bool:
 def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a list or a text
     """Return what `suits` says, of a pattern within a time that is bounded."""
     if way != "matches":
-        return suits(value, way, plain(wanted))
+        return suits(value, way, wanted if way == "contains" else [*map(plain, wanted)])
     try:
         found = isinstance(value, str) and regex.fullmatch(
             wanted, value, regex.ASCII, timeout=_MATCHING_S

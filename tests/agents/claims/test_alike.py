@@ -117,6 +117,9 @@ ROWS = (
     Row("b'a'", True, "bytearray(b'a')"),
     Row("'a'", True, "", "", "'a'"),
     Row("'ab'", True, "", "", '[]byte("ab")'),
+    Row("'1m0s'", True, "", "", "time.Minute"),
+    Row("'2m0s'", False, "", "", "time.Minute"),
+    Row("60000000000", True, "", "", "time.Minute"),
 )  # fmt: skip
 CODES = {
     "python": "def same(n):\n    return [{}][n]",
