@@ -3,6 +3,9 @@
 import re
 from functools import cached_property
 from itertools import islice
+from typing import Any, NamedTuple
+
+import regex
 
 from agents.claims.fixtures import shown
 from agents.claims.literals import (
@@ -18,23 +21,45 @@ from agents.claims.literals import (
     settings_in,
     value_of,
 )
-from agents.claims.values import alike, plain
+from agents.claims.values import alike, plain, suits
 from infra.languages._programs import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
-_EFFECT = re.compile(r"(prints lines|prints|writes|leaves) (.+)", re.DOTALL)
+_DEMAND = re.compile(
+    r"(?:(prints lines|prints|writes|leaves) )?(?:(contains|matches|one of) )?(.+)", re.DOTALL
+)
 _TOO_BROAD = {"Exception", "BaseException", "AssertionError"}  # they say nothing
 _LONGEST_LINE = 1_000  # characters
 _LONGEST_TEXT = 30_000  # characters that are read
 _MOST_ARROWS = 8  # of a line that are tried
+_MOST_VALUES = 5  # of which one is demanded
+_LONGEST_PATTERN = 200  # characters
+_MATCHING_S = 1.0  # seconds
+# What patterns of all languages that are run have, and mean alike.
+_PATTERN = re.compile(
+    r"""(?:[^][\\(){}*+?] | \\[dwsDWSbntr] | \\[^A-Za-z0-9] | \((?:\?:)?(?![?*+{]) | \)
+    | \[\^?(?:[^][\\^] | \\[dwsDWSntr] | \\[^A-Za-z0-9])+\]
+    | (?:[*+?] | \{\d{1,3}(?:,\d{0,3})?\})\??(?![*+?{]))+""",
+    re.VERBOSE,
+)
+# Of what all texts of a length are, as a pattern that demands nothing says.
+_TEXTS = (("",), ("a", "0", "-"), ("a0", "- ", "0a"), ("a0- b1", "0a b-2", "- -a0b"))
 # They lead to the code under test, or to what runs it.
 _OF_PLACES = {
     "target", "sys", "os", "modules", "builtins", "importlib", "inspect", "gc", "eval", "exec",
     "compile", "globals", "locals", "vars",
 }  # fmt: skip
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+
+
+class Demand(NamedTuple):
+    """A claim's value in its parts."""
+
+    effect: str  # what must be printed, written or left; "" where what the call gives counts
+    way: str  # "contains", "matches" or "one of", "" for the value itself
+    wanted: str  # as source
 
 
 class Claim(Record):
@@ -46,6 +71,8 @@ class Claim(Record):
         value: An expression, ``raises`` with the name of an exception, ``prints`` with a text that
             is compared by words, ``prints lines`` with one compared by lines, ``writes`` with name
             → content of files, or ``leaves`` with name → value of the first argument's attributes.
+            Less is demanded of a value, or after ``prints``, by ``contains`` with words in this
+            order, ``matches`` with a pattern of the whole text, and ``one of`` with a list.
     """
 
     arguments: str
@@ -58,22 +85,20 @@ class Claim(Record):
         return found[1].rpartition(".")[2] if found else ""
 
     @cached_property
-    def effect(self) -> str:
-        """What must be printed, written or left, as source; "" where what the call gives counts."""
-        found = _EFFECT.fullmatch(self.value)
-        return found[2] if found else ""
+    def demand(self) -> Demand:
+        """The value in its parts."""
+        return demand_of(self.value)
 
     @cached_property
     def needs_work(self) -> bool:
         """Whether giving an argument back, or leaving files as they are, does not hold it."""
-        if self.value.startswith("leaves "):
-            return True  # what is so before the call cannot be run
-        if self.effect:
-            wanted = value_of(self.effect)
-            before = files_of(self.arguments)
-            return not isinstance(wanted, dict) or any(
+        if self.demand.effect == "writes":
+            wanted, before = value_of(self.demand.wanted), files_of(self.arguments)
+            return isinstance(wanted, dict) and any(
                 shown(before.get(name)) != shown(content) for name, content in wanted.items()
             )
+        if self.demand.effect:
+            return True  # what is left so before the call cannot be run
         call = expression(f"f({self.arguments}\n)")
         arguments = call.args if isinstance(call, ast.Call) else []
         return not any(same_value(ast.unparse(one), self.value) for one in arguments)
@@ -100,24 +125,57 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
     return tuple(found)
 
 
+def demand_of(value: str) -> Demand:
+    """Return a value in its parts."""
+    found = _DEMAND.fullmatch(value)
+    return Demand(*(part or "" for part in found.groups())) if found else Demand("", "", value)
+
+
 def same_value(one: str, other: str) -> bool:
     """Return whether two values, as source, are equal, or written alike where they have names.
 
-    Printed texts are compared as the other one says: by its words, or by its lines.
+    Printed texts are compared as the other one says: by its words, or by its lines. A value is the
+    same as a demand that it meets.
     """
-    first, second = _EFFECT.fullmatch(one), _EFFECT.fullmatch(other)
-    if first and second:
-        by_lines = other.startswith("prints lines")
+    first, second = demand_of(one), demand_of(other)
+    if first.effect[:6] != second.effect[:6]:  # of "prints lines"
+        return False
+    if first.way or second.way:
+        return _is_met(first, second) if second.way else _is_met(second, first)
+    if first.effect:
+        by_lines = second.effect == "prints lines"
         try:
-            texts = [shown(value_of(effect[2]), by_lines=by_lines) for effect in (first, second)]
+            texts = [shown(value_of(one.wanted), by_lines=by_lines) for one in (first, second)]
         except UnknownValueError:
             return False
-        is_same_kind = first[1].split()[0] == second[1].split()[0]
-        return is_same_kind and alike(*map(plain, texts))
+        return alike(*map(plain, texts))
     try:
         return alike(plain(value_of(one)), plain(value_of(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
         return _written(one) == _written(other)
+
+
+def _is_met(given: Demand, demanded: Demand) -> bool:
+    """Return whether a known value, or the same demand, meets a demand for less than a value."""
+    wanted = _known_value(demanded.wanted)
+    value = _known_value(given.wanted)
+    if not wanted or not value or given.way:
+        return given.way == demanded.way and same_value(given.wanted, demanded.wanted)
+    found = plain(shown(*value, by_lines=True) if given.effect else value[0])
+    return meets(found, demanded.way, wanted[0])
+
+
+def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a list or a text
+    """Return what `suits` says, of a pattern within a time that is bounded."""
+    if way != "matches":
+        return suits(value, way, wanted if way == "contains" else [*map(plain, wanted)])
+    try:
+        found = isinstance(value, str) and regex.fullmatch(
+            wanted, value, regex.ASCII, timeout=_MATCHING_S
+        )
+    except TimeoutError:
+        return False
+    return bool(found)
 
 
 def is_said_as(text: str, value: str) -> bool:
@@ -161,16 +219,37 @@ def is_value(text: str) -> bool:
     """Return whether a text is an expression, or what a call must raise, print or write."""
     if found := _RAISES.fullmatch(text):
         return found[1].rpartition(".")[2] not in _TOO_BROAD
-    if found := _EFFECT.fullmatch(text):
-        (wanted,) = _known_value(found[2]) or (None,)
-        if found[1] == "leaves":
+    effect, way, source = demand_of(text)
+    if effect or way:
+        (wanted,) = _known_value(source) or (None,)
+        if way:
+            return effect in ("", "prints") and _is_telling(way, wanted)
+        if effect == "leaves":
             return isinstance(wanted, dict) and all(
                 isinstance(name, str) and name.isidentifier() and not name.startswith("_")
                 for name in wanted
             )
-        return are_files(wanted) if found[1] == "writes" else isinstance(wanted, str)
+        return are_files(wanted) if effect == "writes" else isinstance(wanted, str)
     # One expression, or the parts of a tuple.
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
+
+
+def _is_telling(way: str, wanted: object) -> bool:
+    """Return whether there are values that do not meet a demand for less than a value."""
+    if way == "one of":
+        is_some = isinstance(wanted, list | tuple | set) and 1 < len(wanted) <= _MOST_VALUES
+        return is_some and not all(meets(truth, way, wanted) for truth in (True, False))
+    if not isinstance(wanted, str):
+        return False
+    if way == "contains":
+        return any(map(str.isalnum, wanted))
+    if len(wanted) > _LONGEST_PATTERN or not _PATTERN.fullmatch(wanted):
+        return False
+    try:
+        re.compile(wanted)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return not any(all(meets(text, way, wanted) for text in texts) for texts in _TEXTS)
 
 
 def _claim_of(line: str) -> Claim | None:

@@ -5,6 +5,21 @@ type claimsPair struct{ key, value any }
 type claimsDict []claimsPair
 type claimsSet []any
 
+// claimsNamed is a value of a type that has texts of its own: what is in it, and that text. Of a
+// duration no number says in which unit it is.
+type claimsNamed struct {
+	plain      any
+	text       string
+	isDuration bool
+}
+
+const claimsFolder = "/tmp/claim"
+
+var (
+	claimsVariables = os.Environ()
+	claimsLacking   = regexp.MustCompile("no such (file|host)|permission denied|read-only file|not found in|is unreachable")
+)
+
 func claimsFail(format string, all ...any) { panic(fmt.Sprintf("the adapter: "+format, all...)) }
 
 func claimsRead(text string) (value any) {
@@ -39,6 +54,43 @@ func claimsMade(value any) any {
 		return made
 	}
 	return value
+}
+
+// claimsBegin gives a claim a folder, variables and a program's arguments of its own.
+func claimsBegin(surroundings string) {
+	parts := claimsRead(surroundings).([]any)
+	os.MkdirAll(claimsFolder, 0o777)
+	old, _ := os.ReadDir(claimsFolder)
+	for _, one := range old {
+		os.RemoveAll(claimsFolder + "/" + one.Name())
+	}
+	for _, one := range parts[0].([]any) {
+		file := one.([]any)
+		place := claimsFolder + "/" + file[0].(string)
+		if content, is := file[1].(string); is {
+			data, _ := base64.StdEncoding.DecodeString(content)
+			os.WriteFile(place, data, 0o666)
+		} else {
+			os.Mkdir(place, 0o777)
+		}
+		if moment, is := file[2].(json.Number); is {
+			seconds, _ := moment.Float64()
+			os.Chtimes(place, time.Unix(0, 0), time.UnixMicro(int64(seconds*1e6)))
+		}
+	}
+	os.Clearenv()
+	for _, one := range claimsVariables {
+		name, value, _ := strings.Cut(one, "=")
+		os.Setenv(name, value)
+	}
+	for _, one := range parts[1].([]any) {
+		os.Setenv(one.([]any)[0].(string), one.([]any)[1].(string))
+	}
+	os.Args = []string{}
+	for _, word := range parts[2].([]any) {
+		os.Args = append(os.Args, word.(string))
+	}
+	os.Chdir(claimsFolder)
 }
 
 // claimsFill sets a variable to a value of a claim, in the form that its type asks for.
@@ -133,11 +185,35 @@ func claimsNatural(value any) any {
 	return value
 }
 
-// claimsPlain returns a value as numbers, texts, letters, lists and dictionaries.
+// claimsPlain returns a value as numbers, texts, letters, lists and dictionaries, with the text that
+// its type gives it.
 func claimsPlain(value reflect.Value) any {
-	if !value.IsValid() {
+	if !value.IsValid() || (value.Kind() == reflect.Pointer || value.Kind() == reflect.Interface) && value.IsNil() {
 		return nil
 	}
+	if value.CanInterface() && value.Kind() != reflect.Interface {
+		switch one := value.Interface().(type) {
+		case error:
+			return one.Error()
+		case *big.Int:
+			return claimsNamed{plain: json.Number(one.String()), text: one.String()}
+		case *big.Float:
+			number, _ := one.Float64()
+			return claimsNamed{plain: number, text: one.String()}
+		case *big.Rat:
+			number, _ := one.Float64()
+			return claimsNamed{plain: number, text: one.RatString()}
+		case time.Time:
+			return one
+		case fmt.Stringer:
+			_, isDuration := one.(time.Duration)
+			return claimsNamed{claimsParts(value), fmt.Sprint(one), isDuration}
+		}
+	}
+	return claimsParts(value)
+}
+
+func claimsParts(value reflect.Value) any {
 	switch kind := value.Kind(); {
 	case kind == reflect.Bool:
 		return value.Bool()
@@ -152,11 +228,6 @@ func claimsPlain(value reflect.Value) any {
 	case kind == reflect.String:
 		return value.String()
 	case kind == reflect.Interface || kind == reflect.Pointer:
-		if value.CanInterface() {
-			if err, is := value.Interface().(error); is && !value.IsNil() {
-				return err.Error()
-			}
-		}
 		return claimsPlain(value.Elem())
 	case kind == reflect.Slice && value.Type().Elem().Kind() == reflect.Uint8 && utf8.Valid(value.Bytes()):
 		return []byte(value.Bytes())
@@ -175,7 +246,7 @@ func claimsPlain(value reflect.Value) any {
 		return made
 	case kind == reflect.Struct && value.CanInterface() && value.Type().PkgPath() != "target":
 		if value.NumField() > 0 {
-			return fmt.Sprint(value.Interface())
+			return claimsOpaque(value.Type().String())
 		}
 		return true // what the values of sets are
 	case kind == reflect.Struct:
@@ -188,9 +259,14 @@ func claimsPlain(value reflect.Value) any {
 	return "a " + value.Kind().String()
 }
 
+// claimsOpaque is a value of which no claim says what is in it, by its type.
+type claimsOpaque string
+
 // claimsNumber returns a number, and the digits of one that is of a whole kind.
 func claimsNumber(value any) (number float64, digits string, is bool) {
 	switch part := value.(type) {
+	case claimsNamed:
+		return claimsNumber(part.plain)
 	case bool:
 		return claimsNumber(map[bool]rune{true: 1}[part])
 	case rune:
@@ -226,6 +302,27 @@ func claimsList(value any) ([]any, bool) {
 }
 
 func claimsAlike(found, wanted any) bool {
+	text, isText := wanted.(string)
+	switch part := found.(type) {
+	case claimsNamed:
+		if _, isOpaque := part.plain.(claimsOpaque); isText && (isOpaque || text == part.text) {
+			return text == part.text
+		}
+		isAlike := claimsAlike(part.plain, wanted)
+		if !isAlike && !isText && part.isDuration {
+			claimsFail("a duration is compared with its text, or with nanoseconds")
+		}
+		return isAlike
+	case time.Time:
+		for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02", "15:04:05"} {
+			if moment, err := time.Parse(layout, text); err == nil && isText {
+				return part.Equal(moment)
+			}
+		}
+		claimsFail("a time is compared with texts of times alone")
+	case claimsOpaque:
+		claimsFail("a %s is compared with nothing", string(part))
+	}
 	one, digits, isOne := claimsNumber(found)
 	other, others, isOther := claimsNumber(wanted)
 	if isOne && isOther {
@@ -236,7 +333,7 @@ func claimsAlike(found, wanted any) bool {
 		isNone := math.IsNaN(one) && math.IsNaN(other)
 		return one == other || isNone || apart < math.Inf(1) && apart <= math.Max(1e-9, 1e-6*most)
 	}
-	if text, is := wanted.(string); is {
+	if isText {
 		switch part := found.(type) {
 		case string:
 			return part == text
@@ -328,6 +425,15 @@ func claimsText(value any) string {
 		return strconv.Quote(part)
 	case []byte:
 		return strconv.Quote(string(part))
+	case claimsNamed:
+		if _, _, isNumber := claimsNumber(part.plain); isNumber {
+			return claimsText(part.plain)
+		}
+		return strconv.Quote(part.text)
+	case time.Time:
+		return strconv.Quote(part.Format(time.RFC3339))
+	case claimsOpaque:
+		return "a " + string(part)
 	case claimsDict:
 		for _, pair := range part {
 			parts = append(parts, claimsText(pair.key)+": "+claimsText(pair.value))
@@ -344,8 +450,87 @@ func claimsText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// claimsOutcome returns what the adapter gives, what was printed, and what the code raised.
-func claimsOutcome(arguments string) (value any, printed, raised string) {
+// claimsSuits returns whether a plain value is one of some, or a text with words in order, or of a
+// pattern.
+func claimsSuits(found any, way string, wanted any) bool {
+	if way == "one of" {
+		for _, one := range wanted.([]any) {
+			if claimsAlike(found, one) {
+				return true
+			}
+		}
+		return false
+	}
+	if way != "contains" && way != "matches" {
+		return claimsAlike(found, wanted)
+	}
+	lines, isLines := found.([]any)
+	for place, one := range lines {
+		line, isText := one.(string)
+		if isLines = isLines && isText; isLines && place > 0 {
+			line = found.(string) + "\n" + line
+		}
+		found = line
+	}
+	text, isText := found.(string)
+	if data, is := found.([]byte); is {
+		text, isText = string(data), true
+	}
+	if named, is := found.(claimsNamed); is {
+		text, isText = named.text, true
+	}
+	if way == "matches" {
+		return isText && regexp.MustCompile(`\A(?:`+wanted.(string)+`)\z`).MatchString(text)
+	}
+	isWord := regexp.MustCompile(`\A\w`)
+	for _, word := range strings.Fields(wanted.(string)) {
+		pattern := regexp.QuoteMeta(word)
+		if isWord.MatchString(word) {
+			pattern = `\b` + pattern
+		}
+		if isWord.MatchString(word[len(word)-1:]) {
+			pattern += `\b`
+		}
+		place := regexp.MustCompile(pattern).FindStringIndex(text)
+		if place == nil {
+			return false
+		}
+		text = text[place[1]:]
+	}
+	return isText
+}
+
+// claimsLined returns a printed text or a file's without blanks at the ends of its lines.
+func claimsLined(text string) string {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	for place, line := range lines {
+		lines[place] = strings.TrimRightFunc(line, unicode.IsSpace)
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// claimsContent returns a file's content, nil where there is none.
+func claimsContent(name string, isText bool) any {
+	found, err := os.Stat(claimsFolder + "/" + name)
+	if err != nil {
+		return nil
+	}
+	if found.IsDir() {
+		return "a folder"
+	}
+	if !found.Mode().IsRegular() {
+		return "no file"
+	}
+	data, _ := os.ReadFile(claimsFolder + "/" + name)
+	if isText {
+		return claimsLined(string(data))
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}
+
+// claimsOutcome returns what the adapter gives, what was printed, and what the code raised; one that
+// is to raise may do so for want of a file.
+func claimsOutcome(arguments string, mayLack bool) (value any, printed, raised string) {
 	adapter := reflect.ValueOf(answer)
 	given := claimsRead(arguments).([]any)
 	if len(given) != adapter.Type().NumIn() {
@@ -375,8 +560,10 @@ func claimsOutcome(arguments string) (value any, printed, raised string) {
 	os.Stdout = real
 	data, _ := os.ReadFile(file.Name())
 	if last := len(results) - 1; last >= 0 && adapter.Type().Out(last).String() == "error" {
-		if !results[last].IsNil() {
-			raised = "raises error"
+		if err, is := results[last].Interface().(error); is {
+			if raised = "raises error"; !mayLack && claimsLacking.MatchString(err.Error()) {
+				panic(err)
+			}
 		}
 		results = results[:last]
 	}
@@ -391,19 +578,19 @@ func claimsOutcome(arguments string) (value any, printed, raised string) {
 	return value, string(data), raised
 }
 
-func claimsGives(t *testing.T, arguments, demanded string) {
-	value, _, raised := claimsOutcome(arguments)
+func claimsGives(t *testing.T, arguments, demanded, way string) {
+	value, _, raised := claimsOutcome(arguments, false)
 	if raised != "" {
 		t.Fatal("gave " + raised)
 	}
-	if !claimsAlike(value, claimsRead(demanded)) {
+	if !claimsSuits(value, way, claimsRead(demanded)) {
 		t.Fatalf("gave %.300s", claimsText(value))
 	}
 }
 
 // Names of errors are Python's: any error is meant by them, and no use of nothing.
-func claimsRaises(t *testing.T, arguments string) {
-	value, _, raised := claimsOutcome(arguments)
+func claimsRaises(t *testing.T, arguments, _, _ string) {
+	value, _, raised := claimsOutcome(arguments, true)
 	if raised == "" {
 		raised = claimsText(value)
 	}
@@ -412,17 +599,45 @@ func claimsRaises(t *testing.T, arguments string) {
 	}
 }
 
-func claimsPrints(t *testing.T, arguments, demanded string, byLines bool) {
-	_, printed, raised := claimsOutcome(arguments)
-	parts := strings.Fields
-	if byLines {
-		parts = func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
-	}
-	wanted, _ := claimsRead(demanded).(string)
+func claimsWrites(t *testing.T, arguments, demanded, _ string) {
+	_, _, raised := claimsOutcome(arguments, false)
 	if raised != "" {
 		t.Fatal("gave " + raised)
 	}
-	if !reflect.DeepEqual(parts(printed), parts(wanted)) {
+	found, wanted := []any{}, []any{}
+	for _, one := range claimsRead(demanded).([]any) {
+		file := one.([]any)
+		content, isText := file[1].(string)
+		if isText && file[2] == true {
+			data, _ := base64.StdEncoding.DecodeString(content)
+			file[1] = claimsLined(string(data))
+		}
+		wanted = append(wanted, file[:2])
+		found = append(found, []any{file[0], claimsContent(file[0].(string), file[2] == true)})
+	}
+	if !claimsAlike(found, wanted) {
+		t.Fatalf("gave %.300s", claimsText(found))
+	}
+}
+
+func claimsPrints(t *testing.T, arguments, demanded, way string) {
+	_, printed, raised := claimsOutcome(arguments, false)
+	if raised != "" {
+		t.Fatal("gave " + raised)
+	}
+	parts := claimsLined
+	if way == "words" {
+		parts = func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	}
+	wanted := claimsRead(demanded)
+	if texts, is := wanted.([]any); is {
+		for place, one := range texts {
+			texts[place] = parts(one.(string))
+		}
+	} else if way == "words" || way == "lines" {
+		wanted = parts(wanted.(string))
+	}
+	if !claimsSuits(parts(printed), way, wanted) {
 		t.Fatalf("gave %.300s", strconv.Quote(printed))
 	}
 }

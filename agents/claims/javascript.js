@@ -1,8 +1,10 @@
 "use strict";
 const claims = (() => {
-  const target = require("target");
+  const [target, fs] = [require("target"), require("fs")];
   const [RELATIVE, ABSOLUTE] = [1e-6, 1e-9];
-  let [given, demanded] = [[], undefined];
+  const [FOLDER, LONGEST, MOST_PARTS] = ["/tmp/claim", 100_000, 10_000];
+  const VARIABLES = { ...process.env };
+  let [given, demanded] = [[], []]; // arguments, and values that no adapter may make
 
   // Return a value as numbers, texts and lists; what is none of them as its kind and its parts.
   function plain(value) {
@@ -13,9 +15,13 @@ const claims = (() => {
     }
     if (typeof value !== "object") return typeof value === "function" ? "a function" : value;
     if (value instanceof Set) return { set: sorted(Array.from(value, plain)) };
-    if (value instanceof Date) return value.toISOString();
+    if (value instanceof Date) return value;
     const isMap = value instanceof Map;
-    if (!isMap && typeof value[Symbol.iterator] === "function") return Array.from(value, plain);
+    if (!isMap && typeof value[Symbol.iterator] === "function") {
+      const made = [];
+      for (const part of value) if (made.push(plain(part)) === MOST_PARTS) break;
+      return made;
+    }
     if (value instanceof RegExp || value instanceof Error) return String(value);
     const items = isMap ? [...value] : Object.entries(value);
     const set = items.filter(([, item]) => item !== undefined);
@@ -38,9 +44,48 @@ const claims = (() => {
     if (Array.isArray(one) && Array.isArray(other)) {
       return one.length === other.length && one.every((part, place) => alike(part, other[place]));
     }
+    if (one instanceof Date) return Number(one) === Number(other instanceof Date ? other : momentOf(other));
     if (typeof one !== "object" || typeof other !== "object" || !one || !other) return one === other;
     const [kind] = Object.keys(one);
     return kind in other && alike(one[kind], other[kind]);
+  }
+
+  // Return the moment that a text of a date says, NaN for any other value.
+  function momentOf(value) {
+    return typeof value === "string" ? Date.parse(value) : NaN;
+  }
+
+  // Return whether a plain value is one of some, or a text with words in order, or of a pattern.
+  function suits(value, way, wanted) {
+    if (way === "") return alike(value, wanted);
+    if (way === "one of") return wanted.some((one) => alike(value, one));
+    if (Array.isArray(value) && value.every((part) => typeof part === "string")) value = value.join("\n");
+    if (typeof value !== "string") return false;
+    if (way === "matches") return new RegExp(`^(?:${wanted})$`).test(value);
+    let place = 0;
+    return wanted.split(/\s+/).filter(Boolean).every((word) => {
+      const [begin, end] = [word, word.slice(-1)].map((one) => (/^\w/.test(one) ? "\\b" : ""));
+      const found = new RegExp(begin + word.replace(/\W/g, "\\$&") + end, "g");
+      found.lastIndex = place;
+      const isFound = found.test(value);
+      place = found.lastIndex;
+      return isFound;
+    });
+  }
+
+  // Return a printed text or a file's without blanks at the ends of its lines.
+  function lined(text) {
+    return text.split(/\r\n|[\r\n]/).map((line) => line.trimEnd()).join("\n").replace(/\n+$/, "");
+  }
+
+  function contentOf(path, isText) {
+    const place = `${FOLDER}/${path}`;
+    const found = fs.statSync(place, { throwIfNoEntry: false });
+    if (!found) return null;
+    if (found.isDirectory()) return "a folder";
+    if (!found.isFile()) return "no file";
+    const data = fs.readFileSync(place).subarray(0, LONGEST);
+    return isText ? lined(data.toString()) : data.toString("base64");
   }
 
   // Return a plain value as the second reader writes it, which is in Python.
@@ -48,6 +93,7 @@ const claims = (() => {
     if (value === null) return "None";
     if (typeof value === "boolean") return value ? "True" : "False";
     if (Array.isArray(value)) return `[${value.map(text).join(", ")}]`;
+    if (value instanceof Date) return text(Number.isNaN(Number(value)) ? "Invalid Date" : value.toISOString());
     if (typeof value === "number" && !Number.isInteger(value)) value = Number(value.toPrecision(9));
     if (typeof value !== "object") return typeof value === "string" ? JSON.stringify(value) : String(value);
     if (value.set) return value.set.length ? `{${value.set.map(text).join(", ")}}` : "set()";
@@ -58,7 +104,7 @@ const claims = (() => {
   function called(name) {
     return (...values) => {
       for (const value of values.map(plain)) {
-        const isMade = demanded !== undefined && alike(value, demanded);
+        const isMade = demanded.some((one) => alike(value, one));
         if (isMade && !given.some((argument) => alike(argument, value))) {
           throw new Error("the adapter makes the value that is demanded");
         }
@@ -67,13 +113,22 @@ const claims = (() => {
     };
   }
 
+  // Return the parts that a generator gives, which does its work as they are read.
+  async function read(value) {
+    if (!/Generator\]$/.test(Object.prototype.toString.call(value))) return value;
+    const made = [];
+    for await (const part of value) if (made.push(part) === MOST_PARTS) break;
+    return made;
+  }
+
   // Return what a call gives, or what the code raised by its own logic.
-  async function outcome(values, wanted, look = (value) => value) {
+  async function outcome(values, wanted = [], mayLack = false) {
     [given, demanded] = [values.map(plain), wanted];
     try {
-      return { value: look(await claims.adapter(...values)) };
+      return { value: await read(await claims.adapter(...values)) };
     } catch (error) {
-      const lacks = error instanceof ReferenceError || error?.code === "MODULE_NOT_FOUND";
+      const lacksFile = error?.syscall !== undefined && !mayLack;
+      const lacks = lacksFile || error instanceof ReferenceError || error?.code === "MODULE_NOT_FOUND";
       if (lacks || String(error?.message).startsWith("the adapter makes")) throw error;
       const kind = String(error?.name ?? typeof error);
       return { raised: `raises ${kind}${kind === "TypeError" ? " in target" : ""}` };
@@ -82,30 +137,55 @@ const claims = (() => {
 
   return {
     called,
-    async gives(values, value) {
+    // Begin with a folder, variables and a program's arguments of its own.
+    begin([files, variables, words]) {
+      fs.mkdirSync(FOLDER, { recursive: true });
+      for (const name of fs.readdirSync(FOLDER)) fs.rmSync(`${FOLDER}/${name}`, { recursive: true });
+      for (const [path, content, time] of files) {
+        const place = `${FOLDER}/${path}`;
+        if (content === null) fs.mkdirSync(place);
+        else fs.writeFileSync(place, Buffer.from(content, "base64"));
+        if (time !== null) fs.utimesSync(place, 0, time);
+      }
+      for (const name of Object.keys(process.env)) delete process.env[name];
+      Object.assign(process.env, VARIABLES, Object.fromEntries(variables));
+      process.argv.splice(1, Infinity, ...words);
+      process.chdir(FOLDER);
+    },
+    async gives(values, value, way) {
       const wanted = plain(value);
-      const found = await outcome(values, wanted);
-      const told = found.raised ?? text(plain(found.value));
-      assert(!found.raised && alike(plain(found.value), wanted), `gave ${told.slice(0, 300)}`);
+      const { value: made, raised } = await outcome(values, way === "one of" ? wanted : [wanted]);
+      const found = plain(made);
+      const isHeld = !raised && suits(found, way, wanted);
+      const isOpen = found instanceof Date && !isHeld && Number.isNaN(momentOf(wanted));
+      if (isOpen) throw new Error("a date is compared with texts of dates alone");
+      assert(isHeld, `gave ${(raised ?? text(found)).slice(0, 300)}`);
     },
     // Names of errors are Python's; a TypeError is what arguments of another form bring.
     async raises(values, kind) {
-      const found = await outcome(values, undefined);
+      const found = await outcome(values, [], true);
       const isMeant = found.raised && (kind === "TypeError" || !found.raised.endsWith(" in target"));
-      assert(isMeant, `gave ${found.raised ?? text(plain(found.value)).slice(0, 300)}`);
+      assert(isMeant, `gave ${(found.raised ?? text(plain(found.value))).slice(0, 300)}`);
+    },
+    async writes(values, files) {
+      const { raised } = await outcome(values);
+      const wanted = files.map(([path, content, isText]) => {
+        return [path, isText ? lined(Buffer.from(content, "base64").toString()) : content];
+      });
+      const found = files.map(([path, , isText]) => [path, contentOf(path, isText)]);
+      assert(!raised && alike(found, wanted), `gave ${(raised ?? text(found)).slice(0, 300)}`);
     },
     async prints(values, value, way) {
-      const parts = (all) => (way === "words" ? all.trim().split(/\s+/) : all.trim().split("\n"));
       let printed = "";
       const { write } = process.stdout;
       process.stdout.write = (chunk) => ((printed += chunk), true);
-      const isGenerator = (value) => Object.prototype.toString.call(value) === "[object Generator]";
-      const done = (value) => isGenerator(value) && [...value]; // it prints as it is read
-      const found = await outcome(values, undefined, done);
+      const { raised } = await outcome(values);
       process.stdout.write = write;
-      const told = found.raised ?? JSON.stringify(printed);
-      const isAlike = alike(parts(printed), parts(String(value)));
-      assert(!found.raised && isAlike, `gave ${told.slice(0, 300)}`);
+      const parts = (all) => (way === "words" ? all.trim().split(/\s+/) : lined(all));
+      const isByParts = way === "words" || way === "lines";
+      const wanted = isByParts ? parts(value) : way === "one of" ? value.map(parts) : value;
+      const isHeld = suits(parts(printed), isByParts ? "" : way, wanted);
+      assert(!raised && isHeld, `gave ${(raised ?? JSON.stringify(printed)).slice(0, 300)}`);
     },
   };
 })();

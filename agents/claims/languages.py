@@ -3,10 +3,12 @@
 An adapter in these languages calls the code with a claim's arguments, in other containers at most,
 and hands out what the code gave. A claim's values are written in the language (JavaScript) or in
 JSON (Go, where they become what the adapter's parameters are declared as); one with values that
-the language lacks is not run. The program rejects a value that the adapter makes where it is the
-expected one.
+the language lacks is not run. Files are made and read by the program, in a folder of both
+processes; the harness takes folder, variables and a program's arguments to that of the code. The
+program rejects a value that the adapter makes where it is the expected one.
 """
 
+import base64
 import json
 import math
 from abc import ABC, abstractmethod
@@ -19,7 +21,14 @@ from tree_sitter import Node
 from agents.claims import adapter, program
 from agents.claims.adapter import NAME
 from agents.claims.claim import Claim
-from agents.claims.literals import UnknownValueError, expression, settings_in, value_of
+from agents.claims.literals import (
+    UnknownValueError,
+    expression,
+    has_fixtures,
+    settings_in,
+    surroundings_of,
+    value_of,
+)
 from agents.claims.program import TEST
 from infra.languages._programs import UNREADABLE, ast
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
@@ -29,7 +38,6 @@ from infra.languages.javascript import JavaScript
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-_PRINTS = {"prints": False, "prints lines": True}  # whether lines count
 
 
 class _Adapter(ABC):
@@ -290,9 +298,10 @@ class SyntaxTreeClaims(ABC):
     ) -> str:
         """Return the program with one test for each claim; no code here has stubs."""
         title, lines = self.adapter.language.title, [self._head(adapter, code)]
+        makes = any(map(_has_surroundings, claims))
         for number, claim in enumerate(claims, 1):
             try:
-                line = self._call(*parts_of(claim))
+                line = self._call(parts_of(claim, makes=makes))
             except (*UNREADABLE, ValueError, TypeError, ArithmeticError) as error:
                 message = f"not said in {title}: {error}"[:200]
                 line = self.failure.format(json.dumps(message, ensure_ascii=False))
@@ -308,8 +317,8 @@ class SyntaxTreeClaims(ABC):
         """Return what stands before the tests."""
 
     @abstractmethod
-    def _call(self, kind: str, arguments: list[object], value: object) -> str:
-        """Return the statement that tests a claim; arguments as `parts_of` returns them."""
+    def _call(self, parts: "Parts") -> str:
+        """Return the statement that tests a claim."""
 
 
 class JavaScriptClaims(SyntaxTreeClaims):
@@ -342,14 +351,10 @@ class JavaScriptClaims(SyntaxTreeClaims):
         made = f"claims.adapter = (() => {{\n{called}\n{adapter}\nreturn {NAME};\n}})();"
         return f"{_helpers('javascript.js')}\n{made}"
 
-    def _call(self, kind: str, arguments: list[object], value: object) -> str:
-        given = ", ".join(map(self.said, arguments))
-        if kind == "raises":
-            return f"return claims.raises([{given}], {json.dumps(value)});"
-        if kind == "gives":
-            return f"return claims.gives([{given}], {self.said(value)});"
-        way = "lines" if _PRINTS[kind] else "words"
-        return f"return claims.prints([{given}], {self.said(value)}, '{way}');"
+    def _call(self, parts: "Parts") -> str:
+        said = ", ".join(map(self.said, (parts.arguments, parts.value, parts.way)))
+        begin = f"claims.begin({self.said(parts.surroundings)});\n  " * bool(parts.surroundings)
+        return f"{begin}return claims.{parts.kind}({said});"
 
 
 class GoClaims(SyntaxTreeClaims):
@@ -366,13 +371,10 @@ class GoClaims(SyntaxTreeClaims):
     def _head(self, adapter: str, code: str) -> str:  # noqa: ARG002 - its names are the program's
         return f"{adapter}\n{_helpers('go.go')}"
 
-    def _call(self, kind: str, arguments: list[object], value: object) -> str:
-        if kind == "raises":
-            return f"claimsRaises(t, {self.said(arguments)})"
-        if kind == "gives":
-            return f"claimsGives(t, {self.said(arguments)}, {self.said(value)})"
-        by_lines = json.dumps(_PRINTS[kind])
-        return f"claimsPrints(t, {self.said(arguments)}, {self.said(value)}, {by_lines})"
+    def _call(self, parts: "Parts") -> str:
+        said = f"{self.said(parts.arguments)}, {self.said(parts.value)}, {json.dumps(parts.way)}"
+        begin = f"claimsBegin({self.said(parts.surroundings)})\n\t" * bool(parts.surroundings)
+        return f"{begin}claims{parts.kind.capitalize()}(t, {said})"
 
 
 def _plain(value: object) -> object:
@@ -393,25 +395,62 @@ def _helpers(name: str) -> str:
     return files("agents.claims").joinpath(name).read_text("utf-8")
 
 
-def parts_of(claim: Claim) -> tuple[str, list[object], object]:
-    """Return whether a claim gives, raises or prints, its arguments, and the expected value.
+class Parts(NamedTuple):
+    """A claim in values.
+
+    Of files that must be written the value is a list of path, content and whether that is a text.
+    """
+
+    kind: str  # gives, raises, prints or writes
+    arguments: list[object]
+    value: object
+    way: str  # of `Demand`; of what is printed words or lines, too
+    surroundings: list[object]  # files, variables and a program's arguments; [] where none count
+
+
+def parts_of(claim: Claim, *, makes: bool) -> Parts:
+    """Return a claim in values, with its surroundings where it or another claim makes some.
 
     Raises:
-        UnknownValueError: It has settings, named arguments, or another effect.
+        UnknownValueError: It has named arguments, or is about attributes.
     """
-    settings, arguments = settings_in(claim.arguments)
+    _, arguments = settings_in(claim.arguments)
     call = expression(f"f({arguments}\n)")
-    if settings or not isinstance(call, ast.Call) or call.keywords:
-        raise UnknownValueError("settings and named arguments")
+    if not isinstance(call, ast.Call) or call.keywords:
+        raise UnknownValueError("named arguments")
     given = [value_of(ast.unparse(one)) for one in call.args]
+    around = _surroundings(claim.arguments) if makes else []
     if claim.error_type:
-        return "raises", given, claim.error_type
-    if not claim.effect:
-        return "gives", given, value_of(claim.value)
-    kind = claim.value.removesuffix(claim.effect).strip()
-    if kind not in _PRINTS:
-        raise UnknownValueError(kind)
-    return kind, given, value_of(claim.effect)
+        return Parts("raises", given, claim.error_type, "", around)
+    effect, way, wanted = claim.demand
+    value = value_of(wanted)
+    value = [*value] if way and isinstance(value, set | tuple) else value
+    if effect == "leaves":
+        raise UnknownValueError(effect)
+    if effect == "writes":
+        assert isinstance(value, dict)  # noqa: S101 - `is_value` says so
+        files = [[name, _encoded(one), isinstance(one, str)] for name, one in value.items()]
+        return Parts(effect, given, files, "", around)
+    if effect:
+        return Parts("prints", given, value, way or effect.partition(" ")[2] or "words", around)
+    return Parts("gives", given, value, way, around)
+
+
+def _has_surroundings(claim: Claim) -> bool:
+    """Return whether a claim makes files or demands them, or sets what a program is given."""
+    return claim.demand.effect == "writes" or has_fixtures(claim.arguments)
+
+
+def _surroundings(arguments: str) -> list[object]:
+    files, times, variables, words = surroundings_of(arguments)
+    made = [[path, _encoded(content), times.get(path)] for path, content in files.items()]
+    return [made, [*map(list, variables.items())], words or ["program"]]
+
+
+def _encoded(content: object) -> str | None:
+    """Return a file's content in base64, None where there is none."""
+    data = content.encode() if isinstance(content, str) else content
+    return base64.b64encode(data).decode() if isinstance(data, bytes) else None
 
 
 class Wrapper(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
 from infra.languages._programs import UNREADABLE, ast, is_deep, parse
@@ -73,7 +73,16 @@ _WITH_TYPES = (
 )  # fmt: skip
 
 
-_Files = dict[str, str | bytes]  # path → content
+_Files = dict[str, str | bytes | None]  # path → content, None of a folder
+
+
+class Surroundings(NamedTuple):
+    """What a claim makes around a call."""
+
+    files: _Files
+    times: dict[str, float]  # path → seconds at which a file was changed last
+    variables: dict[str, str]
+    words: list[str]  # of the program's arguments
 
 
 class UnknownValueError(ValueError):
@@ -315,10 +324,25 @@ def has_fixtures(source: str) -> bool:
 
 
 def files_of(arguments: str) -> _Files:
-    """Return path → content of all files that a claim's arguments make."""
+    """Return path → content of all files that a claim's arguments make, folders before them."""
+    return surroundings_of(arguments).files
+
+
+def surroundings_of(arguments: str) -> Surroundings:
+    """Return what a claim's arguments make around a call."""
+    found = Surroundings({}, {}, {}, [])
     call = expression(f"f({arguments}\n)")
-    found = map(_files_of, ast.walk(call) if call else ())
-    return {path: content for files in found if files for path, content in files.items()}
+    for node in ast.walk(call) if call else ():
+        match node:
+            case ast.Call(func=ast.Name(id="argv"), args=words):
+                found.words[:] = map(_value, words)
+            case ast.Call(func=ast.Name(id="environ"), keywords=variables):
+                found.variables.update({str(one.arg): _value(one.value) for one in variables})
+            case ast.Call() if files := _files_of(node):
+                found.files.update(files)
+                times = (_value(one.value) for one in node.keywords if one.arg == "time")
+                found.times.update((path, time) for time in times for path in files)
+    return found
 
 
 def are_files(value: object) -> bool:
@@ -376,14 +400,19 @@ def _files_of(node: ast.AST) -> _Files | None:
     return files if is_of_kind and len(files) <= _MOST_FILES else None
 
 
-def _files_in(name: object, content: object) -> Iterator[tuple[str, str | bytes]]:
-    """Yield path and content of a file or a folder's files; raise `ValueError` for other names."""
+def _files_in(name: object, content: object) -> Iterator[tuple[str, str | bytes | None]]:
+    """Yield path and content of a file or a folder with its files.
+
+    Raises:
+        ValueError: A name is none, or leads elsewhere.
+    """
     is_name = isinstance(name, str) and _is_path(name) and "/" not in name
     if not is_name or not isinstance(content, str | bytes | dict):
         raise ValueError("no file")
     if isinstance(content, str | bytes):
         yield str(name), content
         return
+    yield str(name), None
     for part, inner in content.items():
         yield from ((f"{name}/{path}", data) for path, data in _files_in(part, inner))
 

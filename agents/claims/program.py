@@ -65,9 +65,10 @@ def made_by_adapter(value):
     return value
 
 
-def difference(given, expected):
+def difference(given, *expected):
     """Return the actual value as text, as ``formed`` where only its form is unexpected."""
-    return f"{'formed' if formed(given, expected) else 'gave'} {text_of(given):.300}"
+    is_formed = any(formed(given, one) for one in expected)
+    return f"{'formed' if is_formed else 'gave'} {text_of(given):.300}"
 
 
 def changing(arguments, expected):
@@ -206,7 +207,7 @@ def claims_program(
     own = {parameter.arg for parameter in parameters}
     of_code = names_defined_by(code)
     wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
-    makes = any(claim.effect or has_fixtures(claim.arguments) for claim in claims)
+    makes = any(claim.demand.effect or has_fixtures(claim.arguments) for claim in claims)
     used = (values, missing, *([fixtures] if makes else []))
     constants = ", ".join(ast.unparse(one) for one in ast.walk(function) if is_constant(one))
     sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = [{constants}]")
@@ -285,25 +286,49 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
         settings, arguments = settings_in(claim.arguments)
         lines = [f"def {TEST}{number}():", *(["afresh()"] if makes else []), *settings]
         called = f"passed({_fitting(arguments, function)}\n)"
-        given = f"given_by({called}"
-        if claim.effect:
-            kind, *_ = claim.value.split()
-            lines += [f"wanted = ({claim.effect}\n)"]
-            if kind == "leaves":
-                lines += [f"arguments = changing({called}, wanted)", "expected = plain(wanted)"]
-                lines += ["given = left_by(given_by(arguments, look=done), arguments, wanted)"]
-            else:
-                way = f"by_lines={claim.value.startswith('prints lines')}"
-                made = "wanted, expected" if kind == "prints" else "*wanted.values()"
-                lines += [f"expected = shown(wanted, {way})"]
-                lines += [f"given = seen({given}, '', {made}, look=done), wanted, {way})"]
-        elif wanted := claim.error_type:
-            expected = repr(("raises", f"raises {wanted}"))
-            lines += [f"expected = {expected}", f"given = {given}, {wanted!r})"]
-        else:
-            lines += [f"expected = plain(({claim.value}\n))", f"given = {given}, '', expected)"]
-        lines += ["assert alike(given, expected), difference(given, expected)"]
+        effect, way, _ = claim.demand
+        check, found = "alike(given, expected)", "given, expected"
+        if way:
+            check = f"suits(given, {way!r}, expected)"
+            found = "given, *expected" if way == "one of" else "given"
+        lines += (_effect_lines if effect else _value_lines)(claim, called)
+        lines += [f"assert {check}, difference({found})"]
         yield "\n" + "\n    ".join(lines) + "\n"
+
+
+def _value_lines(claim: Claim, called: str) -> list[str]:
+    """Return the lines that give what is expected of a call, and what it gives."""
+    if error := claim.error_type:
+        expected = repr(("raises", f"raises {error}"))
+        return [f"expected = {expected}", f"given = given_by({called}, {error!r})"]
+    made = "*expected" if claim.demand.way == "one of" else "expected"
+    return [
+        f"expected = plain(({claim.demand.wanted}\n))",
+        f"given = given_by({called}, '', {made})",
+    ]
+
+
+def _effect_lines(claim: Claim, called: str) -> list[str]:
+    """Return the lines that give what is expected to be printed, written or left, and what is."""
+    effect, way, source = claim.demand
+    wanted = f"wanted = ({source}\n)"
+    if effect == "leaves":
+        return [
+            wanted,
+            f"arguments = changing({called}, wanted)",
+            "expected = plain(wanted)",
+            "given = left_by(given_by(arguments, look=done), arguments, wanted)",
+        ]
+    by_lines = f"by_lines={bool(way) or effect == 'prints lines'}"
+    expected = f"shown(wanted, {by_lines})"
+    if way:
+        expected = f"[shown(one, {by_lines}) for one in wanted]" if way == "one of" else "wanted"
+    made, like = ("*wanted.values()", "wanted") if effect == "writes" else ("expected", "''")
+    return [
+        wanted,
+        f"expected = {expected}",
+        f"given = seen(given_by({called}, '', {made}, look=done), {like}, {by_lines})",
+    ]
 
 
 def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:

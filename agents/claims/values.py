@@ -1,9 +1,11 @@
 """Values that calls give, as lists, numbers and texts that are compared without the code's help.
 
-This module's text is part of each program of claims, so that it imports nothing. No object of the
-code under test is asked whether it is equal, nor what it is: `isinstance` would believe its
-``__class__``, and an attribute of its type a property of that one's type.
+This module's text is part of each program of claims, so that it imports nothing of
+ours. No object of the code under test is asked whether it is equal, nor what it is: `isinstance`
+would believe its ``__class__``, and an attribute of its type a property of that one's type.
 """
+
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +111,29 @@ def are_pairs(parts: "list[Any]") -> bool:
 def keys_of(parts: "list[Any]") -> "list[Any]":
     """Return the first parts of pairs; a list of anything else as it is."""
     return [part[0] for part in parts] if are_pairs(parts) else parts
+
+
+def suits(given: object, way: str, wanted: "list[Any] | str") -> bool:
+    """Return whether a plain value is one of some, or a text with words in order, or of a pattern.
+
+    Texts in a list are lines of one.
+    """
+    if way == "one of":
+        return any(alike(given, one) for one in wanted)
+    if is_a(given, list) and all(is_a(part, str) for part in given):
+        given = "\n".join(given)
+    if not is_a(given, str) or not is_a(wanted, str):
+        return False
+    if way == "matches":
+        return re.compile(wanted, re.ASCII).fullmatch(given) is not None
+    place = 0
+    for word in wanted.split():
+        begin, end = (r"\b" * bool(re.match(r"\w", one, re.ASCII)) for one in (word, word[-1]))
+        found = re.compile(f"{begin}{re.escape(word)}{end}", re.ASCII).search(given, place)
+        if not found:
+            return False
+        place = found.end()
+    return True
 
 
 def close(one: complex, other: complex) -> bool:

@@ -66,7 +66,7 @@ class Tester:
                 first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
-        blind = await BlindWriter(trace.model, self.language).write(pair)
+        blind = await BlindWriter(trace.model, self.language).write(pair, first.draft.beside)
         if not blind.program:
             return (first,)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)

@@ -108,7 +108,7 @@ class Dialect(Rules):
 JAVASCRIPT = Dialect(
     language=JavaScript,
     suffix=".js",
-    asserts=re.compile(r"\bassert\b|\bclaims\.(?:gives|raises|prints)\b"),
+    asserts=re.compile(r"\bassert\b|\bclaims\.(?:gives|raises|prints|writes)\b"),
     outside=re.compile(
         r"""\brequire\(\s*['"](?:node:)?(?:http|https|http2|net|dgram|dns|tls|os)['"]|\bfetch\("""
     ),

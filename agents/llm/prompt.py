@@ -27,7 +27,7 @@ _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
 RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18", "Go": "Go 1.19"}
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
-    "program_rules",
+    "program_rules", "notation",
 )  # fmt: skip
 
 

@@ -39,15 +39,18 @@ _STUBS = (
 )
 
 
-def lacking_section(code: str, limit: int, *, scaffolding: bool = True) -> tuple[str, ...]:
-    """Return the part of a prompt that names what code lacks; none where it lacks nothing."""
-    names = sorted(lacking_names(scaffolded(code) if scaffolding else code))
+def lacking_section(
+    code: str, limit: int, stubs: str = "", *, scaffolding: bool = True
+) -> tuple[str, ...]:
+    """Return the part of a prompt that names what code with stubs lacks; none for nothing."""
+    whole = f"{stubs}\n{code}" if stubs else code
+    names = sorted(lacking_names(scaffolded(whole) if scaffolding else whole))
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
 
 
-def lacking_names_section(code: str, limit: int) -> tuple[str, ...]:
+def lacking_names_section(code: str, limit: int, stubs: str = "") -> tuple[str, ...]:
     """Return `lacking_section` with what is asked for in the reply's field ``beside``."""
-    names = lacking_section(code, limit)
+    names = lacking_section(code, limit, stubs)
     return (*names, _STUBS) if names else ()
 
 

@@ -149,8 +149,8 @@ class ClaimReading(Record):
     def acquits(self, run: ClaimRun) -> bool:
         """Return whether it demands what the code gave; what is open may be the form alone."""
         last, claim = self.specified or self.alone, run.claim
-        kind = claim.value.removesuffix(claim.effect) if claim.effect else ""
-        return not last.is_open and is_said_as(last.value, f"{kind}{run.gave}")
+        given = f"{claim.demand.effect} {run.gave}".strip()
+        return not last.is_open and is_said_as(last.value, given)
 
     @property
     def evidence(self) -> str:

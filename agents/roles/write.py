@@ -49,23 +49,23 @@ class Writer(Agent[Composition]):
         With ``problem``, why examples that were run on the code are no evidence.
         """
         why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
-        parts = (*self._parts(pair), *stub_section(stubs), *(why if problem else ()))
+        parts = (*self._parts(pair, stubs), *stub_section(stubs), *(why if problem else ()))
         draft = (await self._ask("\n".join(parts))).draft_for(pair)
         return draft.model_copy(update={"beside": joined(stubs, draft.beside)})
 
-    def _parts(self, pair: Pair) -> Iterator[str]:
-        """Yield what is the same for each program of a pair."""
+    def _parts(self, pair: Pair, stubs: str) -> Iterator[str]:
+        """Yield what is the same for each program of a pair with stubs."""
         limit = self._model.code_limit
         yield pair_section(pair, limit)
         code = pair.code.text
         lacking = lacking_section(code, limit, scaffolding=False)
-        yield from lacking_names_section(code, limit) if self.scaffolding else lacking
+        yield from lacking_names_section(code, limit, stubs) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing."""
         limit = self._model.code_limit
         parts = (
-            *self._parts(pair),
+            *self._parts(pair, draft.beside),
             fence("program that proves nothing", shorten(draft.program, limit)),
             *stub_section(draft.beside),
             fence("why it proves nothing", shorten(reason, limit)),
@@ -98,15 +98,15 @@ class BlindWriter(Agent[Composition]):
         super().__init__(model)
         self._language = language
 
-    async def write(self, pair: Pair) -> Draft:
-        """Return a program."""
-        return (await self._ask("\n".join(self._parts(pair)))).draft_for(pair)
+    async def write(self, pair: Pair, stubs: str = "") -> Draft:
+        """Return a program for code with stubs of another agent, which it need not see."""
+        return (await self._ask("\n".join(self._parts(pair, stubs)))).draft_for(pair)
 
-    def _parts(self, pair: Pair) -> Iterator[str]:
+    def _parts(self, pair: Pair, stubs: str) -> Iterator[str]:
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-        yield from lacking_names_section(pair.code.text, self._model.code_limit)
+        yield from lacking_names_section(pair.code.text, self._model.code_limit, stubs)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

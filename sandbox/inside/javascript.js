@@ -35,7 +35,7 @@
   const active = process.getActiveResourcesInfo.bind(process);
   const [FILES, TARGET, PROGRAM] = [["/tmp/"], "target.js", "program.js"];
   const [GIVEN_UP, ALONE, LARGEST] = [job.given_up, job.alone, 64 * 2 ** 20];
-  const [LOAD, STATE, FIRE] = [0, 1, 2]; // the first functions that the code's process hands out
+  const [LOAD, STATE, FIRE, SURROUND] = [0, 1, 2, 3]; // the first functions that the code's process hands out
   const [RETURNED, RAISED, WAIT] = [0, 1, 1];
   const NUMBERS = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity], ["-0", -0]]);
   const named = (...all) => new Map(all.map((kind) => [kind.name, kind]));
@@ -727,6 +727,7 @@
     peer.hand(load);
     peer.hand(() => [Timer.next().due, isActive()]);
     peer.hand(Timer.fire);
+    peer.hand(surround);
     print((file, text) => peer.tell("print", String(text)));
     process.on("uncaughtException", (error) => peer.tell("crash", error, stackOf(error)));
 
@@ -740,6 +741,15 @@
       const named = typeof exported === "function" ? { [exported.name]: exported } : {};
       const all = Object.entries({ ...named, ...exported, ...found });
       return Object.fromEntries(all.filter(([, value]) => isSent(value)));
+    }
+
+    // Take over the folder, the variables and the arguments of the program's process.
+    function surround(text) {
+      const [folder, variables, words] = parse(text);
+      if (fs.existsSync(folder)) process.chdir(folder);
+      for (const name of Object.keys(process.env)) if (!(name in variables)) delete process.env[name];
+      Object.assign(process.env, variables);
+      process.argv.splice(0, Infinity, ...words);
     }
 
     function isSent(value) {
@@ -766,7 +776,7 @@
 
     const peer = new Peer(4, {
       refuse: giveUp,
-      noted: (what, value, stack) => (what === "call" ? (counts.call += 1) : thrown.set(value, String(stack))),
+      noted: (what, value, stack) => (what === "call" ? called() : thrown.set(value, String(stack))),
       isWritten: !job.on_copies,
       waits: true,
       handlers: {
@@ -775,6 +785,22 @@
         crash: (error, stack) => (thrown.set(error, String(stack)), ended(error)),
       },
     });
+
+    // The code's process has the surroundings that this one has: those of its start, until they are
+    // others or the program goes to a folder.
+    const { chdir } = process;
+    process.chdir = (folder) => {
+      chdir(folder);
+      shared = "";
+    };
+    const surroundings = () => stringify([process.cwd(), { ...process.env }, process.argv]);
+    let shared = surroundings();
+
+    function called() {
+      counts.call += 1;
+      const now = surroundings();
+      if (now !== shared) peer.ask(SURROUND, undefined, [(shared = now)]);
+    }
 
     // Let what is due next happen, here or there, whenever the program waits.
     function turn() {

@@ -88,6 +88,28 @@ ROWS = (
     Row("{3, 20}", True, "{20, 2.9999999999999996}", "new Set([20, 2.9999999999999996])"),
     Row("{1, 2}", False, "{1, 3}", "new Set([1, 3])", "map[int]bool{1: true, 2: false, 3: true}"),
     Row("[]", False, "None", "null"),  # in Go a slice of nothing is nil
+    # Less than a value.
+    Row("contains 'a c'", True, "'a, b c!'", "'a, b c!'", '"a, b c!"'),
+    Row("contains 'a c'", True, "['a b', 'c']", "['a b', 'c']", '[]string{"a b", "c"}'),
+    Row("contains 'c a'", False, "'a b c'", "'a b c'", '"a b c"'),
+    Row("contains 'a'", False, "'ab'", "'ab'", '"ab"'),
+    Row("contains 'a a'", False, "'a b'", "'a b'", '"a b"'),
+    Row("contains '$5 né.'", True, "'cost: $5 (né.)'", "'cost: $5 (né.)'", '"cost: $5 (né.)"'),
+    Row("contains '1'", False, "1", "1", "1"),
+    Row(r"matches r'\d+-[a-z]?'", True, "'12-'", "'12-'", '"12-"'),
+    Row(r"matches r'\d+-[a-z]?'", False, "'x12-'", "'x12-'", '"x12-"'),
+    Row(r"matches r'\d+'", False, "'12\\n'", "'12\\n'", '"12\\n"'),
+    Row(r"matches r'\d'", False, "2", "2", "2"),
+    Row("matches r'a|bc'", False, "'ac'", "'ac'", '"ac"'),
+    Row(r"matches r'[^\s(]+\('", True, "'a('", "'a('", '"a("'),
+    Row("one of [1, 'x']", True, "'x'", "'x'", '"x"'),
+    Row("one of [2, 3]", True, "2.0", "2", "2"),
+    Row("one of {2, 3}", False, "4", "4", "4"),
+    Row("one of [[1], [2]]", True, "(2,)", "[2]", "[]int{2}"),
+    Row("one of [1, 2]", False, "[1, 2]", "[1, 2]", "[]int{1, 2}"),
+    # Values of types that have a text of their own.
+    Row("'2020-01-02'", True, "", "new Date(1577923200000)", "time.Unix(1577923200, 0).UTC()"),
+    Row("'2020-01-02 00:00:01'", False, "", "new Date(1577923200000)", "time.Unix(1577923200, 0)"),
     # What one language alone has.
     Row("1j", True, "1j"),
     Row("1j", False, f"complex(0, {INF})"),
@@ -95,6 +117,9 @@ ROWS = (
     Row("b'a'", True, "bytearray(b'a')"),
     Row("'a'", True, "", "", "'a'"),
     Row("'ab'", True, "", "", '[]byte("ab")'),
+    Row("'1m0s'", True, "", "", "time.Minute"),
+    Row("'2m0s'", False, "", "", "time.Minute"),
+    Row("60000000000", True, "", "", "time.Minute"),
 )  # fmt: skip
 CODES = {
     "python": "def same(n):\n    return [{}][n]",

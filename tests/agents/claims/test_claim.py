@@ -119,6 +119,73 @@ def test_values_are_equal_as_python_says(one: str, other: str, equal: bool) -> N
     assert same_value(one, other) is equal
 
 
+@pytest.mark.parametrize(
+    ("value", "demand"),
+    [
+        ("contains 'a b'", ("", "contains", "'a b'")),
+        ("prints contains 'a'", ("prints", "contains", "'a'")),
+        (r"matches r'\d{4}-[\dX]+'", ("", "matches", r"r'\d{4}-[\dX]+'")),
+        ("matches '(?:a|b)*c'", ("", "matches", "'(?:a|b)*c'")),
+        ("matches r'.{8}'", ("", "matches", "r'.{8}'")),
+        ("one of [1, 2]", ("", "one of", "[1, 2]")),
+        ("prints one of ['a', 'b']", ("prints", "one of", "['a', 'b']")),
+        ("prints lines 'a'", ("prints lines", "", "'a'")),
+        ("[1]", ("", "", "[1]")),
+    ],
+)
+def test_less_than_a_value_may_be_demanded(value: str, demand: tuple[str, str, str]) -> None:
+    (claim,) = claims_in(f"5 => {value}", 9)
+    assert claim.demand == demand
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "contains ''", "contains ' . '", "contains 5", "contains x", "contains ['a']",
+        "prints lines contains 'a'", "writes contains 'a'", "matches r'.*'", "matches '.+'",
+        r"matches r'[\s\S]*'", r"matches r'\S+'", "matches 'x|.*'", "matches r'(a|b'", "matches ''",
+        "matches r'(?=a)b'", r"matches r'(a)\1'", "matches r'a++'", "matches r'a{1,2000}'",
+        "matches r'[[:alpha:]]'", "matches r'(?i)a'", f"matches r'{'a' * 300}'", "matches 5",
+        "one of [1]", "one of []", "one of 5", "one of [True, False]", "one of [0, 1, 2]",
+        "one of [1, 2, 3, 4, 5, 6]", "one of x", "one of 'ab'",
+    ],
+)  # fmt: skip
+def test_what_every_value_is_and_what_languages_read_otherwise_is_not_demanded(value: str) -> None:
+    assert claims_in(f"5 => {value}", 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "demand", "met"),
+    [
+        ("'Hello dear Bob'", "contains 'Hello Bob'", True),
+        ("contains 'Hello Bob'", "contains 'Hello Bob'", True),
+        ("contains 'Hello'", "contains 'Hello Bob'", False),
+        ("prints 'a  b\\nc'", "prints contains 'a c'", True),
+        ("'a c'", "prints contains 'a c'", False), ("prints 'a'", "contains 'a'", False),
+        ("2", "one of [1, 2]", True), ("one of [1, 2]", "2", True), ("3", "one of [1, 2]", False),
+        ("raises ValueError", "one of [1, 2]", False), ("open", "one of [1, 2]", False),
+        ("'12'", r"matches r'\d+'", True), ("'1x'", r"matches r'\d+'", False),
+        (f"'{'a' * 60}!'", "matches r'(a+)+'", False),
+    ],
+)  # fmt: skip
+def test_a_value_meets_a_demand_for_less(value: str, demand: str, met: bool) -> None:
+    assert same_value(value, demand) is met
+
+
+@pytest.mark.parametrize(
+    ("claim", "needs_work"),
+    [
+        ("'a b' => contains 'a'", False), ("'a' => contains 'a b'", True),
+        ("2 => one of [2, 3]", False), ("[2, 3] => one of [2, 3]", True),
+        (r"'12' => matches r'\d+'", False), (r"12 => matches r'\d+'", True),
+        ("'a' => prints contains 'a'", True),
+    ],
+)  # fmt: skip
+def test_an_argument_that_meets_a_demand_shows_no_work(claim: str, needs_work: bool) -> None:
+    (read,) = claims_in(claim, 1)
+    assert read.needs_work is needs_work
+
+
 @pytest.mark.parametrize("value", [f"a{'+a' * 600}", f"a{'.a' * 900}", f"{'(' * 150}a{')' * 150}"])
 def test_a_value_of_any_depth_is_compared_without_an_error(value: str) -> None:
     assert same_value(value, "1") is False

@@ -89,9 +89,9 @@ def test_each_claim_is_a_test_and_one_that_cannot_be_said_raises() -> None:
     assert [
         line.strip() for line in program.splitlines() if line.startswith("  return claims.")
     ] == [
-        "return claims.gives([[(3), (1)], (1)], [(3)]);",
-        'return claims.raises([[(1)], (0)], "ValueError");',
-        "return claims.prints([[(1)], (1)], \"1\", 'words');",
+        'return claims.gives([[(3), (1)], (1)], [(3)], "");',
+        'return claims.raises([[(1)], (0)], "ValueError", "");',
+        'return claims.prints([[(1)], (1)], "1", "words");',
     ]
     assert program.count('throw new Error("not said in JavaScript') == 2
 
@@ -171,9 +171,9 @@ def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None
     assert not Go().root_of(program).has_error
     tests = program.split("func test_claim_")[1:]
     assert [test.split("\n")[1].strip() for test in tests] == [
-        'claimsGives(t, "[[\\"c\\"], 1]", "[\\"c\\"]")',
-        'claimsRaises(t, "[[], 1]")',
-        'claimsPrints(t, "[[\\"a\\"], 1]", "\\"1\\"", false)',
+        'claimsGives(t, "[[\\"c\\"], 1]", "[\\"c\\"]", "")',
+        'claimsRaises(t, "[[], 1]", "\\"ValueError\\"", "")',
+        'claimsPrints(t, "[[\\"a\\"], 1]", "\\"1\\"", "words")',
         'panic("not said in Go: bytes is not said in Go")',
     ]
 

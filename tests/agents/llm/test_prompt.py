@@ -65,7 +65,7 @@ def test_two_runs_of_a_program_ask_the_same() -> None:
 FILES = Path(str(files("agents.roles"))).glob("*.txt")
 SHARED = {
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
-    "program_rules",
+    "program_rules", "notation",
 }  # fmt: skip
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED and "." not in file.stem)
 OF_LANGUAGES = sorted(file.stem for file in FILES if "." in file.stem)

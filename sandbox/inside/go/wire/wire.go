@@ -53,6 +53,9 @@ type Frame struct {
 	Panic    []any
 	Stack    string
 	Unplain  string
+	Folder   string // surroundings of the program's process, where they have changed
+	Environ  []string
+	Args     []string
 }
 
 type notPlain string
@@ -71,6 +74,7 @@ var (
 	lock      sync.Mutex
 	depth     int64
 	printed   *os.File
+	shared    Frame
 	thrown    any // what the code panicked with last, and where
 	stack     string
 )
@@ -110,6 +114,7 @@ func init() {
 		Variable(name, one)
 	}
 	if Told.Token != "" {
+		shared = surroundings()
 		socket = os.NewFile(4, "socket")
 		return
 	}
@@ -177,7 +182,29 @@ func GiveUp(reason string) {
 // Call has a function of the code called: arguments and results are pointers to variables.
 func Call(name string, arguments, results []any) {
 	atomic.AddInt64(&Calls, 1)
-	call(Frame{Call: name}, elements(arguments), elements(results))
+	frame, now := Frame{}, surroundings()
+	isOther := reflect.ValueOf(now.Args).Pointer() != reflect.ValueOf(shared.Args).Pointer()
+	if isOther || !reflect.DeepEqual(now, shared) { // also where the code may have changed its own
+		shared, frame = now, now
+	}
+	frame.Call = name
+	call(frame, elements(arguments), elements(results))
+}
+
+func surroundings() Frame {
+	folder, _ := os.Getwd()
+	return Frame{Folder: folder, Environ: os.Environ(), Args: os.Args}
+}
+
+// surround takes over the folder, the variables and the arguments of the program's process.
+func surround(frame Frame) {
+	os.Chdir(frame.Folder)
+	os.Clearenv()
+	for _, one := range frame.Environ {
+		name, value, _ := strings.Cut(one, "=")
+		os.Setenv(name, value)
+	}
+	os.Args = frame.Args
 }
 
 // IsAnswering says whether the code waits for a function of the program.
@@ -300,6 +327,9 @@ func Serve() {
 // done returns the answer to a call from the other process.
 func done(request Frame) (answer Frame) {
 	answer.IsAnswer = true
+	if Told.Token == "" && request.Environ != nil {
+		surround(request)
+	}
 	var called reflect.Value
 	if request.Call != "" {
 		called = byName[request.Call]

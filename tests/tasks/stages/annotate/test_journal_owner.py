@@ -338,7 +338,8 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
     ensure_ray(RaySettings())
     store, llm = StoreSettings(folder=tmp_path), LanguageModelSettings(model="openai/x")
     remote: Any = ray.remote(num_cpus=0, max_retries=0)
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers import no tests
+    by_value: Any = ray.cloudpickle.register_pickle_by_value
+    by_value(sys.modules[__name__])  # workers import no tests
     work = remote(_work)
     with JournalOwner(Terms(store, llm, Budget(), IN_FLIGHT)) as owner:
         with pytest.raises(WorkerCrashedError):

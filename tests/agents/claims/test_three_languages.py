@@ -1,0 +1,85 @@
+"""Claims about files, surroundings and less than a value: right codes hold them, others do not.
+
+Covers `agents.claims.languages`, `agents.claims.program` and the harnesses' surroundings.
+"""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agents.claims.claim import claims_in
+from agents.claims.languages import WRAPPERS
+from agents.claims.program import claim_runs
+from agents.evidence import Draft
+from agents.gates.validator import OracleValidator
+from infra.languages import language_named
+from infra.records import Code, Pair, Query, Record
+from infra.settings import GateSettings
+from tests.real_sandbox import real_sandbox
+from tests.sandbox.conftest import LIMITS
+
+ROOMY = LIMITS.model_copy(update={"memory_mb": 512, "timeout_s": 30.0, "ready": 0})
+ADAPTERS = {
+    "python": "def answer({names}):\n    return f({names})",
+    "javascript": "function answer({names}) {{ return f({names}); }}",
+    "go": "func answer({takes}) {gives} {{ return f({names}) }}",
+}
+
+
+class Codes(Record):
+    """A right code, and mistakes: a part of it and what stands in its place."""
+
+    code: str
+    wrong: tuple[tuple[str, str], ...]
+
+
+class Row(Record):
+    """Claims of one kind, with a right code in each language."""
+
+    kind: str
+    takes: str
+    gives: str
+    claims: str
+    python: Codes
+    javascript: Codes
+    go: Codes
+
+
+TABLE = tomllib.loads(Path(__file__).with_name("three_languages.toml").read_text("utf-8"))
+ROWS = [Row.model_validate(row) for row in TABLE["rows"]]
+ALWAYS = {"javascript-writes", "javascript-contains"}  # all take minutes
+BY_LANGUAGE = [
+    pytest.param(name, row, id=key, marks=() if key in ALWAYS else pytest.mark.nightly)
+    for name in ADAPTERS
+    for row in ROWS
+    for key in [f"{name}-{row.kind}"]
+]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(("name", "row"), BY_LANGUAGE)
+async def test_claims_hold_on_a_right_code_by_a_valid_program_and_fail_on_wrong_ones(
+    name: str, row: Row
+) -> None:
+    language, codes = language_named(name), getattr(row, name)
+    assert language is not None
+    claims = claims_in(row.claims, 9)
+    assert len(claims) == len(row.claims.strip().splitlines())
+    names = ", ".join(part.split()[0] for part in row.takes.split(",") if part)
+    adapter = ADAPTERS[name].format(names=names, takes=row.takes, gives=row.gives)
+    code = language.with_beside(codes.code, "", scaffolding=True)
+    assert WRAPPERS[name].adapter_fault(adapter, code) == ""
+    program = WRAPPERS[name].claims_program(claims, adapter, code, ())
+    async with real_sandbox(ROOMY) as sandbox, sandbox.box(code, language=name) as box:
+        result = await box.run(program)
+        assert {run.outcome for run in claim_runs(claims, result)} == {"held"}, result
+        pair = Pair(query=Query.of(row.kind), code=Code.of(codes.code, language=name))
+        validator = OracleValidator(GateSettings(), language)
+        report = await validator.validate(pair, Draft(reading="r", program=program), result, box)
+        assert report.faults == {}
+        assert report.protection == "separate"
+        for right, wrong in codes.wrong:
+            other = language.with_beside(codes.code.replace(right, wrong), "", scaffolding=True)
+            ended = claim_runs(claims, await box.run(program, code=other))
+            assert "failed" in {run.outcome for run in ended}, (wrong, ended)
