@@ -140,7 +140,7 @@ class LanguageModel:
                 most_usd = self._transport.price_of(limits)
                 found = await self._ledger.find(key, limits.total, most_usd)
                 raw = found or await self._ask_provider(request, key)
-            await self._context.check(key, request, raw.prompt_tokens)
+            await self._context.check(key, request, raw.prompt_tokens, is_kept=bool(found))
         except PromptsCutError as error:
             on_call(call.model_copy(update={"status": "refused", "error": str(error)}))
             await self._forget(self._context.keys)

@@ -48,8 +48,12 @@ class ContextCheck:
         self._known: float = 0  # so many tokens are read
         self._asking = asyncio.Lock()
 
-    async def check(self, key: str, request: Request, tokens: int | None) -> None:
+    async def check(
+        self, key: str, request: Request, tokens: int | None, *, is_kept: bool = False
+    ) -> None:
         """Check a request by its prompt's tokens as the server counts them.
+
+        A kept reply counts, and asks the server nothing: pairs are judged again without a model.
 
         Raises:
             PromptsCutError: The server cuts prompts.
@@ -62,7 +66,8 @@ class ContextCheck:
             self._most, self.keys = tokens, set()
         if tokens == self._most:
             self.keys.add(key)
-        if is_like_another or tokens < words or tokens.bit_count() == 1:
+        is_suspect = is_like_another or tokens < words or tokens.bit_count() == 1
+        if is_suspect and not is_kept:
             async with self._asking:
                 if not self.error and self._known < max(tokens, words):
                     await self._probe(tokens, math.ceil(max(tokens, words) * _MARGIN))
