@@ -138,8 +138,9 @@ def is_sent(url: str, auth: str) -> bool:
 
 
 @pytest.fixture
-def auth(tmp_path: Path) -> Iterator[str]:
+def auth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Make the password of a `cosqa server`."""
+    monkeypatch.delenv("PREFECT_API_AUTH_STRING", raising=False)  # that of the tests' own server
     unset = {PREFECT_API_AUTH_STRING, PREFECT_SERVER_API_AUTH_STRING}
     with temporary_settings({PREFECT_HOME: tmp_path / "home"}, restore_defaults=unset):
         yield server_auth()
