@@ -165,9 +165,9 @@ def test_the_password_goes_to_who_listens_on_this_machine_as_this_user(
         own = {PREFECT_API_AUTH_STRING: "me:mine"}
         with temporary_settings(own), with_auth(f"http://127.0.0.1:{port}/api"):
             assert PREFECT_API_AUTH_STRING.value() == "me:mine"
-        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        assert not is_sent(f"http://127.0.0.1:{port}/api", auth), "another user listens"
-    monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+            assert not is_sent(f"http://127.0.0.1:{port}/api", auth), "another user listens"
     assert not is_sent(f"http://127.0.0.1:{port}/api", auth), "nobody listens"
 
 
