@@ -17,7 +17,11 @@ import duckdb
 import numpy as np
 import pytest
 
+from infra.records import caseless
+from infra.settings.training import TrainingSettings
 from tasks.encoders import encoders
+from tasks.files.json_lines import read_queries
+from tasks.training.data import read_training_data
 from tests.ports import free_port
 
 PROGRAMS = Path(sys.executable).parent
@@ -267,9 +271,12 @@ def test_linked_folders_that_lead_outside_are_named(tmp_path: Path) -> None:
 
 
 def test_queries_in_two_spellings_are_one() -> None:
-    assert check("queries_in_two_spellings").splitlines() == [
-        "distinct queries: 1", "training data: refused",
-    ]  # fmt: skip
+    case = CASES / "queries_in_two_spellings"
+    assert len({query.query_id for _, query in read_queries(case / "queries.jsonl")}) == 1
+    data = read_training_data(case / "data", TrainingSettings(), None)
+    tested = {caseless(query.text) for query in data.test.queries}
+    assert data.dropped > 0
+    assert tested.isdisjoint(map(caseless, data.train.queries))
 
 
 def test_white_space_at_line_ends_within_texts_is_kept() -> None:
@@ -286,7 +293,7 @@ def test_right_codes_of_a_query_are_not_its_wrong_ones_in_training() -> None:
     data = CASES / "training_with_several_matches" / "data"
     printed(
         "cosqa", "train", "--data", data, "--base", "minilm", "--name", "several",
-        "--epochs", "10", "--set", "training.learning_rate=3e-4", "--store", "store",
+        "--set", "training.epochs=10", "--set", "training.learning_rate=3e-4", "--store", "store",
     )  # fmt: skip
     trained = Path("cosqa-benchmarks/encoders/several/training.json")
     losses = json.loads(trained.read_text())["history"]["losses"]
