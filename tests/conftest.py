@@ -59,6 +59,13 @@ def _encoders_as_registered() -> Iterator[None]:
         loaded.encoders.substitute({})
 
 
+@pytest.fixture(autouse=True)
+def _tests_found_by_children() -> Iterator[None]:
+    """Let no command that ran in a test's own process hide the tests' modules from children."""
+    yield
+    os.environ.pop("PYTHONSAFEPATH", None)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first: none begins when the other runners are at the end."""
