@@ -399,7 +399,8 @@ def test_no_function_of_a_file_is_lost(case: str, headers: list[str]) -> None:
 def test_documentation_is_what_is_said_to_readers(case: str, queries: list[str]) -> None:
     _, kept = codes_and_queries(case)
     assert re.findall("^query: (.*)$", kept, re.MULTILINE) == queries
-    assert not any(query in kept.partition("code:")[2] for query in queries)
+    codes = kept.split("code:\n")[1:]  # with documentation, and without where that is another
+    assert len([code for code in codes if not any(map(code.__contains__, queries))]) >= len(queries)
 
 
 def test_php_whose_texts_hold_tags_is_read() -> None:
