@@ -30,6 +30,12 @@ class TrainingSettings(Section):
     seed: int | None = Field(
         None, ge=0, description="Seed of the weights, the order of the pairs and dropout."
     )
+    buckets: int | None = Field(
+        None,
+        ge=1,
+        description="Rows of the table that fastText's n-grams share, of ncs and unif (the recipe: "
+        "200,000; fastText's own default, 2,000,000, takes 800 MB).",
+    )
     split: str = Field(
         "8:1:1",
         pattern=r"^[1-9][0-9]{0,2}:[1-9][0-9]{0,2}:[1-9][0-9]{0,2}$",

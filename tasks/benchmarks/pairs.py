@@ -34,7 +34,8 @@ class Pairs:
     Attributes:
         name: What to call them: the benchmark's name, or that of the file or folder.
         queries: White space is folded (`infra.records.normalise_query`).
-        codes: The code of each query, in the same order (`infra.records.normalise_code`).
+        codes: The code of each query, in the same order (`infra.records.normalise_code`); of a
+            corpus without queries all of it.
         left_out: Reason → number of items that are no pair.
         fingerprint: Digest of the texts in their order.
     """
