@@ -609,8 +609,6 @@ WRONG = (
     ("CHANGELOG.md", "`annotation.seed`, where", "`--seed`, where", "--seed"),
     ("CHANGELOG.md", "`--set source.annotations=annotationStore.csv`",
      "`--source-option annotations=annotationStore.csv`", "--source-option"),
-    ("CHANGELOG.md", "reads KAPE's models.",
-     "reads KAPE's models, from CodeXGLUE's `model.bin` too.", "model.bin"),
     ("CHANGELOG.md", "`cosqa study-training`", "`cosqa study training`", "cosqa study training"),
     (PUBLISHED, "Lucene.bm25 =", "Lucene.bm26 =", "bm26"),
     (PUBLISHED, "cosqa label read SHEETS", "cosqa suite agreement SHEETS",

@@ -11,6 +11,11 @@ from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import Cost, LabelFigures, PairCost, ProgramCounts, RankCounts
 
 _SQL = statements_beside(__file__)
+# A test of a program in Python, JavaScript or Go, as the harnesses find them.
+_TEST_CASE = (
+    r"(?m)^(?:[ \t]*(?:async[ \t]+)?def[ \t]+test"
+    r"|(?:(?:async\s+)?function\s+|(?:const|let|var)\s+)test\w*|func[ \t]+Test)"
+)
 
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
@@ -214,10 +219,10 @@ def count_programs(
             "WITH latest AS ("  # noqa: S608 - literals only
             f"  SELECT program, outcome FROM executions {IN_BASIS} "
             f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
-            "SELECT count(*) AS programs, coalesce(sum(len(regexp_extract_all("
-            "  program, '(?m)^[ \\t]*(async[ \\t]+)?def[ \\t]+test'))), 0)::BIGINT AS tests, "
+            "SELECT count(*) AS programs, "
+            "coalesce(sum(len(regexp_extract_all(program, ?))), 0)::BIGINT AS tests, "
             "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
-            [list(executed)],
+            [_TEST_CASE, list(executed)],
         )
     return counts
 

@@ -140,8 +140,8 @@ def _benchmark_to_test_on(path: Path) -> Benchmark:
 
 
 def _licences(benchmark: Benchmark) -> tuple[str, ...]:
-    given = (*benchmark.codes, *benchmark.sources)
-    return tuple(sorted({each.licence for each in given} - {""}))
+    of_codes = {code.licence for code in benchmark.codes}
+    return tuple(sorted({*of_codes, *(info.licence for info in benchmark.sources)} - {""}))
 
 
 def _given_parts(
