@@ -190,6 +190,10 @@ TopK = Annotated[
     int | None,
     option("--top-k", "search.top_k", title="Candidates for each query", panel=_CANDIDATES),
 ]
+Index = Annotated[
+    str | None,
+    option("--index", "search.index", choices=("exact", "ivf"), panel=_CANDIDATES),
+]
 Checkpoints = Annotated[
     list[str] | None, option(
     "--checkpoint", "encoder.checkpoints",
@@ -450,7 +454,7 @@ INPUT = {
     "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
     "collection": Collection,
 }  # fmt: skip
-CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
+CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
 }  # fmt: skip
