@@ -307,7 +307,7 @@ def study(
 def study_kape(data: o.DataSets, **given: object) -> None:
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
-    The page has four tables of each encoder on each data set: what was found, data and truth,
+    The page has the tables of each encoder on each data set: what was found, data and truth,
     estimates by budget, number of neighbours and weightings. What was computed before is not
     computed again. `cosqa estimate` estimates scores where the truth is not known.
     """

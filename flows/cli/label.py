@@ -11,9 +11,11 @@ from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
 from tasks.reports.text import counted, tally
+from tasks.stages.label.agents import AgentsBesidePeople, agents_beside_people, write_truth
 from tasks.stages.label.results import LabelResults, label_results
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.statistics.intervals import Interval
+from tasks.studies import published_figures
 
 _REST = "a wider terminal"
 _SHOWN = 20
@@ -65,6 +67,52 @@ def read(store: StoreSettings, sandbox: SandboxSettings, sheets: Sequence[Path])
     stored = tally({"labels": found.votes, "programs_run": found.programs})
     say(f"sample {found.sample.sample_id}: {stored}")
     print_results(found.sample, label_results(database, found.sample))
+
+
+def results(store: StoreSettings, sample_id: str, truth: Path | None, epsilon: float) -> None:
+    """Print the results of a sample, and how right the agents are; write the truth where asked."""
+    database = open_database(store)
+    sample = samples.load_sample(database, sample_id)
+    print_results(sample, label_results(database, sample))
+    if found := agents_beside_people(database, sample, epsilon):
+        print_agents(found)
+    if truth:
+        say(f"{truth}: {counted(write_truth(database, sample, truth), 'pairs')} with a majority")
+
+
+def print_agents(found: AgentsBesidePeople) -> None:
+    """Print how right the agents are by the people's majority, beside the published figures."""
+    rows = [
+        (it.ground, f"{it.pairs:,}", *map(_interval, (it.accuracy, it.precision, it.recall)))
+        for it in found.scores
+    ]
+    header = ("labels", "pairs", "accuracy", "precision of matches", "recall of matches")
+    print_table("the agents by the majority", header, rows, rest=_REST)
+    [both] = found.agreement.each_two
+    alpha = _interval(found.agreement.alpha)
+    say(f"agents and majority: alpha {alpha}, kappa {_interval(both.kappa)}")
+    published = [
+        f"{each.row}, {each.column} {each.value} ({each.source})"
+        for each in published_figures()
+        if (each.column == "Krippendorff's alpha" and each.command.startswith("cosqa label"))
+        or (each.study == "annotators" and each.row == "agents")
+    ]
+    say(f"published: {'; '.join(published)}")
+    if test := found.alt_test:
+        columns = ("left out", "items", "agents no worse", "person no worse", "p", "won")
+        people = [
+            (it.annotator, f"{it.items:,}", f"{it.judge:.3f}", f"{it.person:.3f}", f"{it.p:.4f}",
+             "yes" if it.is_won else "no")
+            for it in test.people
+        ]  # fmt: skip
+        print_table("alternative annotator test", columns, people, rest=_REST)
+        told = "may" if test.is_passed else "may not"
+        say(
+            f"the agents {told} stand in for a person: won against {test.winning_rate:.0%} of the "
+            f"people at epsilon {test.epsilon:g}, advantage {test.advantage:.3f}"
+        )
+    else:
+        say("may the agents stand in for a person? The test needs three people who are done")
 
 
 def print_results(sample: Sample, results: LabelResults) -> None:

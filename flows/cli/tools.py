@@ -187,6 +187,43 @@ def label_read(
     read(settings.store, settings.sandbox, sheets)
 
 
+@command(
+    label_app,
+    "cosqa label results s1f0c9a",
+    "cosqa label results s1f0c9a --truth people.jsonl",
+    name="results",
+)
+def label_results(
+    sample: Annotated[str, typer.Argument(help="Its id, as `cosqa label sample` printed it.")],
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth",
+            help="File to write the majority's labels to, each person's beside, as "
+            "`cosqa compare-annotators` reads them.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="What the agents may be worse by than a person, in the test whether they may "
+            "stand in for one: .2 in place of experts, .1 of a crowd.",
+        ),
+    ] = 0.2,
+    store: o.Store = None,
+) -> None:
+    """Print how far people agree on a sample, how right the agents are, and if these may stand in.
+
+    Of annotators who have labelled all their items. Accuracy, precision and recall are by the
+    people's majority; the alternative annotator test is that of Calderon et al. 2025.
+    """
+    from flows.cli.label import results
+
+    results(_of(store).store, sample, truth, epsilon)
+
+
 @command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")
 def server(
     folder: Annotated[

@@ -63,6 +63,23 @@ def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: D
     assert len(read(dan)) == 5
 
 
+def test_results_say_how_right_the_agents_are_beside_the_papers_and_write_the_truth(
+    database: Database, tmp_path: Path
+) -> None:
+    people = ("ann", "bob", "cam")
+    words = [word for name in people for word in ("--annotator", name)]
+    for file in sheets(label("sample", "--pairs", "6", *words)):
+        label("read", fill(file, "1"))
+    [sample] = samples.samples_in(database)
+    truth = tmp_path / "truth.jsonl"
+    printed = label("results", sample.sample_id, "--truth", str(truth))
+    assert "the agents by the majority" in printed
+    assert "Krippendorff's alpha 0.818 (v2, section on agreement)" in " ".join(printed.split())
+    assert "alternative annotator test" in printed
+    assert "the agents may" in printed
+    assert len(truth.read_text("utf-8").splitlines()) == 6
+
+
 def test_a_preference_is_printed_for_all_and_for_each_person(
     database: Database, tmp_path: Path
 ) -> None:

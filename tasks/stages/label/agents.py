@@ -1,0 +1,155 @@
+"""The agents beside people on a sample: how right their labels are, and the people's majority.
+
+Source: research question 2 of both CoSQA+ papers, which ask how often labels agree with experts'.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from infra.atomic import atomic_write
+from infra.disk import OTHER_OUTPUT, space_on
+from infra.ids import CodeId, PairKey, QueryId
+from infra.records import GivenVote, Record, Support
+from infra.store import Database, candidates, samples
+from infra.store.evidence import decide_labels
+from infra.store.labels import CurrentLabels
+from infra.store.samples import Sample
+from tasks.stages.coverage import current_labels_of
+from tasks.stages.label.results import EVERYBODY, majority_labels
+from tasks.statistics.alt_test import EPSILON, AltTest, alt_test
+from tasks.statistics.intervals import Interval, wilson_interval
+from tasks.statistics.people import Agreement, agreement, blind_grades
+
+AGENTS = "agents"
+# What a label rests on, in words → the supports that it has in the store.
+_GROUNDS: Mapping[str, tuple[Support, ...]] = {
+    "by running": ("valid_oracle",),
+    "arbiter against the run": ("overruled",),
+    "by reading": ("screened", "void_oracle", "ungated"),
+}
+_ALL = "all"
+
+
+class AgentScores(Record):
+    """How right the agents' labels are by the majority of people.
+
+    Attributes:
+        ground: What the labels rest on, or all of them.
+        pairs: Pairs that have both labels.
+        accuracy: Share of these with the same label, with its 95% interval (Wilson), as all.
+        precision: Share of right ones among the agents' matches.
+        recall: Share of the people's matches that are the agents' too.
+    """
+
+    ground: str
+    pairs: int
+    accuracy: Interval
+    precision: Interval
+    recall: Interval
+
+
+class AgentsBesidePeople(Record):
+    """The agents' labels of a sample beside people's.
+
+    Attributes:
+        scores: Of all labels, then by what they rest on.
+        agreement: Of the agents with the majority: Krippendorff's alpha and Cohen's kappa.
+        alt_test: Whether the agents may stand in for a person; None with fewer than three people.
+    """
+
+    scores: tuple[AgentScores, ...]
+    agreement: Agreement
+    alt_test: AltTest | None
+
+
+def agents_beside_people(
+    database: Database, sample: Sample, epsilon: float = EPSILON
+) -> AgentsBesidePeople | None:
+    """Return how right the agents are on a sample; None where no pair has both labels.
+
+    Args:
+        database: The store.
+        sample: Pairs with labels 0 and 1; of another kind the agents give none.
+        epsilon: What the agents may be worse by than a person (`tasks.statistics.alt_test`).
+    """
+    searches = candidates.searches_by_collection(database).get(sample.collection)
+    if sample.kind != "pairs" or sample.scale != "binary" or not searches:
+        return None
+    votes = samples.readable_votes(database, sample)
+    people = {key: int(label) for key, label in majority_labels(_last(votes)).items()}
+    current = current_labels_of(database, sample.collection, searches)
+    judged = _labels(database, current)
+    shared = people.keys() & judged.keys()
+    if not shared:
+        return None
+    both = {key: (judged[key], people[key]) for key in sorted(shared)}
+    scores = [_scores(_ALL, list(both.values()))]
+    for ground, supports in _GROUNDS.items():
+        on_it = _labels(database, current.model_copy(update={"support": supports}))
+        if rows := [both[key] for key in both.keys() & on_it.keys()]:
+            scores.append(_scores(ground, rows))
+    grades = {
+        AGENTS: {key: label for key, (label, _) in both.items()},
+        EVERYBODY: {key: label for key, (_, label) in both.items()},
+    }
+    return AgentsBesidePeople(
+        scores=tuple(scores),
+        agreement=agreement(grades),
+        alt_test=alt_test(blind_grades(votes), judged, epsilon),
+    )
+
+
+def write_truth(database: Database, sample: Sample, file: Path) -> int:
+    """Write the majority's labels of a sample, each person's beside; return how many.
+
+    As `tasks.benchmarks.labelled_pairs` reads them, which `cosqa compare-annotators` does.
+    """
+    votes = samples.readable_votes(database, sample)
+    last = _last(votes)
+    labels = {key: label for key, label in majority_labels(last).items() if label in (0, 1)}
+    given: dict[PairKey, dict[str, int | None]] = {}
+    for vote in last:
+        label = None if vote.relevance is None else int(vote.relevance)
+        given.setdefault(vote.key, {})[vote.annotator] = label
+    items = [item for item in sample.items if item.key in labels]
+    lines = [
+        {
+            "query": shown.query.text,
+            "code": shown.codes[0].text,
+            "label": int(labels[item.key]),
+            "labels": given[item.key],
+        }
+        for item, shown in zip(items, samples.show(database, items), strict=True)
+    ]
+    with space_on(file.absolute().parent, OTHER_OUTPUT), atomic_write(file) as partial:
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        partial.write_text(text, "utf-8")
+    return len(lines)
+
+
+def _last(votes: Sequence[GivenVote]) -> list[GivenVote]:
+    """Return what each person said last of each pair."""
+    ordered = sorted(votes, key=lambda vote: vote.phase)  # blind, then revised
+    return list({(vote.annotator, vote.key): vote for vote in ordered}.values())
+
+
+def _labels(database: Database, current: CurrentLabels) -> dict[PairKey, int]:
+    """Return pair → the agents' current label."""
+    return {
+        PairKey(QueryId(row["query_id"]), CodeId(row["code_id"])): int(row["relevance"])
+        for row in decide_labels(database, current).labels.to_pylist()
+    }
+
+
+def _scores(ground: str, rows: Sequence[tuple[int, int]]) -> AgentScores:
+    """Return the scores of (the agents', the people's) labels."""
+    matches = [people for agents, people in rows if agents]
+    found = [agents for agents, people in rows if people]
+    return AgentScores(
+        ground=ground,
+        pairs=len(rows),
+        accuracy=wilson_interval(sum(agents == people for agents, people in rows), len(rows)),
+        precision=wilson_interval(sum(matches), len(matches)),
+        recall=wilson_interval(sum(found), len(found)),
+    )
