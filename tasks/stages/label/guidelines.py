@@ -10,12 +10,12 @@ from infra.store.samples import Sample
 
 _DIFFICULTIES = {
     "quality": "the code is unfinished, faulty or hard to read, whatever it answers.",
-    "ambiguity": "the query can mean several things: grade by the likeliest. `tf.gather_nd` names "
-    "a function, and does not say what is wanted of it.",
+    "ambiguity": 'the query can mean several things: grade by the likeliest. "tf.gather_nd" '
+    "names a function, and does not say what is wanted of it.",
     "project specific": "the code works only within a library or project that the query does not "
     "name.",
     "direction reversed": "the code does the inverse of what is asked, and so does not answer: "
-    "`int to string` is asked, the code reads an int from a string.",
+    '"int to string" is asked, the code reads an int from a string.',
 }
 _GRADED = {
     "3, exact match": "as good as what you would have written for the query.",

@@ -344,9 +344,9 @@ def test_a_supervisor_sees_who_differs_on_what_when_all_who_have_it_are_done(
     assert "None, so far" in supervisor.client.get(address).text
     ben.label_all(dict(zip(TEXTS, "101", strict=True)))
     page = html.unescape(supervisor.client.get(address).text)
-    assert "have labelled: 1, without a majority: 1" in page
+    assert "1 item of those that all their annotators have labelled, 1 without" in page
     assert f"--conflicts-of {sample.sample_id} --annotator NAME --store" in page
-    for shown in ("<bdi>Ann</bdi>", "<bdi>Ben</bdi>", "Ann's note", TEXTS[1], "f1", "Agents: 1"):
+    for shown in ("<bdi>Ann</bdi>", "<bdi>Ben</bdi>", "Ann's note", TEXTS[1], "f1", "1 by maker"):
         assert shown in page
     assert TEXTS[2] not in page
     assert (
@@ -359,7 +359,7 @@ def test_a_supervisor_sees_who_differs_on_what_when_all_who_have_it_are_done(
     assert "None, so far" in supervisor.client.get(address).text
     cat.vote("1")
     page = supervisor.client.get(address).text
-    assert "have labelled: 1, without a majority: 0" in page
+    assert "annotators have labelled, 0 without" in page
     assert "no majority" not in page
     assert supervisor.client.get(f"{address}&first=x").status_code == 200
 
