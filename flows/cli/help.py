@@ -4,6 +4,7 @@ import difflib
 import re
 import shutil
 import textwrap
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_origin
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import typer
 from rich.markup import escape
 from rich.text import Text
+from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 
 from flows.options import defaults_of
@@ -36,22 +38,21 @@ class _Helped:
         if shutil.get_terminal_size().columns < _TABLES:
             _write(self, ctx, formatter)
         else:
-            super().format_help(ctx, formatter)  # type: ignore[misc] - Typer's
+            super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def parse_args(self: Any, ctx: "Context", args: list[str]) -> list[str]:
         """Read a command line; an error names the word that was probably meant."""
         try:
-            found: list[str] = super().parse_args(ctx, args)  # type: ignore[misc] - Typer's
+            found: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             if " is not one of " in error.message:
                 given, *known = re.findall(r"'([^']*)'", error.message)
                 error.message += _meant(given, known)
             raise
-        except Exception as error:
-            if near := getattr(error, "possibilities", ()):
-                error.possibilities = ()  # type: ignore[attr-defined] - that of no such option
-                error.message += f".{_meant(error.option_name, near)}"  # type: ignore[attr-defined]
+        except NoSuchOption as error:
+            error.message += f".{_meant(error.option_name, error.possibilities or ())}"
+            error.possibilities = ()
             raise
         return found
 
@@ -64,7 +65,7 @@ class Group(_Helped, TyperGroup):
     """A group of commands with such a help."""
 
 
-def _meant(given: str, known: list[str]) -> str:
+def _meant(given: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(given, known, 1)
     return f" Did you mean {close[0]}?" if close else ""
 
@@ -95,30 +96,26 @@ def _write(command: Any, ctx: "Context", formatter: "HelpFormatter") -> None:  #
     width = formatter.width = shutil.get_terminal_size().columns
     fill = partial(textwrap.fill, width=width, break_on_hyphens=False)
     parts = [escape(command.get_usage(ctx)), *(command.help or "").split("\n\n")]
-    parts = [fill(" ".join(Text.from_markup(part).plain.split())) for part in parts]
-    lines = ["\n\n".join(parts)]
-    last = ""
+    sections: dict[str, list[str]] = {}
     for title, name, about in _rows(command, ctx):
-        lines += [f"\n{title}:"] * (title != last)
         names = name if len(name) + 2 <= width else name.replace(" / ", " /\n  ")
-        lines += [f"  {names}", fill(about, initial_indent=_DEEPER, subsequent_indent=_DEEPER)]
-        last = title
-    for part in (command.epilog or "").split("\n\n"):
-        lines.append(f"\n{fill(Text.from_markup(part.strip()).plain, subsequent_indent='  ')}")
-    formatter.write("\n".join(lines))
+        told = fill(about, initial_indent=_DEEPER, subsequent_indent=_DEEPER)
+        sections.setdefault(title, [f"{title}:"]).append(f"  {names}\n{told}")
+    formatter.write("\n\n".join([
+        *(fill(" ".join(Text.from_markup(part).plain.split())) for part in parts),
+        *map("\n".join, sections.values()),
+        *(fill(Text.from_markup(part.strip()).plain, subsequent_indent="  ")
+          for part in (command.epilog or "").split("\n\n")),
+    ]))  # fmt: skip
 
 
-def _rows(command: Any, ctx: "Context") -> list[tuple[str, str, str]]:  # noqa: ANN401
-    """Return section, name and explanation of arguments, options and commands."""
-    rows = []
+def _rows(command: Any, ctx: "Context") -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
+    """Yield section, name and explanation of arguments, options and commands."""
     for option in command.get_params(ctx):
         option.help = Text.from_markup(option.help or "").plain
         if record := option.get_help_record(ctx):
             kind = "Arguments" if option.param_type_name == "argument" else "Options"
-            rows.append((option.rich_help_panel or kind, *record))
+            yield option.rich_help_panel or kind, *record
     for name in command.list_commands(ctx) if isinstance(command, TyperGroup) else ():
         below = command.get_command(ctx, name)
-        title = getattr(below, "rich_help_panel", None) or "Commands"
-        rows.append((title, name, below.help.split("\n")[0]))
-    order = {title: place for place, title in enumerate(dict.fromkeys(row[0] for row in rows))}
-    return sorted(rows, key=lambda row: order[row[0]])
+        yield getattr(below, "rich_help_panel", None) or "Commands", name, below.help.split("\n")[0]

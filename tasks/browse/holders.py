@@ -9,7 +9,6 @@ import hashlib
 import logging
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import RootModel, ValidationError
@@ -40,35 +39,20 @@ _Held = RootModel[dict[str, dict[str, Hold]]]  # digest of a browser's cookie â†
 
 
 class HeldError(CosqaError):
-    """A browser cannot label a sample under a name.
-
-    Args:
-        message: Why.
-        sample_id: The sample.
-        annotator: The name, where another browser has it and this one may go on.
-    """
+    """A browser cannot label a sample under a name; ``annotator`` is one that it may take over."""
 
     def __init__(self, message: str, sample_id: str, annotator: str = "") -> None:
         super().__init__(message)
         self.sample_id, self.annotator = sample_id, annotator
 
 
-@dataclass
 class Holders:
-    """The browsers of a store's pages.
+    """The browsers of the pages of a store, whose folder keeps them."""
 
-    Attributes:
-        folder: The store's.
-    """
-
-    folder: Path
-    _held: dict[str, dict[str, Hold]] = field(default_factory=dict)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        """Read who labelled when the last server ended."""
+    def __init__(self, folder: Path) -> None:
+        self._file, self._turn = folder / FILE, threading.Lock()
         try:
-            self._held = _Held.model_validate_json((self.folder / FILE).read_bytes()).root
+            self._held = _Held.model_validate_json(self._file.read_bytes()).root
         except (FileNotFoundError, ValidationError):  # then names are asked for again
             self._held = {}
 
@@ -91,48 +75,41 @@ class Holders:
         Raises:
             HeldError: Another one has it, and this is not to go on; or this one has another name.
         """
-        own = _digest(browser)
         with self._turn:
-            known = self._held.get(own, {}).get(sample_id)
+            known = self.of(browser).get(sample_id)
             if known and not known.is_lost:
                 if known.annotator == name:
                     return False
-                raise HeldError(
-                    f"this browser labels the sample as {known.annotator}: leave it under that "
-                    "name first",
-                    sample_id,
-                )
-            for who, of_sample in self._held.items():
+                told = f"this browser labels the sample as {known.annotator}: leave it there first"
+                raise HeldError(told, sample_id)
+            for of_sample in self._held.values():
                 held = of_sample.get(sample_id)
-                if who != own and held and held.annotator == name and not held.is_lost:
+                if held and held.annotator == name and not held.is_lost:
                     if not here:
                         told = f"{name} labels this sample in another browser"
                         raise HeldError(told, sample_id, name)
                     _log.warning("%s goes on with sample %s in another browser", name, sample_id)
                     of_sample[sample_id] = held.model_copy(update={"is_lost": True})
-            hold = Hold(annotator=name, elsewhere=frozenset(labelled))
-            self._held.setdefault(own, {})[sample_id] = hold
-            self._write()
+            self._put(browser, sample_id, Hold(annotator=name, elsewhere=frozenset(labelled)))
             return True
 
     def labelled_here(self, browser: str, sample_id: str, position: int) -> None:
         """Note that a browser has labelled an item itself, whose label it may be shown."""
-        own = _digest(browser)
         with self._turn:
-            hold = self._held[own][sample_id]
-            if position in hold.elsewhere:
-                left = hold.elsewhere - {position}
-                self._held[own][sample_id] = hold.model_copy(update={"elsewhere": left})
-                self._write()
+            hold = self.of(browser).get(sample_id)
+            if hold and position in hold.elsewhere:
+                left = {"elsewhere": hold.elsewhere - {position}}
+                self._put(browser, sample_id, hold.model_copy(update=left))
 
     def leave(self, browser: str, sample_id: str) -> None:
         """Let a browser label a sample no more."""
         with self._turn:
-            if self._held.get(_digest(browser), {}).pop(sample_id, None):
-                self._write()
+            self._put(browser, sample_id, None)
 
-    def _write(self) -> None:
-        with atomic_write(self.folder / FILE) as partial:
+    def _put(self, browser: str, sample_id: str, hold: Hold | None) -> None:
+        others = {name: each for name, each in self.of(browser).items() if name != sample_id}
+        self._held[_digest(browser)] = others | ({sample_id: hold} if hold else {})
+        with atomic_write(self._file) as partial:
             partial.write_text(_Held(self._held).model_dump_json(), encoding="utf-8")
 
 

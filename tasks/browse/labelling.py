@@ -84,7 +84,7 @@ class _Place:
     @property
     def labelled(self) -> set[int]:
         """The items that have a label under the name."""
-        return _labelled(self.state, self.annotator)
+        return {*_labels(self.state, self.annotator)}
 
     @property
     def hidden(self) -> frozenset[int]:
@@ -92,18 +92,10 @@ class _Place:
         return frozenset() if self.state.is_open else self.hold.elsewhere
 
     @property
-    def votes(self) -> dict[str, GivenVote]:
-        """The annotator's own votes on the item, by phase."""
-        return self.votes_on(self.shown.position)
-
-    def votes_on(self, position: int) -> dict[str, GivenVote]:
-        """Return the annotator's own votes on an item, by phase."""
-        [key] = [one.key for one in self.state.sample.items if one.position == position]
-        return {
-            vote.phase: vote
-            for vote in self.state.votes
-            if vote.annotator == self.annotator and vote.key == key and position not in self.hidden
-        }
+    def votes(self) -> dict[int, dict[str, GivenVote]]:
+        """The annotator's own votes, by item and phase."""
+        found = _labels(self.state, self.annotator).items()
+        return {position: votes for position, votes in found if position not in self.hidden}
 
 
 @dataclass
@@ -163,8 +155,7 @@ class Labelling:
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
-                "differing": len(differing),
-                "disputed": sum(not each.is_decided for each in differing),
+                "differing": differing,
                 "name": self._names(browser).get(sample_id, ""),
                 "guidelines": guidelines(state.sample),
                 "held": held,
@@ -187,8 +178,7 @@ class Labelling:
             "disagreements",
             {
                 "sample": state.sample,
-                "number": len(found),
-                "open": sum(not each.is_decided for each in found),
+                "differing": found,
                 "shown": list(zip(chosen, texts, evidence, strict=True)),
                 "further": first + _MOST_SHOWN if first + _MOST_SHOWN < len(found) else None,
                 "grades": grades_of(state.sample),
@@ -198,7 +188,8 @@ class Labelling:
     def overview_page(self, snapshot: Snapshot, browser: str, asked: Parameters) -> Page:
         """Return all items of an annotator, with the own labels."""
         place = self._place(snapshot, browser, asked)
-        rows = [(item, place.votes_on(item.position)) for item in place.items]
+        own = place.votes
+        rows = [(item, own.get(item.position, {})) for item in place.items]
         return Page("overview", {"place": place, "sample": place.state.sample, "rows": rows})
 
     def _result(self, snapshot: Snapshot, state: _State) -> LabelResults:
@@ -237,8 +228,7 @@ class Labelling:
         with self._writes:
             self._refresh(sample_id)
             state = self._states[sample_id]
-            labelled = _labelled(state, name)
-            here = bool(form.get("here"))
+            labelled, here = _labels(state, name), bool(form.get("here"))
             if self._holders.take(browser, sample_id, name, labelled, here=here):
                 for known in [each for each in self._ran if each[:2] == (sample_id, name)]:
                     del self._ran[known]
@@ -291,7 +281,7 @@ class Labelling:
         place = self._place(snapshot, browser, asked)
         label = (asked["sample"], place.annotator, place.shown.position)
         self._since.setdefault(label, time.monotonic())
-        votes = place.votes
+        votes = place.votes.get(place.shown.position, {})
         last = votes.get("revised") or votes.get("blind")
         evidence: list[dict[str, Any]] = []
         if not place.is_blind and place.state.sample.kind != "preference":
@@ -324,7 +314,7 @@ class Labelling:
         if hold is None or hold.annotator not in state.progress:
             raise NoSuchPageError("say under which name you label this sample first")
         items = self._queue(snapshot, state, hold.annotator)
-        labelled = _labelled(state, hold.annotator)
+        labelled = _labels(state, hold.annotator)
         wanted = asked.get("position", "")
         places = [index for index, one in enumerate(items) if str(one.position) == wanted]
         waiting = (n for n, one in enumerate(items) if one.position not in labelled)
@@ -416,10 +406,14 @@ def _read(database: Database, sample_id: str, moment: datetime) -> _State:
     return _State(sample, progress, load_votes(database, sample.origin), moment)
 
 
-def _labelled(state: _State, name: str) -> set[int]:
-    """Return the items that have a label under a name."""
-    keys = {vote.key for vote in state.votes if vote.annotator == name}
-    return {item.position for item in state.sample.items if item.key in keys}
+def _labels(state: _State, name: str) -> dict[int, dict[str, GivenVote]]:
+    """Return the votes under a name, by item and phase."""
+    positions = {item.key: item.position for item in state.sample.items}
+    found: dict[int, dict[str, GivenVote]] = {}
+    for vote in state.votes:
+        if vote.annotator == name:
+            found.setdefault(positions[vote.key], {})[vote.phase] = vote
+    return found
 
 
 def _relevance(grade: str, place: _Place) -> float | None:
