@@ -190,7 +190,9 @@ class Labelling:
         place = self._place(snapshot, browser, asked)
         own = place.votes
         rows = [(item, own.get(item.position, {})) for item in place.items]
-        return Page("overview", {"place": place, "sample": place.state.sample, "rows": rows})
+        sample = place.state.sample
+        drawn = {item.position: item for item in sample.items}
+        return Page("overview", {"place": place, "sample": sample, "rows": rows, "drawn": drawn})
 
     def _result(self, snapshot: Snapshot, state: _State) -> LabelResults:
         """Return the results, which take a second, anew only when somebody has voted."""

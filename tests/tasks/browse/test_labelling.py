@@ -524,12 +524,17 @@ def test_preferences_and_grades_from_0_to_3_are_stored_as_their_samples_say(
     samples.add_sample(database, preference)
     graded = sample_of(database, TEXTS[:1], scale="graded")
     app = app_of(database)
-    for sample, grade, relevance in ((preference, "2", 1.0), (graded, "3", 3.0)):
+    for sample, grade, relevance, told in (
+        (preference, "2", 1.0, "second code"),
+        (graded, "3", 3.0, "<td>3</td>"),
+    ):
         ann = Person(app, sample, "Ann")
         ann.begin()
         ann.vote(grade)
         assert [vote.relevance for vote in load_votes(database, sample.origin)] == [relevance]
         assert "checked" in ann.page
+        page = ann.client.get(f"/overview?sample={sample.sample_id}").text
+        assert told in re.sub(r">\s+|\s+<", lambda edge: edge[0].strip(), page)
 
 
 class Boxes:
